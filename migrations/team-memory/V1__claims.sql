@@ -1,0 +1,95 @@
+-- Read models folded from the ledger. Everything here can be dropped and rebuilt; `seq` is the event
+-- that last changed the row.
+CREATE TABLE projection (
+  id          INTEGER PRIMARY KEY CHECK (id = 1),
+  folded_seq  INTEGER NOT NULL,
+  folded_hash BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE claims (
+  id                    TEXT PRIMARY KEY,
+  statement             TEXT    NOT NULL,
+  claim_type            TEXT    NOT NULL CHECK (claim_type IN ('fact', 'decision', 'hypothesis', 'negative')),
+  owner                 TEXT    NOT NULL,
+  status                TEXT    NOT NULL
+    CHECK (status IN ('proposed', 'confirmed', 'contested', 'pending_proof', 'deprecated')),
+  confidence            REAL    NOT NULL CHECK (confidence BETWEEN 0.0 AND 1.0),
+  session               TEXT,
+  ttl_hours             INTEGER,
+  supersedes            TEXT,               -- in force
+  superseded_by         TEXT,               -- in force
+  proposes_to_supersede TEXT,               -- in force once this claim is confirmed
+  trigger_when          TEXT,               -- JSON: when a negative claim warns
+  created_at            INTEGER NOT NULL,   -- epoch_ms
+  touched_at            INTEGER NOT NULL,   -- epoch_ms: created, positioned, given evidence, moved
+  created_seq           INTEGER NOT NULL,
+  seq                   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX claims_created ON claims (created_seq);
+CREATE INDEX claims_status ON claims (status, created_seq);
+CREATE INDEX claims_owner ON claims (owner, created_seq);
+CREATE INDEX claims_type ON claims (claim_type, created_seq);
+CREATE INDEX claims_session ON claims (session, created_seq);
+
+CREATE TABLE claim_scopes (
+  claim_id TEXT    NOT NULL,
+  scope    TEXT    NOT NULL,
+  seq      INTEGER NOT NULL,
+  PRIMARY KEY (claim_id, scope)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX claim_scopes_scope ON claim_scopes (scope, claim_id);
+
+CREATE TABLE claim_evidence (
+  claim_id     TEXT    NOT NULL,
+  evidence_ref TEXT    NOT NULL,            -- an event id of the ledger
+  relation     TEXT    NOT NULL CHECK (relation IN ('supports', 'contradicts', 'caused_by')),
+  added_by     TEXT    NOT NULL,
+  weight       REAL    NOT NULL CHECK (weight BETWEEN 0.0 AND 1.0),
+  note         TEXT,
+  created_at   INTEGER NOT NULL,
+  seq          INTEGER NOT NULL,
+  PRIMARY KEY (claim_id, evidence_ref, relation)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE claim_status_history (
+  id         TEXT PRIMARY KEY,              -- the event that moved the claim
+  claim_id   TEXT    NOT NULL,
+  old_status TEXT,
+  new_status TEXT    NOT NULL,
+  changed_by TEXT    NOT NULL,
+  reason     TEXT,
+  changed_at INTEGER NOT NULL,
+  seq        INTEGER NOT NULL
+) STRICT;
+CREATE INDEX claim_status_history_claim ON claim_status_history (claim_id, seq);
+
+CREATE TABLE consensus (
+  claim_id     TEXT    NOT NULL,
+  agent        TEXT    NOT NULL,
+  position     TEXT    NOT NULL CHECK (position IN ('support', 'challenge', 'abstain')),
+  reason       TEXT,
+  evidence_ref TEXT,
+  created_at   INTEGER NOT NULL,
+  seq          INTEGER NOT NULL,
+  PRIMARY KEY (claim_id, agent)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX consensus_agent ON consensus (agent, claim_id);
+
+CREATE TABLE agents (
+  agent        TEXT PRIMARY KEY,
+  last_seen_at INTEGER NOT NULL,
+  seq          INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE rejected_commands (
+  command_id  TEXT PRIMARY KEY,
+  agent       TEXT    NOT NULL,
+  kind        TEXT    NOT NULL,
+  code        TEXT    NOT NULL,
+  message     TEXT    NOT NULL,
+  rejected_at INTEGER NOT NULL,
+  seq         INTEGER NOT NULL
+) STRICT;
+
+CREATE VIEW schema_migrations AS
+  SELECT version, applied_on AS applied_at, name AS description FROM refinery_schema_history;

@@ -1,0 +1,113 @@
+//! What the command line prints, and what its exit code says.
+#![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::rejection::{Code, Rejection};
+
+/// Columns of human output (spec: tables fit 100).
+pub(super) const WIDTH: usize = 100;
+
+/// Why a verb did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// A rule or the store said no.
+    Rejected(Box<Rejection>),
+    /// The call itself is wrong.
+    Usage(String),
+    /// What was checked does not hold; the report is printed already.
+    Broken,
+    /// Something that should not happen.
+    Internal(String),
+}
+
+impl Failure {
+    /// A call that cannot be right.
+    pub(super) fn usage(problem: impl ToString) -> Self {
+        Self::Usage(problem.to_string())
+    }
+
+    /// Something that should not happen.
+    pub(super) fn internal(problem: impl ToString) -> Self {
+        Self::Internal(problem.to_string())
+    }
+
+    /// Says it on stderr (or stdout with `--json`) and gives the exit code.
+    pub(super) fn report(&self, as_json: bool) -> ExitCode {
+        let (code, text, value) = match self {
+            Self::Rejected(rejection) => {
+                (exit_code(rejection.code), rejection.to_string(), serde_json::to_value(rejection).ok())
+            }
+            Self::Usage(text) => (2, text.clone(), Some(json!({ "code": "usage", "message": text }))),
+            Self::Internal(text) => (70, text.clone(), Some(json!({ "code": "internal", "message": text }))),
+            Self::Broken => return ExitCode::from(1),
+        };
+        match value.filter(|_| as_json) {
+            Some(value) => println!("{value}"),
+            None => eprintln!("hm: {text}"),
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(Box::new(rejection))
+    }
+}
+
+/// One code for each kind of refusal: 1 a rule said no, 2 the call is wrong, 75 try again later.
+const fn exit_code(code: Code) -> u8 {
+    match code {
+        Code::InvalidArgument | Code::UnknownAgent | Code::AgentRequired => 2,
+        Code::Unavailable | Code::VersionMismatch => 75,
+        Code::AgentMismatch
+        | Code::UnknownClaim
+        | Code::UnknownEvidence
+        | Code::DuplicateEvidence
+        | Code::DuplicateClaim
+        | Code::InvalidTransition
+        | Code::ClaimDeprecated
+        | Code::OwnClaim
+        | Code::AlreadySuperseded
+        | Code::NotAllowed
+        | Code::IdempotencyConflict
+        | Code::TooLarge => 1,
+    }
+}
+
+/// Prints text or JSON, as asked.
+pub(super) fn print(as_json: bool, text: &str, value: &Value) {
+    if as_json {
+        println!("{value}");
+    } else {
+        print!("{text}");
+    }
+}
+
+/// Prints one line of a stream, such as an export.
+pub(super) fn print_line(line: &str) {
+    println!("{line}");
+}
+
+/// A receipt in one line and its warnings below.
+pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
+    let id = receipt.entity_id.map_or_else(String::new, |id| format!(" {id}"));
+    let state = match (receipt.state, receipt.seq) {
+        (Acceptance::Committed, Some(seq)) => format!("committed at seq {seq}"),
+        (Acceptance::Committed, None) => "committed".to_owned(),
+        (Acceptance::Queued, _) => "queued, not yet committed".to_owned(),
+    };
+    let again = if receipt.duplicate { " (the same request as before)" } else { "" };
+    let mut text = format!("{verb}{id}: {state}{again}\n");
+    for warning in &receipt.warnings {
+        text.push_str(&format!("warning: {}\n", warning.message));
+    }
+    if let Some(next) = &receipt.next {
+        text.push_str(&format!("next: {next}\n"));
+    }
+    text
+}

@@ -1,0 +1,34 @@
+//! `hm writer`: the process that appends.
+
+use clap::Args;
+
+use super::Context;
+use super::output::Failure;
+use crate::writer::{self, CrashPoint, ServeOptions, WriterError};
+
+/// Be the one process that writes.
+#[derive(Debug, Args)]
+pub(super) struct Writer {
+    /// Leave the caller's session, as a front starts it
+    #[arg(long, hide = true)]
+    detached: bool,
+    /// Abort at a named place of the write path, to test recovery
+    #[arg(long, hide = true, value_name = "POINT")]
+    crash_at: Option<CrashPoint>,
+}
+
+impl Writer {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        #[cfg(unix)]
+        if self.detached {
+            // Fails only for a group leader, which a child of a front is not; then nothing is lost.
+            let _ = rustix::process::setsid();
+        }
+        let options = ServeOptions { crash_at: self.crash_at };
+        match writer::serve(&context.workspace, &context.config, options) {
+            // The other one serves; for the front that started this one, that is as good.
+            Err(WriterError::Locked) if self.detached => Ok(()),
+            other => other.map_err(Failure::internal),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `config.toml`: the roster and its aliases, the quorum, the writer. Every key has a default.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::domain::agent::{BadRoster, Roster};
+use crate::domain::decide::{Policy, Quorum};
+
+/// What `hm init` writes: every key with its default, commented out.
+pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment what you change. Commit this file.
+
+[agents]
+# Canonical names; `operator` (you at the terminal) and `system` are always there.
+# roster = ["architect", "devops", "analyst", "frontend", "reviewer"]
+
+[agents.aliases]
+# Other names agents go by, besides the built-in ones (arch, infra, backend, ana, ui, qa ...).
+# data = "analyst"
+
+[quorum]
+# Supports that confirm a claim, when nobody challenges it.
+# supports = 1
+# Whether the owner's own support counts.
+# owner_counts = false
+# Whether every agent seen in the last 24 h, the owner aside, must support.
+# all_active = false
+
+[writer]
+# The writer leaves after so many minutes without a client or work.
+# idle_exit_minutes = 15
+"#;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    agents: Agents,
+    quorum: QuorumKeys,
+    writer: WriterKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Agents {
+    roster: Option<Vec<String>>,
+    aliases: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct QuorumKeys {
+    supports: u32,
+    owner_counts: bool,
+    all_active: bool,
+}
+
+impl Default for QuorumKeys {
+    fn default() -> Self {
+        let Quorum { supports, owner_counts, all_active } = Quorum::default();
+        Self { supports, owner_counts, all_active }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WriterKeys {
+    idle_exit_minutes: u64,
+}
+
+impl Default for WriterKeys {
+    fn default() -> Self {
+        Self { idle_exit_minutes: 15 }
+    }
+}
+
+/// The settings in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Who there is.
+    pub roster: Roster,
+    /// What rules depend on.
+    pub policy: Policy,
+    /// How long an idle writer stays.
+    pub idle_exit: Duration,
+}
+
+/// Why the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file does not parse, or has a key nobody reads.
+    #[error("{path} does not parse: {source}")]
+    Syntax {
+        /// Which file.
+        path: String,
+        /// What is wrong, and where.
+        source: Box<toml::de::Error>,
+    },
+    /// The roster contradicts itself.
+    #[error("{path}: {source}")]
+    Roster {
+        /// Which file.
+        path: String,
+        /// What is wrong.
+        source: BadRoster,
+    },
+}
+
+impl Config {
+    /// Reads a configuration; a missing file means the defaults.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the file and the place.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let shown = || path.display().to_string();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(source) => {
+                return Err(ConfigError::Io { path: shown(), source });
+            }
+        };
+        let file: File = toml::from_str(&text)
+            .map_err(|source| ConfigError::Syntax { path: shown(), source: Box::new(source) })?;
+        let roster = roster(&file.agents).map_err(|source| ConfigError::Roster { path: shown(), source })?;
+        let QuorumKeys { supports, owner_counts, all_active } = file.quorum;
+        Ok(Self {
+            roster,
+            policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },
+            idle_exit: Duration::from_secs(file.writer.idle_exit_minutes * 60),
+        })
+    }
+}
+
+fn roster(agents: &Agents) -> Result<Roster, BadRoster> {
+    let own = agents.aliases.iter().map(|(alias, agent)| (alias.as_str(), agent.as_str()));
+    match &agents.roster {
+        None => Roster::new(Roster::DEFAULT_AGENTS, Roster::DEFAULT_ALIASES.into_iter().chain(own)),
+        Some(names) => {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            // Built-in aliases of agents this team does not have would point nowhere.
+            let known = |agent: &str| agent == "operator" || names.contains(&agent);
+            let built_in = Roster::DEFAULT_ALIASES
+                .into_iter()
+                .filter(|(alias, agent)| known(agent) && !names.contains(alias));
+            Roster::new(names.iter().copied(), built_in.chain(own))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, TEMPLATE};
+
+    fn load(text: &str) -> Result<Config, String> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, text).expect("a config file");
+        Config::load(&path)
+            .map_err(|error| error.to_string().replace(&path.display().to_string(), "config.toml"))
+    }
+
+    #[test]
+    fn the_template_says_what_the_defaults_are() {
+        assert_eq!(load(TEMPLATE), load(""));
+        let uncommented: String = TEMPLATE
+            .lines()
+            .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = ")).unwrap_or(line))
+            .filter(|line| !line.starts_with("data"))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        assert_eq!(load(&uncommented), load(""));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let unknown = load("[quorum]\nsuports = 2\n").expect_err("a key nobody reads");
+        assert!(unknown.contains("suports") && unknown.contains("line 2"), "{unknown}");
+        let dangling = load("[agents.aliases]\ndata = \"sage\"\n").expect_err("an alias to nowhere");
+        assert!(dangling.contains("`sage`"), "{dangling}");
+    }
+
+    #[test]
+    fn an_own_roster_keeps_the_aliases_that_still_fit() {
+        let config = load("[agents]\nroster = [\"devops\", \"sage\"]\n").expect("a valid file");
+        assert_eq!(config.roster.resolve("infra").expect("an alias of devops").as_str(), "devops");
+        assert!(config.roster.resolve("ana").is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! Who speaks: canonical agent names, and the roster that turns aliases into them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A canonical agent name, as stored. Made only by [`Roster::resolve`] or read back from the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentId(String);
+
+impl AgentId {
+    /// The human at the terminal.
+    pub fn operator() -> Self {
+        Self("operator".to_owned())
+    }
+
+    /// Background work of the writer.
+    pub fn system() -> Self {
+        Self("system".to_owned())
+    }
+
+    /// The agent to whom disagreement is escalated and who may deprecate any claim.
+    pub fn architect() -> Self {
+        Self("architect".to_owned())
+    }
+
+    /// A name read back from the ledger, where only canonical names stand.
+    pub fn recorded(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The canonical name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The agents of a workspace and the other names they go by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roster {
+    agents: Vec<AgentId>,
+    aliases: BTreeMap<String, AgentId>,
+}
+
+/// A name nobody on the roster goes by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no agent is called `{given}`; the roster is: {roster}")]
+pub struct UnknownAgent {
+    given: String,
+    roster: String,
+}
+
+/// A roster that contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadRoster {
+    /// An alias points at a name that is not on the roster.
+    #[error("alias `{alias}` points at `{agent}`, which is not on the roster: add it or mend the alias")]
+    DanglingAlias {
+        /// The alias.
+        alias: String,
+        /// Where it points.
+        agent: String,
+    },
+    /// A name that cannot be canonical.
+    #[error("`{0}` cannot be an agent name: use 1 to 40 of a-z, 0-9, `_` and `-`")]
+    BadName(String),
+}
+
+impl Roster {
+    /// Canonical agents of every workspace (spec 02).
+    pub const DEFAULT_AGENTS: [&'static str; 5] = ["architect", "devops", "analyst", "frontend", "reviewer"];
+    /// Default aliases (spec 02).
+    pub const DEFAULT_ALIASES: [(&'static str, &'static str); 16] = [
+        ("arch", "architect"),
+        ("lead", "architect"),
+        ("director", "architect"),
+        ("infra", "devops"),
+        ("backend", "devops"),
+        ("orchestrator", "devops"),
+        ("ops", "devops"),
+        ("ana", "analyst"),
+        ("investigator", "analyst"),
+        ("front", "frontend"),
+        ("ui", "frontend"),
+        ("review", "reviewer"),
+        ("qa", "reviewer"),
+        ("human", "operator"),
+        ("user", "operator"),
+        ("me", "operator"),
+    ];
+
+    /// Builds a roster; `operator` and `system` are always on it.
+    ///
+    /// # Errors
+    /// [`BadRoster`] for a name that cannot be canonical or an alias that points nowhere.
+    pub fn new<'a>(
+        agents: impl IntoIterator<Item = &'a str>,
+        aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, BadRoster> {
+        let mut names: Vec<AgentId> = Vec::new();
+        for name in agents.into_iter().chain(["operator", "system"]) {
+            let name = key(name);
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
+                return Err(BadRoster::BadName(name));
+            }
+            if !names.iter().any(|known| known.0 == name) {
+                names.push(AgentId(name));
+            }
+        }
+        let mut by_alias = BTreeMap::new();
+        for (alias, agent) in aliases {
+            let Some(known) = names.iter().find(|known| known.0 == key(agent)) else {
+                return Err(BadRoster::DanglingAlias { alias: alias.to_owned(), agent: agent.to_owned() });
+            };
+            by_alias.insert(key(alias), known.clone());
+        }
+        Ok(Self { agents: names, aliases: by_alias })
+    }
+
+    /// Turns any spelling of a name into the canonical agent: case, outer space, `-` and `_` do not matter.
+    ///
+    /// # Errors
+    /// [`UnknownAgent`] with the roster; an unknown name never becomes somebody else.
+    pub fn resolve(&self, name: &str) -> Result<AgentId, UnknownAgent> {
+        let wanted = key(name);
+        self.agents
+            .iter()
+            .find(|known| known.0 == wanted)
+            .or_else(|| self.aliases.get(&wanted))
+            .cloned()
+            .ok_or_else(|| UnknownAgent {
+                given: name.trim().chars().take(60).collect(),
+                roster: self.names().collect::<Vec<_>>().join(", "),
+            })
+    }
+
+    /// Canonical names in roster order, `operator` and `system` last.
+    pub fn agents(&self) -> &[AgentId] {
+        &self.agents
+    }
+
+    /// The other names `agent` goes by, sorted.
+    pub fn aliases_of(&self, agent: &AgentId) -> impl Iterator<Item = &str> {
+        self.aliases.iter().filter(move |(_, known)| *known == agent).map(|(alias, _)| alias.as_str())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.agents.iter().map(AgentId::as_str).filter(|name| *name != "system")
+    }
+}
+
+impl Default for Roster {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT_AGENTS, Self::DEFAULT_ALIASES)
+            .expect("the default aliases name default agents")
+    }
+}
+
+fn key(name: &str) -> String {
+    name.trim().to_lowercase().replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::Roster;
+
+    #[test]
+    fn names_are_resolved_once_and_unknown_ones_never_become_somebody() {
+        let roster = Roster::default();
+        let resolved: Vec<String> = ["Devops", " arch ", "QA", "me", "data-eng", "system "]
+            .iter()
+            .map(|name| match roster.resolve(name) {
+                Ok(agent) => format!("{name:?} -> {agent}"),
+                Err(error) => format!("{name:?} -> {error}"),
+            })
+            .collect();
+        expect![[r#"
+            "Devops" -> devops
+            " arch " -> architect
+            "QA" -> reviewer
+            "me" -> operator
+            "data-eng" -> no agent is called `data-eng`; the roster is: architect, devops, analyst, frontend, reviewer, operator
+            "system " -> system"#]]
+        .assert_eq(&resolved.join("\n"));
+    }
+
+    #[test]
+    fn dashes_and_underscores_are_alike() {
+        let roster = Roster::new(["data-eng"], [("etl", "data_eng")]).expect("a valid roster");
+        assert_eq!(roster.resolve("DATA_ENG"), roster.resolve("etl"));
+        assert_eq!(
+            Roster::new(["a"], [("b", "c")]).expect_err("c is unknown").to_string(),
+            "alias `b` points at `c`, which is not on the roster: add it or mend the alias"
+        );
+    }
+}

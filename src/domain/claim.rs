@@ -1,0 +1,219 @@
+//! The words a claim is described in: type, status, position, relation, and their bounds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::scope::Scope;
+use crate::domain::text::{CommandLine, ErrorSignature};
+use crate::domain::time::Hours;
+
+/// Hours after which a hypothesis expires unless it says otherwise: one week (spec 02).
+pub const HYPOTHESIS_TTL: Hours = Hours(168);
+
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident ($noun:literal) { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            /// Every value, in the order of the specification.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word as stored and shown.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadWord;
+
+            fn from_str(text: &str) -> Result<Self, BadWord> {
+                match text.trim().to_ascii_lowercase().as_str() {
+                    $($text => Ok(Self::$variant),)+
+                    _ => Err(BadWord {
+                        noun: $noun,
+                        given: text.chars().take(40).collect(),
+                        allowed: [$($text),+].join(", "),
+                    }),
+                }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadWord;
+
+            fn try_from(text: String) -> Result<Self, BadWord> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(word: $name) -> Self {
+                word.as_str().to_owned()
+            }
+        }
+    };
+}
+
+/// A word outside its vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no {noun}: use one of {allowed}")]
+pub struct BadWord {
+    noun: &'static str,
+    given: String,
+    allowed: String,
+}
+
+word!(
+    /// What kind of statement a claim is.
+    ClaimType("claim type") {
+        /// Something held to be true.
+        Fact = "fact",
+        /// Something the team chose.
+        Decision = "decision",
+        /// Something believed, not yet shown.
+        Hypothesis = "hypothesis",
+        /// An approach that failed: a dead end.
+        Negative = "negative",
+    }
+);
+
+word!(
+    /// Where a claim is in its life.
+    Status("status") {
+        /// Created; nobody else has spoken for it.
+        Proposed = "proposed",
+        /// The quorum supports it and nobody challenges it.
+        Confirmed = "confirmed",
+        /// Somebody challenges it.
+        Contested = "contested",
+        /// A blocking experiment is under way.
+        PendingProof = "pending_proof",
+        /// Out of force, for good.
+        Deprecated = "deprecated",
+    }
+);
+
+word!(
+    /// What one agent thinks of one claim; the latest wins.
+    Position("position") {
+        /// Holds it to be right.
+        Support = "support",
+        /// Holds it to be wrong, and says why.
+        Challenge = "challenge",
+        /// Withdraws from the question.
+        Abstain = "abstain",
+    }
+);
+
+word!(
+    /// What an event says about a claim.
+    Relation("relation") {
+        /// Speaks for it.
+        Supports = "supports",
+        /// Speaks against it.
+        Contradicts = "contradicts",
+        /// Is where it came from.
+        CausedBy = "caused_by",
+    }
+);
+
+word!(
+    /// What an agent reports by hand; usable as evidence of grade `asserted`.
+    ReportKind("report kind") {
+        /// Something learned.
+        Finding = "finding",
+        /// Something in the way.
+        Blocker = "blocker",
+        /// Something chosen.
+        Decision = "decision",
+        /// Files were changed.
+        FileEdited = "file_edited",
+        /// A command was run.
+        CommandRan = "command_ran",
+        /// Anything else.
+        Note = "note",
+    }
+);
+
+/// A number outside 0..=1.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{0} is outside 0 to 1")]
+pub struct BadShare(f64);
+
+/// A share from 0 to 1: confidence in a claim, or the weight of evidence. 1.0 by default.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Share(f64);
+
+impl Share {
+    /// All of it.
+    pub const FULL: Self = Self(1.0);
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self::FULL
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = BadShare;
+
+    fn try_from(number: f64) -> Result<Self, BadShare> {
+        // -0.0 and 0.0 hash differently and mean the same; NaN is in no range.
+        if (0.0..=1.0).contains(&number) { Ok(Self(number + 0.0)) } else { Err(BadShare(number)) }
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> Self {
+        share.0
+    }
+}
+
+/// When a dead end should warn: any field that matches an action about to be taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// Paths or directories that are touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Scope>,
+    /// Command lines that are run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandLine>,
+    /// Symbols that are used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<CommandLine>,
+    /// The error that shows up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_signature: Option<ErrorSignature>,
+}
+
+impl Trigger {
+    /// The most entries in each list; the same bound as a claim's scopes.
+    pub const MAX_ENTRIES: usize = 16;
+
+    /// Whether no field is set.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+            && self.commands.is_empty()
+            && self.symbols.is_empty()
+            && self.error_signature.is_none()
+    }
+}

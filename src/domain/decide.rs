@@ -1,0 +1,477 @@
+//! The rules: a command against the folded state gives events or a refusal.
+
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
+use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, ReportEvent, TakePosition};
+use crate::domain::event::{
+    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, PositionTaken, StatusChanged,
+};
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::MAX_SCOPES;
+use crate::domain::state::{Claim, Fingerprint, State};
+use crate::domain::text::Reason;
+use crate::domain::time::{Hours, Timestamp};
+
+/// An agent is active while its last event is at most this old: one working day, for `all_active`.
+pub const ACTIVE_WITHIN: Hours = Hours(24);
+/// The most dead ends a receipt names; more would be noise (spec 00: silent when unsure).
+const MAX_DEAD_END_WARNINGS: usize = 5;
+/// The most events or paths one command may list, so that a batch stays far below 256 KB (spec 01).
+const MAX_LIST: usize = 64;
+
+/// When a claim counts as confirmed (`[quorum]` in config.toml).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quorum {
+    /// Supports needed. Default 1.
+    pub supports: u32,
+    /// Whether the owner's own support counts. Default false.
+    pub owner_counts: bool,
+    /// Whether every agent active in the last 24 h, the owner aside, must support. Default false.
+    pub all_active: bool,
+}
+
+impl Default for Quorum {
+    fn default() -> Self {
+        Self { supports: 1, owner_counts: false, all_active: false }
+    }
+}
+
+/// The settings that rules depend on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// When a claim counts as confirmed.
+    pub quorum: Quorum,
+}
+
+/// What an accepted command does.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decision {
+    /// All of them or none go into the ledger; never empty.
+    pub events: Vec<Event>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// What would move things on.
+    pub next: Option<String>,
+}
+
+/// Decides one command.
+///
+/// # Errors
+/// A [`Rejection`]; nothing happened then.
+pub fn decide(
+    state: &State,
+    agent: &AgentId,
+    command: &Command,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
+    match command {
+        Command::CreateClaim(create) => create_claim(state, agent, create),
+        Command::TakePosition(take) => take_position(state, agent, take, now, policy),
+        Command::AddEvidence(add) => add_evidence(state, add),
+        Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
+        Command::ReportEvent(report) => report_event(report),
+    }
+}
+
+fn create_claim(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<Decision, Rejection> {
+    let mut scopes = create.scopes.clone();
+    scopes.sort();
+    scopes.dedup();
+    if scopes.is_empty() || scopes.len() > MAX_SCOPES {
+        return Err(Rejection::invalid(
+            "scopes",
+            format!("a claim has 1 to {MAX_SCOPES} scopes, this one has {}", scopes.len()),
+        ));
+    }
+    if create.ttl_hours == Some(Hours(0)) {
+        return Err(Rejection::invalid("ttl_hours", "a claim lives for at least 1 hour"));
+    }
+    check_list("evidence_refs", create.evidence_refs.len())?;
+    check_trigger(create)?;
+
+    let fingerprint = Fingerprint::of(create.statement.as_str(), &scopes);
+    if let Some(twin) = state.same_statement(&fingerprint) {
+        return Err(Rejection::new(
+            Code::DuplicateClaim,
+            format!("the same statement about the same scopes is already claim {twin}"),
+            format!("support {twin} if you agree, or challenge it if you do not"),
+        )
+        .with("duplicate_of", twin));
+    }
+    for evidence in &create.evidence_refs {
+        known_event(state, *evidence)?;
+    }
+
+    let mut decision = Decision::default();
+    let supersession =
+        create.supersedes.map(|old| supersede(state, agent, old, create.claim_id)).transpose()?;
+    decision.events.push(
+        ClaimCreated {
+            claim_id: create.claim_id,
+            statement: create.statement.clone(),
+            claim_type: create.claim_type,
+            scopes: scopes.clone(),
+            confidence: create.confidence,
+            supersedes: create.supersedes,
+            ttl_hours: create
+                .ttl_hours
+                .or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL)),
+            trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
+        }
+        .into(),
+    );
+    let mut evidence_refs = create.evidence_refs.clone();
+    evidence_refs.sort();
+    evidence_refs.dedup();
+    for evidence_ref in evidence_refs {
+        let weight = crate::domain::claim::Share::FULL;
+        let relation = Relation::Supports;
+        decision.events.push(
+            EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None }.into(),
+        );
+    }
+    match supersession {
+        None => {}
+        Some(Supersession::Now(events)) => decision.events.extend(events),
+        Some(Supersession::OnceConfirmed { old, owner }) => decision.warnings.push(Warning {
+            code: WarningCode::SupersessionProposed,
+            message: format!(
+                "claim {old} belongs to {owner}: it stays in force until this claim is confirmed"
+            ),
+            claim_id: Some(old),
+        }),
+    }
+    if create.claim_type != ClaimType::Negative {
+        decision.warnings.extend(dead_end_warnings(state, &scopes, create.supersedes));
+    }
+    decision.next = Some("confirmed once another agent supports it".to_owned());
+    Ok(decision)
+}
+
+fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
+    let Some(trigger) = &create.trigger else {
+        return Ok(());
+    };
+    if !trigger.is_empty() && create.claim_type != ClaimType::Negative {
+        return Err(Rejection::invalid(
+            "trigger",
+            format!("only a negative claim warns, this one is a {}", create.claim_type),
+        ));
+    }
+    let longest = trigger.paths.len().max(trigger.commands.len()).max(trigger.symbols.len());
+    if longest > Trigger::MAX_ENTRIES {
+        return Err(Rejection::invalid(
+            "trigger",
+            format!("a trigger lists at most {} of each, this one {longest}", Trigger::MAX_ENTRIES),
+        ));
+    }
+    Ok(())
+}
+
+fn dead_end_warnings(
+    state: &State,
+    scopes: &[crate::domain::scope::Scope],
+    superseded: Option<ClaimId>,
+) -> Vec<Warning> {
+    let mut dead_ends: Vec<ClaimId> = scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
+    dead_ends.sort();
+    dead_ends.dedup();
+    dead_ends.retain(|id| Some(*id) != superseded);
+    // Ids are time-ordered: the newest dead end is the likeliest to still hold.
+    dead_ends
+        .into_iter()
+        .rev()
+        .take(MAX_DEAD_END_WARNINGS)
+        .map(|id| Warning {
+            code: WarningCode::NegativeClaim,
+            message: format!("a failed approach is on record here: read hivemind://claims/{id}"),
+            claim_id: Some(id),
+        })
+        .collect()
+}
+
+enum Supersession {
+    Now(Vec<Event>),
+    OnceConfirmed { old: ClaimId, owner: AgentId },
+}
+
+fn supersede(
+    state: &State,
+    agent: &AgentId,
+    old_id: ClaimId,
+    new_id: ClaimId,
+) -> Result<Supersession, Rejection> {
+    let old = known_claim(state, old_id)?;
+    if let Some(successor) = old.superseded_by {
+        return Err(Rejection::new(
+            Code::AlreadySuperseded,
+            format!("claim {old_id} was already superseded by {successor}"),
+            format!("supersede {successor} instead"),
+        )
+        .with("superseded_by", successor));
+    }
+    // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
+    if old.status == Status::Deprecated || may_deprecate(agent, old) {
+        Ok(Supersession::Now(replace(old_id, old, new_id)))
+    } else {
+        Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone() })
+    }
+}
+
+/// The events that put `new_id` in the place of `old_id`: the link, and the end of the old claim.
+fn replace(old_id: ClaimId, old: &Claim, new_id: ClaimId) -> Vec<Event> {
+    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id }.into()];
+    if old.status != Status::Deprecated {
+        events.push(transition(old_id, old.status, Status::Deprecated, &format!("superseded by {new_id}")));
+    }
+    events
+}
+
+fn take_position(
+    state: &State,
+    agent: &AgentId,
+    take: &TakePosition,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
+    let claim = known_claim(state, take.claim_id)?;
+    if claim.status == Status::Deprecated {
+        let hint = match claim.superseded_by {
+            Some(successor) => format!("take a position on its successor {successor}"),
+            None => "make a new claim that supersedes it".to_owned(),
+        };
+        let message = format!("claim {} is deprecated and takes no more positions", take.claim_id);
+        return Err(Rejection::new(Code::ClaimDeprecated, message, hint));
+    }
+    if take.position == Position::Challenge {
+        if claim.owner == *agent {
+            return Err(Rejection::new(
+                Code::OwnClaim,
+                format!("claim {} is your own, so you cannot challenge it", take.claim_id),
+                "deprecate it, or create a claim that supersedes it",
+            ));
+        }
+        if take.reason.is_none() {
+            return Err(Rejection::invalid("reason", "a challenge says why"));
+        }
+    }
+    if let Some(evidence) = take.evidence_ref {
+        known_event(state, evidence)?;
+    }
+
+    let mut decision = Decision::default();
+    decision.events.push(
+        PositionTaken {
+            claim_id: take.claim_id,
+            position: take.position,
+            reason: take.reason.clone(),
+            evidence_ref: take.evidence_ref,
+        }
+        .into(),
+    );
+    let mut after = claim.clone();
+    after.positions.insert(agent.clone(), take.position);
+    let status = settled_status(state, &after, now, policy);
+    if status != claim.status {
+        let reason = match take.position {
+            Position::Support => format!("supported by {agent}"),
+            Position::Challenge => format!("challenged by {agent}"),
+            Position::Abstain => format!("{agent} abstains"),
+        };
+        decision.events.push(transition(take.claim_id, claim.status, status, &reason));
+    }
+    if status == Status::Confirmed
+        && let Some(old_id) = claim.proposes_to_supersede
+        && let Some(old) = state.claim(old_id)
+    {
+        match old.superseded_by {
+            None => decision.events.extend(replace(old_id, old, take.claim_id)),
+            Some(other) => decision.warnings.push(Warning {
+                code: WarningCode::SupersessionLapsed,
+                message: format!("claim {old_id} was superseded by {other} in the meantime"),
+                claim_id: Some(other),
+            }),
+        }
+    }
+    decision.next = next_step(take, claim, status);
+    Ok(decision)
+}
+
+/// What the positions on a claim make of it. While a proof is pending only the run decides.
+fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Status {
+    if matches!(claim.status, Status::PendingProof | Status::Deprecated) {
+        return claim.status;
+    }
+    let held = |wanted: Position| claim.positions.iter().filter(move |(_, held)| **held == wanted);
+    if held(Position::Challenge).next().is_some() {
+        return Status::Contested;
+    }
+    let counting: Vec<&AgentId> = held(Position::Support)
+        .map(|(agent, _)| agent)
+        .filter(|agent| policy.quorum.owner_counts || **agent != claim.owner)
+        .collect();
+    let everyone = !policy.quorum.all_active
+        || state
+            .active_agents(ACTIVE_WITHIN, now)
+            .into_iter()
+            .all(|active| *active == claim.owner || counting.contains(&active));
+    if everyone && counting.len() >= policy.quorum.supports.max(1) as usize {
+        Status::Confirmed
+    } else {
+        Status::Proposed
+    }
+}
+
+fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<String> {
+    match (take.position, status) {
+        (Position::Challenge, _) => Some(format!(
+            "settled when {} deprecates it, or every challenger supports or abstains; \
+             cite what you saw with report_event and add_evidence (relation contradicts)",
+            claim.owner
+        )),
+        (Position::Support, Status::Proposed) => Some("more supports are needed for the quorum".to_owned()),
+        (Position::Support, Status::Contested) => {
+            Some("still challenged: the challengers must support or abstain".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection> {
+    let claim = known_claim(state, add.claim_id)?;
+    known_event(state, add.evidence_ref)?;
+    if add.evidence_ref == add.claim_id.creation_event() {
+        return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
+    }
+    if claim.evidence.contains(&(add.evidence_ref, add.relation)) {
+        return Err(Rejection::new(
+            Code::DuplicateEvidence,
+            format!("event {} already {} claim {}", add.evidence_ref, add.relation, add.claim_id),
+            "nothing to do: it is on record",
+        ));
+    }
+    Ok(Decision {
+        events: vec![
+            EvidenceAdded {
+                claim_id: add.claim_id,
+                evidence_ref: add.evidence_ref,
+                relation: add.relation,
+                weight: add.weight,
+                note: add.note.clone(),
+            }
+            .into(),
+        ],
+        ..Decision::default()
+    })
+}
+
+fn deprecate_claim(
+    state: &State,
+    agent: &AgentId,
+    deprecate: &DeprecateClaim,
+) -> Result<Decision, Rejection> {
+    let claim = known_claim(state, deprecate.claim_id)?;
+    if claim.status == Status::Deprecated {
+        return Err(Rejection::new(
+            Code::InvalidTransition,
+            format!("claim {} is deprecated already, and that is final", deprecate.claim_id),
+            "make a new claim that supersedes it",
+        )
+        .with("from", claim.status)
+        .with("to", Status::Deprecated));
+    }
+    if !may_deprecate(agent, claim) {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
+            format!("challenge it with a reason, or ask {} or the architect", claim.owner),
+        ));
+    }
+    Ok(Decision {
+        events: vec![
+            StatusChanged {
+                claim_id: deprecate.claim_id,
+                from: claim.status,
+                to: Status::Deprecated,
+                reason: deprecate.reason.clone(),
+            }
+            .into(),
+        ],
+        ..Decision::default()
+    })
+}
+
+fn report_event(report: &ReportEvent) -> Result<Decision, Rejection> {
+    check_list("paths", report.paths.len())?;
+    match report.kind {
+        ReportKind::FileEdited if report.paths.is_empty() => {
+            return Err(Rejection::invalid("paths", "a file_edited report names the files"));
+        }
+        ReportKind::CommandRan if report.command.is_none() => {
+            return Err(Rejection::invalid("command", "a command_ran report names the command"));
+        }
+        ReportKind::Finding
+        | ReportKind::Blocker
+        | ReportKind::Decision
+        | ReportKind::FileEdited
+        | ReportKind::CommandRan
+        | ReportKind::Note => {}
+    }
+    Ok(Decision {
+        events: vec![
+            EventReported {
+                kind: report.kind,
+                summary: report.summary.clone(),
+                paths: report.paths.clone(),
+                command: report.command.clone(),
+                exit_code: report.exit_code,
+                error_signature: report.error_signature.clone(),
+            }
+            .into(),
+        ],
+        next: Some(format!("cite it as evidence: evidence_ref {}", report.event_id)),
+        ..Decision::default()
+    })
+}
+
+fn check_list(argument: &str, len: usize) -> Result<(), Rejection> {
+    if len > MAX_LIST {
+        return Err(Rejection::invalid(argument, format!("at most {MAX_LIST} entries, this has {len}")));
+    }
+    Ok(())
+}
+
+fn may_deprecate(agent: &AgentId, claim: &Claim) -> bool {
+    claim.owner == *agent || [AgentId::architect(), AgentId::operator()].contains(agent)
+}
+
+fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
+    let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
+    StatusChanged { claim_id, from, to, reason }.into()
+}
+
+fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
+    state.claim(id).ok_or_else(|| {
+        Rejection::new(
+            Code::UnknownClaim,
+            format!("no claim has the id {id}"),
+            "take the id from a receipt or from hivemind://claims",
+        )
+    })
+}
+
+fn known_event(state: &State, id: EventId) -> Result<(), Rejection> {
+    if state.knows_event(id) {
+        return Ok(());
+    }
+    let nearest: Vec<String> = state.nearest_events(id).iter().map(ToString::to_string).collect();
+    let hint = if nearest.is_empty() {
+        "report what you saw with report_event and cite the id it returns".to_owned()
+    } else {
+        format!("the nearest ids are {}; or report_event and cite the id it returns", nearest.join(", "))
+    };
+    Err(Rejection::new(Code::UnknownEvidence, format!("no event in the ledger has the id {id}"), hint))
+}

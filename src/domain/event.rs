@@ -1,0 +1,250 @@
+//! What happened: the immutable facts of the ledger, in the past tense, and their wire form.
+//!
+//! Events are for ever. A new field is optional, a changed meaning is a new type, and every type has a
+//! fixture in `tests/fixtures/events.jsonl` that must decode in every release.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Position, Relation, ReportKind, Share, Status, Trigger};
+use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
+use crate::domain::rejection::Code;
+use crate::domain::scope::Scope;
+use crate::domain::text::{CommandLine, ErrorSignature, Reason, Statement, Summary};
+use crate::domain::time::{Hours, Timestamp};
+
+/// The newest event vocabulary this binary folds. An event whose `min_reader` is above it stops the
+/// fold with a clear message; it is never skipped.
+pub const READER: u32 = 1;
+
+/// A claim was created, with status `proposed`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimCreated {
+    /// Equal to the event's own id.
+    pub claim_id: ClaimId,
+    /// What it says.
+    pub statement: Statement,
+    /// What kind of statement it is.
+    pub claim_type: ClaimType,
+    /// What it is about.
+    pub scopes: Vec<Scope>,
+    /// The owner's own confidence, 0 to 1.
+    pub confidence: Share,
+    /// The claim it is meant to replace; in force only once a `claim.superseded` says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<ClaimId>,
+    /// Hours until it expires; none lives until deprecated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_hours: Option<Hours>,
+    /// When a negative claim should warn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+}
+
+/// A claim moved from one status to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatusChanged {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// Where it was.
+    pub from: Status,
+    /// Where it is now.
+    pub to: Status,
+    /// What moved it, in a few words.
+    pub reason: Reason,
+}
+
+/// A claim took another's place: both links are set by this one event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimSuperseded {
+    /// The claim that is replaced.
+    pub claim_id: ClaimId,
+    /// The claim that replaces it.
+    pub superseded_by: ClaimId,
+}
+
+/// An agent took a position on a claim; it replaces any earlier one of the same agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PositionTaken {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// Support, challenge or abstain.
+    pub position: Position,
+    /// Why; always there for a challenge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// The event it rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_ref: Option<EventId>,
+}
+
+/// An event of the ledger was tied to a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceAdded {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// The event that is the evidence.
+    pub evidence_ref: EventId,
+    /// What it says about the claim.
+    pub relation: Relation,
+    /// How much it says, 0 to 1.
+    pub weight: Share,
+    /// In the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Reason>,
+}
+
+/// An agent reported by hand what it saw or did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventReported {
+    /// What kind of report.
+    pub kind: ReportKind,
+    /// What happened.
+    pub summary: Summary,
+    /// Files it concerns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Scope>,
+    /// The command that was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
+    /// What it exited with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The error it showed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_signature: Option<ErrorSignature>,
+}
+
+/// A command accepted while the writer was away did not pass once it was back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandRejected {
+    /// The command, as its receipt named it.
+    pub command_id: CommandId,
+    /// What kind of command it was, such as `create_claim`.
+    pub kind: String,
+    /// Why, as a stable code.
+    pub code: Code,
+    /// Why, as a sentence.
+    pub message: String,
+}
+
+/// Commands accepted while the writer was away are now in the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpoolFlushed {
+    /// Commands committed by this replay.
+    pub committed: u32,
+    /// Commands that were in the ledger already.
+    pub duplicates: u32,
+    /// Lines that did not pass, kept in `spool.rejected.jsonl`.
+    pub rejected: u32,
+}
+
+macro_rules! events {
+    ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
+        /// One event of the ledger.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Event { $(#[allow(missing_docs)] $variant($body)),+ }
+
+        /// An event that cannot be read by this binary.
+        #[derive(Debug, thiserror::Error)]
+        pub enum Undecodable {
+            /// A type this binary does not know.
+            #[error("event type `{0}` is unknown to this version of hm: update hm, then run `hm rebuild`")]
+            UnknownKind(String),
+            /// A known type with a body that does not fit.
+            #[error("the payload of a `{kind}` event does not fit: {source}")]
+            Body {
+                /// The type.
+                kind: String,
+                /// What does not fit.
+                source: serde_json::Error,
+            },
+        }
+
+        impl Event {
+            /// Every type, as stored.
+            pub const KINDS: &'static [&'static str] = &[$($kind),+];
+
+            /// The type as stored: `concept.past_tense`.
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $kind),+ }
+            }
+
+            /// The vocabulary a reader must know to fold this event.
+            pub const fn min_reader(&self) -> u32 {
+                match self { $(Self::$variant(_) => $min),+ }
+            }
+
+            /// The body as JSON.
+            pub fn to_body(&self) -> serde_json::Value {
+                match self {
+                    $(Self::$variant(body) => serde_json::to_value(body)),+
+                }
+                .expect("event bodies are plain data with string keys")
+            }
+
+            /// Reads an event back from its type and body; unknown fields are ignored.
+            ///
+            /// # Errors
+            /// [`Undecodable`]; the caller stops there, it does not skip.
+            pub fn decode(kind: &str, body: &str) -> Result<Self, Undecodable> {
+                match kind {
+                    $($kind => serde_json::from_str(body).map(Self::$variant)
+                        .map_err(|source| Undecodable::Body { kind: kind.to_owned(), source }),)+
+                    _ => Err(Undecodable::UnknownKind(kind.to_owned())),
+                }
+            }
+        }
+
+        $(impl From<$body> for Event {
+            fn from(body: $body) -> Self {
+                Self::$variant(body)
+            }
+        })+
+    };
+}
+
+events! {
+    ClaimCreated(ClaimCreated) = "claim.created", min_reader 1;
+    StatusChanged(StatusChanged) = "claim.status_changed", min_reader 1;
+    ClaimSuperseded(ClaimSuperseded) = "claim.superseded", min_reader 1;
+    PositionTaken(PositionTaken) = "position.taken", min_reader 1;
+    EvidenceAdded(EvidenceAdded) = "evidence.added", min_reader 1;
+    EventReported(EventReported) = "event.reported", min_reader 1;
+    CommandRejected(CommandRejected) = "command.rejected", min_reader 1;
+    SpoolFlushed(SpoolFlushed) = "spool.flushed", min_reader 1;
+}
+
+impl Event {
+    /// The claim this event changes, if it changes one. A supersession changes two: the one replaced
+    /// stands here, the other in its body.
+    pub const fn claim_id(&self) -> Option<ClaimId> {
+        match self {
+            Self::ClaimCreated(body) => Some(body.claim_id),
+            Self::StatusChanged(body) => Some(body.claim_id),
+            Self::ClaimSuperseded(body) => Some(body.claim_id),
+            Self::PositionTaken(body) => Some(body.claim_id),
+            Self::EvidenceAdded(body) => Some(body.claim_id),
+            Self::EventReported(_) | Self::CommandRejected(_) | Self::SpoolFlushed(_) => None,
+        }
+    }
+}
+
+/// An event with its place and origin, as every fold sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// Place in the total order, from 1 without gaps.
+    pub seq: u64,
+    /// The event's id.
+    pub id: EventId,
+    /// Whose command caused it.
+    pub agent: AgentId,
+    /// In which session.
+    pub session: Option<SessionId>,
+    /// The command that caused it.
+    pub causation: CommandId,
+    /// When the writer took the command.
+    pub at: Timestamp,
+    /// What happened; `None` where an operator erased the payload.
+    pub event: Option<Event>,
+}

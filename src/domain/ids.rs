@@ -1,0 +1,171 @@
+//! Typed identifiers: a claim id cannot be passed where an event id is meant.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Text that should have been an id and is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is not {expected}: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+pub struct BadId {
+    given: String,
+    expected: &'static str,
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident, $noun:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps an id minted by an id source.
+            pub const fn from_uuid(id: Uuid) -> Self {
+                Self(id)
+            }
+
+            /// The bare UUID, to hand one identity to a second role.
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                Uuid::parse_str(text.trim()).map(Self).map_err(|_| BadId {
+                    given: text.chars().take(80).collect(),
+                    expected: $noun,
+                })
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+
+            fn try_from(text: String) -> Result<Self, BadId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.to_string()
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// A claim. Equal to the id of the event that created it, so a claim is citable as evidence.
+    ClaimId,
+    "a claim id"
+);
+uuid_id!(
+    /// An event in the ledger.
+    EventId,
+    "an event id"
+);
+uuid_id!(
+    /// One request to change something; all its events carry it as their causation.
+    CommandId,
+    "a command id"
+);
+
+impl ClaimId {
+    /// The event that created this claim: both carry the same UUID.
+    pub const fn creation_event(self) -> EventId {
+        EventId(self.0)
+    }
+}
+
+impl EventId {
+    /// The claim this event would have created, if it is a creation.
+    pub const fn as_claim(self) -> ClaimId {
+        ClaimId(self.0)
+    }
+}
+
+/// A client's session: 1 to 128 printable characters, chosen by the client.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// The id as the client wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = crate::domain::text::BadText;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        crate::domain::text::one_line("session", &text, 128).map(Self)
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = crate::domain::text::BadText;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A caller's own name for a request, so that a retry is recognised: 1 to 200 printable characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// The key as the caller wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for IdempotencyKey {
+    type Error = crate::domain::text::BadText;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        crate::domain::text::one_line("idempotency_key", &text, 200).map(Self)
+    }
+}
+
+impl FromStr for IdempotencyKey {
+    type Err = crate::domain::text::BadText;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl From<IdempotencyKey> for String {
+    fn from(key: IdempotencyKey) -> Self {
+        key.0
+    }
+}

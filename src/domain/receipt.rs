@@ -1,0 +1,65 @@
+//! The answer to an accepted command, the same everywhere.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::domain::ids::{ClaimId, CommandId};
+
+/// Whether the events of a command stand in the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Acceptance {
+    /// Durable in the ledger and visible to readers.
+    Committed,
+    /// Durable in the spool; the writer will commit it when it is back, if it still passes.
+    Queued,
+}
+
+/// Something the caller should know; the command was accepted all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable, for programs.
+    pub code: WarningCode,
+    /// One sentence.
+    pub message: String,
+    /// The claim it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_id: Option<ClaimId>,
+}
+
+/// What a warning is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningCode {
+    /// A dead end is on record where this claim points.
+    NegativeClaim,
+    /// The claim replaces another only once it is confirmed.
+    SupersessionProposed,
+    /// The claim it would have replaced has another successor by now.
+    SupersessionLapsed,
+    /// The caller sent an argument the tool does not have.
+    UnknownArgument,
+}
+
+/// The answer to an accepted command. It is derivable from the ledger: only warnings and `next` are not
+/// repeated when the same command comes again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The command, as named by the front that took it.
+    pub command_id: CommandId,
+    /// Committed or queued.
+    pub state: Acceptance,
+    /// The claim or event the command made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<Uuid>,
+    /// Ledger position of the command's last event; only when committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// Whether this command was accepted before and nothing new was written.
+    pub duplicate: bool,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// What would move things on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}

@@ -1,0 +1,113 @@
+//! Refusals: a stable code, a sentence, and a way forward.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::claim::BadWord;
+
+/// Why a command was refused. One list for MCP, the CLI and the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// An argument is missing or malformed.
+    InvalidArgument,
+    /// No such name on the roster.
+    UnknownAgent,
+    /// A pinned front was asked to speak for somebody else.
+    AgentMismatch,
+    /// Nobody says who is speaking.
+    AgentRequired,
+    /// No claim has this id.
+    UnknownClaim,
+    /// No event has this id.
+    UnknownEvidence,
+    /// This event already stands in this relation to the claim.
+    DuplicateEvidence,
+    /// The same statement about the same scopes is already claimed.
+    DuplicateClaim,
+    /// The claim cannot go from where it is to where the command would take it.
+    InvalidTransition,
+    /// The claim is deprecated: no more positions.
+    ClaimDeprecated,
+    /// An owner cannot challenge their own claim.
+    OwnClaim,
+    /// The claim already has a successor.
+    AlreadySuperseded,
+    /// The agent has no right to do this.
+    NotAllowed,
+    /// The idempotency key was used for another command.
+    IdempotencyConflict,
+    /// More than one command may hold.
+    TooLarge,
+    /// The front and the writer are of different versions.
+    VersionMismatch,
+    /// The store cannot take it now; nothing was written.
+    Unavailable,
+}
+
+impl Code {
+    /// The code as sent and stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "invalid_argument",
+            Self::UnknownAgent => "unknown_agent",
+            Self::AgentMismatch => "agent_mismatch",
+            Self::AgentRequired => "agent_required",
+            Self::UnknownClaim => "unknown_claim",
+            Self::UnknownEvidence => "unknown_evidence",
+            Self::DuplicateEvidence => "duplicate_evidence",
+            Self::DuplicateClaim => "duplicate_claim",
+            Self::InvalidTransition => "invalid_transition",
+            Self::ClaimDeprecated => "claim_deprecated",
+            Self::OwnClaim => "own_claim",
+            Self::AlreadySuperseded => "already_superseded",
+            Self::NotAllowed => "not_allowed",
+            Self::IdempotencyConflict => "idempotency_conflict",
+            Self::TooLarge => "too_large",
+            Self::VersionMismatch => "version_mismatch",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// An answer that says no. Nothing was written, and the idempotency key was not used up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}; {hint}")]
+pub struct Rejection {
+    /// Stable, for programs.
+    pub code: Code,
+    /// One sentence, lower case, without a period.
+    pub message: String,
+    /// What to do instead.
+    pub hint: String,
+    /// Named facts of this refusal, such as `from`, `to` or `duplicate_of`.
+    #[serde(flatten)]
+    pub details: BTreeMap<String, String>,
+}
+
+impl Rejection {
+    /// A refusal without details.
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: hint.into(), details: BTreeMap::new() }
+    }
+
+    /// Adds one named fact.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.details.insert(name.to_owned(), value.to_string());
+        self
+    }
+
+    /// An argument that does not parse; the parser's own text says how to write it.
+    pub fn invalid(argument: &str, problem: impl ToString) -> Self {
+        Self::new(Code::InvalidArgument, problem.to_string(), format!("correct `{argument}` and call again"))
+            .with("argument", argument)
+    }
+}
+
+impl From<BadWord> for Rejection {
+    fn from(problem: BadWord) -> Self {
+        Self::new(Code::InvalidArgument, problem.to_string(), "correct the word and call again")
+    }
+}

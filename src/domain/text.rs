@@ -1,0 +1,135 @@
+//! Bounded text: what agents write, checked once where it enters.
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+/// Text outside its bounds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadText {
+    /// Nothing but white space.
+    #[error("{field} is empty: say something in 1 to {max_chars} characters")]
+    Empty {
+        /// The argument's name.
+        field: &'static str,
+        /// The longest it may be.
+        max_chars: usize,
+    },
+    /// Longer than its bound.
+    #[error("{field} has {chars} characters: at most {max_chars}; put the rest in a file and name it")]
+    TooLong {
+        /// The argument's name.
+        field: &'static str,
+        /// How long it is.
+        chars: usize,
+        /// The longest it may be.
+        max_chars: usize,
+    },
+    /// A control character where only one line of printable text fits.
+    #[error("{field} holds a control character: use printable characters on one line")]
+    Control {
+        /// The argument's name.
+        field: &'static str,
+    },
+}
+
+/// Trims and bounds free text; inner line breaks and any script are kept as written.
+///
+/// # Errors
+/// [`BadText::Empty`] or [`BadText::TooLong`].
+pub fn bounded(field: &'static str, text: &str, max_chars: usize) -> Result<String, BadText> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(BadText::Empty { field, max_chars });
+    }
+    let chars = text.chars().count();
+    if chars > max_chars {
+        return Err(BadText::TooLong { field, chars, max_chars });
+    }
+    Ok(text.to_owned())
+}
+
+/// [`bounded`] for names: one line, no control characters.
+///
+/// # Errors
+/// Those of [`bounded`], and [`BadText::Control`].
+pub fn one_line(field: &'static str, text: &str, max_chars: usize) -> Result<String, BadText> {
+    let text = bounded(field, text, max_chars)?;
+    if text.chars().any(char::is_control) {
+        return Err(BadText::Control { field });
+    }
+    Ok(text)
+}
+
+/// The form in which two statements are the same: NFKC, case folded, white space collapsed.
+pub fn folded(text: &str) -> String {
+    let normal: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    normal.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+macro_rules! bounded_text {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $max:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The longest it may be, in characters.
+            pub const MAX_CHARS: usize = $max;
+
+            /// The text as written, trimmed.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadText;
+
+            fn try_from(text: String) -> Result<Self, BadText> {
+                bounded($field, &text, $max).map(Self)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = BadText;
+
+            fn from_str(text: &str) -> Result<Self, BadText> {
+                bounded($field, text, $max).map(Self)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+bounded_text!(
+    /// What a claim says, in 1 to 2,000 characters (spec 02).
+    Statement, "statement", 2_000
+);
+bounded_text!(
+    /// Why a position was taken or a claim deprecated, in 1 to 2,000 characters.
+    Reason, "reason", 2_000
+);
+bounded_text!(
+    /// What happened, in 1 to 2,000 characters.
+    Summary, "summary", 2_000
+);
+bounded_text!(
+    /// A command line as it was run, in 1 to 2,000 characters; stored, never executed.
+    CommandLine, "command", 2_000
+);
+bounded_text!(
+    /// The first line of an error, masked or not, in 1 to 500 characters.
+    ErrorSignature, "error_signature", 500
+);

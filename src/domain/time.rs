@@ -1,0 +1,49 @@
+//! Time as the rules see it: a number that comes in as an argument.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since the Unix epoch, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// A point in time, in epoch milliseconds.
+    pub const fn from_ms(ms: i64) -> Self {
+        Self(ms)
+    }
+
+    /// Epoch milliseconds.
+    pub const fn ms(self) -> i64 {
+        self.0
+    }
+
+    /// Whether `self` lies within `hours` before `now`.
+    pub const fn is_within(self, hours: Hours, now: Self) -> bool {
+        now.0.saturating_sub(self.0) <= hours.ms()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC, to the second: `2026-11-20T22:10:00Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(at) => write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M:%SZ")),
+            Err(_) => write!(f, "{} ms", self.0),
+        }
+    }
+}
+
+/// A whole number of hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hours(pub u32);
+
+impl Hours {
+    /// The same span in milliseconds.
+    pub const fn ms(self) -> i64 {
+        self.0 as i64 * 3_600_000
+    }
+}

@@ -1,0 +1,136 @@
+//! Who is calling: pinned by the front, or named in the call, and never somebody else.
+
+use crate::domain::agent::{AgentId, Roster};
+use crate::domain::ids::SessionId;
+use crate::domain::rejection::{Code, Rejection};
+
+/// The caller of a front.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    roster: Roster,
+    pinned: Option<AgentId>,
+    session: SessionId,
+}
+
+impl Caller {
+    /// A front pinned to `agent` (`--agent`, `HM_AGENT`), or one whose calls name their agent.
+    ///
+    /// # Errors
+    /// `unknown_agent` with the roster.
+    pub fn new(roster: Roster, agent: Option<&str>, session: SessionId) -> Result<Self, Rejection> {
+        let pinned = agent.map(|name| resolve(&roster, name)).transpose()?;
+        if pinned.as_ref() == Some(&AgentId::system()) {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                "`system` is the writer's own name",
+                "pin the agent this pane is, or `operator` for yourself",
+            ));
+        }
+        Ok(Self { roster, pinned, session })
+    }
+
+    /// The pinned agent.
+    pub const fn pinned(&self) -> Option<&AgentId> {
+        self.pinned.as_ref()
+    }
+
+    /// The session, where a call names none.
+    pub const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Who there is.
+    pub const fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    /// The agent a call speaks for.
+    ///
+    /// # Errors
+    /// `agent_mismatch` when a pinned front is asked to speak for another, `agent_required` when nobody
+    /// says who speaks, `unknown_agent` with the roster, `not_allowed` for the operator's name in a
+    /// front that was not pinned to it.
+    pub fn speaks_for(&self, named: Option<&str>) -> Result<AgentId, Rejection> {
+        let named = named.map(|name| resolve(&self.roster, name)).transpose()?;
+        match (&self.pinned, named) {
+            (Some(pinned), None) => Ok(pinned.clone()),
+            (Some(pinned), Some(named)) if *pinned == named => Ok(named),
+            (Some(pinned), Some(named)) => Err(Rejection::new(
+                Code::AgentMismatch,
+                format!("this pane is {pinned} and cannot speak for {named}"),
+                format!("leave out `agent`; what {named} thinks, {named} says in its own pane"),
+            )),
+            (None, Some(named)) if [AgentId::operator(), AgentId::system()].contains(&named) => {
+                Err(Rejection::new(
+                    Code::NotAllowed,
+                    format!("an agent cannot speak as {named}"),
+                    "name the agent you are; a human uses the command line, or pins a pane with --agent operator",
+                ))
+            }
+            (None, Some(named)) => Ok(named),
+            (None, None) => Err(Rejection::new(
+                Code::AgentRequired,
+                "nobody says who is speaking",
+                format!(
+                    "pass `agent` (one of {}), or start the server with --agent NAME",
+                    self.roster.agents().iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
+                ),
+            )),
+        }
+    }
+}
+
+fn resolve(roster: &Roster, name: &str) -> Result<AgentId, Rejection> {
+    roster.resolve(name).map_err(|unknown| {
+        Rejection::new(
+            Code::UnknownAgent,
+            unknown.to_string(),
+            "use a name of the roster, or add one under [agents] in .hivemind/config.toml",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::Caller;
+    use crate::domain::agent::Roster;
+
+    #[test]
+    fn a_pane_speaks_for_its_own_agent_only() {
+        let caller =
+            |pin: Option<&str>| Caller::new(Roster::default(), pin, "s-1".parse().expect("a session id"));
+        let cases = [
+            (Some("infra"), None),
+            (Some("devops"), Some("Ops")),
+            (Some("devops"), Some("analyst")),
+            (None, Some("ana")),
+            (None, Some("me")),
+            (None, Some("grok")),
+            (None, None),
+            (Some("system"), None),
+        ];
+        let lines: Vec<String> = cases
+            .iter()
+            .map(|(pin, named)| {
+                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named));
+                let answer = answer.map_or_else(
+                    |no| format!("{}: {}", no.code.as_str(), no.message),
+                    |agent| agent.to_string(),
+                );
+                format!("{pin:?} {named:?} -> {answer}")
+            })
+            .collect();
+        expect![[r#"
+            Some("infra") None -> devops
+            Some("devops") Some("Ops") -> devops
+            Some("devops") Some("analyst") -> agent_mismatch: this pane is devops and cannot speak for analyst
+            None Some("ana") -> analyst
+            None Some("me") -> not_allowed: an agent cannot speak as operator
+            None Some("grok") -> unknown_agent: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator
+            None None -> agent_required: nobody says who is speaking
+            Some("system") None -> not_allowed: `system` is the writer's own name"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

@@ -1,0 +1,433 @@
+//! The embedded ledger: one connection that appends, any number that read.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
+
+use super::chain::{self, Column};
+use super::{
+    AppendError, Batch, Cursor, Failure, Filter, Hash, LedgerError, MAX_BATCH_BYTES, MAX_PAYLOAD_BYTES,
+    Stored, verify,
+};
+use crate::domain::agent::AgentId;
+use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
+use crate::domain::time::Timestamp;
+
+pub(crate) type Error = rusqlite::Error;
+
+/// The WAL-reset bug that could lose commits is fixed from this version on.
+const OLDEST_ENGINE: (i32, &str) = (3_051_003, "3.51.3");
+/// How long a connection waits for another one's lock; only a backup or an operator's shell takes one.
+const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+
+mod migrations {
+    refinery::embed_migrations!("migrations/ledger");
+}
+
+const COLUMNS: &str = "e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
+     e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.payload, p.salt \
+     FROM events e LEFT JOIN payloads p ON p.seq = e.seq";
+
+/// The writer's handle. There is one per workspace, guarded by the writer's lock.
+#[derive(Debug)]
+pub struct Ledger {
+    db: Connection,
+    head: Cursor,
+}
+
+/// A read-only handle; reads never wait for the writer.
+#[derive(Debug)]
+pub struct Reader {
+    db: Connection,
+}
+
+impl Ledger {
+    /// Opens or creates the ledger file and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`LedgerError::Open`], [`LedgerError::Newer`], [`LedgerError::OldEngine`].
+    pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        if rusqlite::version_number() < OLDEST_ENGINE.0 {
+            return Err(LedgerError::OldEngine {
+                found: rusqlite::version().to_owned(),
+                needed: OLDEST_ENGINE.1,
+            });
+        }
+        let mut db = Connection::open(path).map_err(|source| cannot_open(path, source))?;
+        configure_writer(&db).map_err(|source| cannot_open(path, source))?;
+        migrations::migrations::runner().run(&mut db).map_err(|error| LedgerError::Newer {
+            path: path.display().to_string(),
+            detail: error.to_string(),
+        })?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
+            .map_err(|source| cannot_open(path, source))?;
+        let head = head(&db)?;
+        Ok(Self { db, head })
+    }
+
+    /// The last event.
+    pub const fn head(&self) -> Cursor {
+        self.head
+    }
+
+    /// Appends the batches of a group in one transaction and one fsync. When this returns, they are durable.
+    ///
+    /// # Errors
+    /// [`AppendError`]; only after `Unknown` may anything have been written.
+    pub fn append(&mut self, expect: Cursor, group: &[Batch]) -> Result<Cursor, AppendError> {
+        check_sizes(group)?;
+        let unavailable = |source: Error| AppendError::Unavailable(Failure(source));
+        let transaction =
+            self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unavailable)?;
+        let actual = last_event(&transaction).map_err(unavailable)?;
+        if actual.seq != expect.seq {
+            return Err(AppendError::Conflict { expected: expect.seq, actual: actual.seq });
+        }
+        if actual.hash != expect.hash {
+            return Err(AppendError::Diverged { seq: expect.seq });
+        }
+        let head = insert(&transaction, expect, group).map_err(unavailable)?;
+        transaction.commit().map_err(|source| match source.sqlite_error_code() {
+            // Refused before anything reached the disk. Everything else at commit may be half-way.
+            Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::DatabaseBusy) => {
+                AppendError::Unavailable(Failure(source))
+            }
+            _ => AppendError::Unknown(Failure(source)),
+        })?;
+        self.head = head;
+        Ok(head)
+    }
+
+    /// The events a command has in the ledger; empty if it has none.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn find_command(&self, command: CommandId) -> Result<Vec<Stored>, LedgerError> {
+        find_command(&self.db, command)
+    }
+
+    /// The events of the command that used this key.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn find_key(&self, agent: &AgentId, key: &IdempotencyKey) -> Result<Vec<Stored>, LedgerError> {
+        find_key(&self.db, agent, key)
+    }
+
+    /// Up to `max` events after `cursor`, in order.
+    ///
+    /// # Errors
+    /// [`LedgerError::Diverged`] when the ledger has another event at the cursor.
+    pub fn read_from(&self, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {
+        read_from(&self.db, cursor, max)
+    }
+}
+
+impl Reader {
+    /// Opens an existing ledger for reading; `None` when there is none yet.
+    ///
+    /// # Errors
+    /// [`LedgerError::Open`].
+    pub fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
+        open_readonly(path).map(|db| db.map(|db| Self { db })).map_err(|source| cannot_open(path, source))
+    }
+
+    /// The last event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn head(&self) -> Result<Cursor, LedgerError> {
+        head(&self.db)
+    }
+
+    /// Up to `max` events after `cursor`, in order.
+    ///
+    /// # Errors
+    /// [`LedgerError::Diverged`] when the ledger has another event at the cursor.
+    pub fn read_from(&self, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {
+        read_from(&self.db, cursor, max)
+    }
+
+    /// The events of the command that used this key.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn find_key(&self, agent: &AgentId, key: &IdempotencyKey) -> Result<Vec<Stored>, LedgerError> {
+        find_key(&self.db, agent, key)
+    }
+
+    /// One event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn event(&self, id: EventId) -> Result<Option<Stored>, LedgerError> {
+        let sql = format!("SELECT {COLUMNS} WHERE e.id = ?1");
+        Ok(select(&self.db, &sql, params![id.to_string()])?.pop())
+    }
+
+    /// Events that pass a filter, in ledger order.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Stored>, LedgerError> {
+        let direction = if filter.newest { "DESC" } else { "ASC" };
+        let mut conditions = String::from("e.seq > ?1");
+        let mut values: Vec<Box<dyn rusqlite::ToSql>> = vec![Box::new(sql_seq(filter.after))];
+        for (column, value) in
+            [("e.type", filter.kind.as_deref()), ("e.agent", filter.agent.as_ref().map(AgentId::as_str))]
+        {
+            let Some(value) = value else { continue };
+            values.push(Box::new(value.to_owned()));
+            conditions.push_str(&format!(" AND {column} = ?{}", values.len()));
+        }
+        let sql =
+            format!("SELECT {COLUMNS} WHERE {conditions} ORDER BY e.seq {direction} LIMIT {}", filter.limit);
+        let mut events = select(&self.db, &sql, rusqlite::params_from_iter(values))?;
+        if filter.newest {
+            events.reverse();
+        }
+        Ok(events)
+    }
+
+    /// Walks the whole chain; `progress` hears the seq every few thousand events.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read at all; a broken chain is in the report.
+    pub fn verify(&self, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
+        verify::walk(&self.db, progress)
+    }
+}
+
+fn cannot_open(path: &Path, source: Error) -> LedgerError {
+    LedgerError::Open { path: path.display().to_string(), source: Failure(source) }
+}
+
+fn read_failed(source: Error) -> LedgerError {
+    LedgerError::Read(Failure(source))
+}
+
+/// Settings of a connection that writes truth: every commit reaches the disk.
+fn configure_writer(db: &Connection) -> Result<(), Error> {
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "fullfsync", cfg!(target_os = "macos"))?;
+    db.pragma_update(None, "recursive_triggers", true)?;
+    harden(db)
+}
+
+/// Settings of every connection: the file is data, not code.
+pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
+    db.pragma_update(None, "foreign_keys", true)?;
+    db.pragma_update(None, "trusted_schema", false)?;
+    db.pragma_update(None, "cell_size_check", true)?;
+    // The last connection to close leaves -wal and -shm behind: a read-only directory could not make them.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(())
+}
+
+/// Opens a database that another process writes; `None` when the file does not exist.
+pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let attempt = || {
+        let db = Connection::open_with_flags(path, flags)?;
+        configure_reader(&db)?;
+        db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(db)
+    };
+    let cannot_open = |error: &Error| error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen);
+    match attempt() {
+        // A read-only directory without -wal and -shm: nobody can be writing there.
+        Err(error) if cannot_open(&error) && !sibling(path, "-wal").exists() => {
+            let uri = format!("file:{}?immutable=1", path.display().to_string().replace('?', "%3f"));
+            let db = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
+            configure_reader(&db)?;
+            Ok(Some(db))
+        }
+        other => other.map(Some),
+    }
+}
+
+fn configure_reader(db: &Connection) -> Result<(), Error> {
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    db.pragma_update(None, "query_only", true)?;
+    // A page of prepared statements per read model.
+    db.set_prepared_statement_cache_capacity(64);
+    harden(db)
+}
+
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn head(db: &Connection) -> Result<Cursor, LedgerError> {
+    last_event(db).map_err(read_failed)
+}
+
+fn last_event(db: &Connection) -> Result<Cursor, Error> {
+    let last = db
+        .prepare_cached("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| Ok(Cursor { seq: row.get::<_, i64>(0)? as u64, hash: row.get(1)? }))
+        .optional()?;
+    Ok(last.unwrap_or(Cursor::GENESIS))
+}
+
+fn check_sizes(group: &[Batch]) -> Result<(), AppendError> {
+    for batch in group {
+        let sizes = batch.events.iter().map(|event| event.payload.len());
+        let (largest, bytes) = (sizes.clone().max().unwrap_or(0), sizes.sum());
+        if largest > MAX_PAYLOAD_BYTES || bytes > MAX_BATCH_BYTES {
+            return Err(AppendError::TooLarge { bytes });
+        }
+    }
+    Ok(())
+}
+
+fn insert(db: &Connection, mut cursor: Cursor, group: &[Batch]) -> Result<Cursor, Error> {
+    let mut events = db.prepare_cached(
+        "INSERT INTO events (seq, id, type, agent, session, trace_id, causation_id, at_ms, idempotency_key, \
+         min_reader, payload_hash, prev_hash, hash) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+    )?;
+    let mut payloads = db.prepare_cached("INSERT INTO payloads (seq, salt, payload) VALUES (?1, ?2, ?3)")?;
+    for batch in group {
+        let causation = batch.command_id.to_string();
+        let session = batch.session.as_ref().map(SessionId::as_str);
+        for (index, event) in batch.events.iter().enumerate() {
+            let seq = sql_seq(cursor.seq + 1);
+            let id = event.id.to_string();
+            let key = batch.idempotency_key.as_ref().filter(|_| index == 0).map(IdempotencyKey::as_str);
+            let payload_hash = chain::payload_hash(&event.salt, event.payload.as_bytes());
+            let hash = chain::event_hash(
+                &cursor.hash,
+                [
+                    Column::Integer(seq),
+                    Column::Text(id.as_bytes()),
+                    Column::Text(event.kind.as_bytes()),
+                    Column::Text(batch.agent.as_str().as_bytes()),
+                    optional_text(session),
+                    optional_text(batch.trace_id.as_deref()),
+                    Column::Text(causation.as_bytes()),
+                    Column::Integer(batch.at.ms()),
+                    optional_text(key),
+                    Column::Integer(i64::from(event.min_reader)),
+                    Column::Blob(&payload_hash),
+                ],
+            );
+            events.execute(params![
+                seq,
+                id,
+                event.kind,
+                batch.agent.as_str(),
+                session,
+                batch.trace_id,
+                causation,
+                batch.at.ms(),
+                key,
+                event.min_reader,
+                payload_hash,
+                cursor.hash,
+                hash
+            ])?;
+            payloads.execute(params![seq, event.salt, event.payload])?;
+            cursor = Cursor { seq: cursor.seq + 1, hash };
+        }
+    }
+    Ok(cursor)
+}
+
+fn optional_text(text: Option<&str>) -> Column<'_> {
+    text.map_or(Column::Null, |text| Column::Text(text.as_bytes()))
+}
+
+fn sql_seq(seq: u64) -> i64 {
+    i64::try_from(seq).unwrap_or(i64::MAX)
+}
+
+fn find_command(db: &Connection, command: CommandId) -> Result<Vec<Stored>, LedgerError> {
+    let sql = format!("SELECT {COLUMNS} WHERE e.causation_id = ?1 ORDER BY e.seq");
+    select(db, &sql, params![command.to_string()])
+}
+
+fn find_key(db: &Connection, agent: &AgentId, key: &IdempotencyKey) -> Result<Vec<Stored>, LedgerError> {
+    let sql = "SELECT causation_id FROM events WHERE agent = ?1 AND idempotency_key = ?2";
+    let command: Option<String> = db
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement.query_row(params![agent.as_str(), key.as_str()], |row| row.get(0)).optional()
+        })
+        .map_err(read_failed)?;
+    match command.and_then(|id| id.parse().ok()) {
+        Some(command) => find_command(db, command),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn read_from(db: &Connection, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {
+    if cursor.seq > 0 {
+        let here: Option<Hash> = db
+            .prepare_cached("SELECT hash FROM events WHERE seq = ?1")
+            .and_then(|mut statement| statement.query_row([sql_seq(cursor.seq)], |row| row.get(0)).optional())
+            .map_err(read_failed)?;
+        if here != Some(cursor.hash) {
+            return Err(LedgerError::Diverged { seq: cursor.seq });
+        }
+    }
+    let sql = format!("SELECT {COLUMNS} WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2");
+    select(db, &sql, params![sql_seq(cursor.seq), max as i64])
+}
+
+fn select(db: &Connection, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Stored>, LedgerError> {
+    let mut statement = db.prepare_cached(sql).map_err(read_failed)?;
+    let mut rows = statement.query(values).map_err(read_failed)?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next().map_err(read_failed)? {
+        events.push(stored(row)?);
+    }
+    Ok(events)
+}
+
+fn stored(row: &Row<'_>) -> Result<Stored, LedgerError> {
+    let seq: i64 = row.get(0).map_err(read_failed)?;
+    let malformed = |problem: String| LedgerError::Malformed { seq: seq as u64, problem };
+    let text = |column: usize| -> Result<String, LedgerError> {
+        row.get(column).map_err(|error| malformed(error.to_string()))
+    };
+    let optional = |column: usize| -> Result<Option<String>, LedgerError> {
+        row.get(column).map_err(|error| malformed(error.to_string()))
+    };
+    let hash = |column: usize| -> Result<Hash, LedgerError> {
+        row.get(column).map_err(|error| malformed(error.to_string()))
+    };
+    let payload = match (optional(13)?, row.get::<_, Option<Vec<u8>>>(14).map_err(read_failed)?) {
+        (Some(payload), Some(salt)) => Some((payload, salt)),
+        _ => None,
+    };
+    Ok(Stored {
+        seq: seq as u64,
+        id: text(1)?.parse().map_err(|error| malformed(format!("{error}")))?,
+        kind: text(2)?,
+        agent: AgentId::recorded(text(3)?),
+        session: optional(4)?
+            .map(SessionId::try_from)
+            .transpose()
+            .map_err(|error| malformed(error.to_string()))?,
+        trace_id: optional(5)?,
+        causation: text(6)?.parse().map_err(|error| malformed(format!("{error}")))?,
+        at: Timestamp::from_ms(row.get(7).map_err(read_failed)?),
+        idempotency_key: optional(8)?
+            .map(IdempotencyKey::try_from)
+            .transpose()
+            .map_err(|error| malformed(error.to_string()))?,
+        min_reader: row.get(9).map_err(read_failed)?,
+        payload_hash: hash(10)?,
+        prev_hash: hash(11)?,
+        hash: hash(12)?,
+        payload,
+    })
+}

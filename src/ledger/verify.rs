@@ -1,0 +1,120 @@
+//! The walk along the chain: every byte of every event is accounted for, or its seq is named.
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::chain::{self, Column};
+use super::{Cursor, Failure, Hash, LedgerError};
+
+/// How many events pass between two reports of progress.
+const PROGRESS_EVERY: u64 = 4_096;
+
+/// What the walk found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Events that stand.
+    pub events: u64,
+    /// The last event that stands.
+    pub head: Cursor,
+    /// The first thing that does not.
+    pub fault: Option<Fault>,
+}
+
+/// The first broken place. Nothing mends it: that would destroy the evidence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// A seq is missing or out of place.
+    #[error("event {expected} is missing: the next one is {found}")]
+    Gap {
+        /// What should come.
+        expected: u64,
+        /// What comes.
+        found: i64,
+    },
+    /// The event does not follow from the one before.
+    #[error("event {0} does not follow the one before it: prev_hash differs")]
+    Unlinked(u64),
+    /// A column was changed.
+    #[error("event {0} was changed: its hash differs")]
+    Changed(u64),
+    /// The payload or its salt was changed.
+    #[error("the payload of event {0} was changed: its hash differs")]
+    PayloadChanged(u64),
+    /// The payload is gone, and no operator erased it.
+    #[error("the payload of event {0} is missing and no event explains it")]
+    PayloadMissing(u64),
+    /// A payload without an event.
+    #[error("payload {0} belongs to no event")]
+    PayloadOrphaned(i64),
+}
+
+pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
+    let failed = |source: rusqlite::Error| LedgerError::Read(Failure(source));
+    let mut statement = db
+        .prepare(
+            "SELECT e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
+             e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.salt, p.payload \
+             FROM events e LEFT JOIN payloads p ON p.seq = e.seq ORDER BY e.seq",
+        )
+        .map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut head = Cursor::GENESIS;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let column = |index: usize| row.get_ref(index).map_err(failed);
+        let expected = head.seq + 1;
+        let stop = |fault: Fault| Ok(Report { events: expected - 1, head, fault: Some(fault) });
+        let found: i64 = row.get(0).map_err(failed)?;
+        if u64::try_from(found) != Ok(expected) {
+            return stop(Fault::Gap { expected, found });
+        }
+        if bytes(column(11)?) != Some(&head.hash[..]) {
+            return stop(Fault::Unlinked(expected));
+        }
+        let mut columns = Vec::with_capacity(11);
+        for index in 0..11 {
+            columns.push(hashed(column(index)?));
+        }
+        let hash = chain::event_hash(&head.hash, columns);
+        if bytes(column(12)?) != Some(&hash[..]) {
+            return stop(Fault::Changed(expected));
+        }
+        match (bytes(column(13)?), bytes(column(14)?)) {
+            (Some(salt), Some(payload)) => {
+                let sealed: Hash = chain::payload_hash(salt, payload);
+                if bytes(column(10)?) != Some(&sealed[..]) {
+                    return stop(Fault::PayloadChanged(expected));
+                }
+            }
+            _ => return stop(Fault::PayloadMissing(expected)),
+        }
+        head = Cursor { seq: expected, hash };
+        if head.seq.is_multiple_of(PROGRESS_EVERY) {
+            progress(head.seq);
+        }
+    }
+    let orphan: Option<i64> = db
+        .query_row(
+            "SELECT min(seq) FROM payloads WHERE seq > ?1 OR seq < 1",
+            [i64::try_from(head.seq).unwrap_or(i64::MAX)],
+            |row| row.get(0),
+        )
+        .map_err(failed)?;
+    Ok(Report { events: head.seq, head, fault: orphan.map(Fault::PayloadOrphaned) })
+}
+
+fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+    }
+}
+
+fn hashed(value: ValueRef<'_>) -> Column<'_> {
+    match value {
+        ValueRef::Integer(number) => Column::Integer(number),
+        ValueRef::Text(bytes) => Column::Text(bytes),
+        ValueRef::Blob(bytes) => Column::Blob(bytes),
+        // STRICT tables hold no REAL here; a forged one must not hash like anything we wrote.
+        ValueRef::Null | ValueRef::Real(_) => Column::Null,
+    }
+}

@@ -1,0 +1,14 @@
+//! Hivemind: one shared, evidence-backed memory for a team of LLM coding agents.
+
+pub mod cli;
+pub mod config;
+pub mod domain;
+pub mod identity;
+pub mod ledger;
+pub mod pack;
+pub mod reads;
+pub mod store;
+pub mod system;
+pub mod views;
+pub mod workspace;
+pub mod writer;

@@ -1,0 +1,94 @@
+//! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
+
+mod claims;
+mod fold;
+mod project;
+mod team;
+
+pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
+pub use fold::Projection;
+pub use team::{AgentActivity, Counts, RejectedCommand};
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::ledger::Cursor;
+
+/// Why the read models could not be opened, read or folded.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {path}: {source}; `hm rebuild` makes it anew from the ledger")]
+    Open {
+        /// Which file.
+        path: String,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// Made by a newer version.
+    #[error("{path} was made by a newer version of hm: update hm, or run `hm rebuild` ({detail})")]
+    Newer {
+        /// Which file.
+        path: String,
+        /// What was found.
+        detail: String,
+    },
+    /// A query failed.
+    #[error("cannot read the team memory: {0}; `hm rebuild` makes it anew from the ledger")]
+    Query(#[from] rusqlite::Error),
+    /// A row nobody wrote.
+    #[error("a row of the team memory is malformed ({0}): run `hm rebuild`")]
+    Malformed(String),
+    /// An event this binary cannot fold.
+    #[error("event {seq} cannot be folded: {problem}")]
+    Fold {
+        /// Which event.
+        seq: u64,
+        /// Why not.
+        problem: String,
+    },
+    /// The ledger could not be read.
+    #[error(transparent)]
+    Ledger(#[from] crate::ledger::LedgerError),
+}
+
+/// A read-only handle on the read models.
+#[derive(Debug)]
+pub struct Reader {
+    db: Connection,
+}
+
+impl Reader {
+    /// Opens existing read models; `None` when there are none yet.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`].
+    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        crate::ledger::open_readonly(path)
+            .map(|db| db.map(|db| Self { db }))
+            .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
+    }
+
+    /// Runs `questions` against one state of the read models, whatever the writer does meanwhile.
+    ///
+    /// # Errors
+    /// Those of the questions, and [`StoreError::Query`].
+    pub fn snapshot<T>(
+        &self,
+        questions: impl FnOnce(&Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let transaction = self.db.unchecked_transaction()?;
+        let answer = questions(self)?;
+        transaction.finish()?;
+        Ok(answer)
+    }
+
+    /// The ledger position these read models have folded.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn folded(&self) -> Result<Cursor, StoreError> {
+        fold::folded(&self.db)
+    }
+}

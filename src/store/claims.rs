@@ -1,0 +1,389 @@
+//! Questions about claims: one, a page of them, and what a page shows.
+
+use rusqlite::{OptionalExtension, Row, ToSql, params};
+use serde::Serialize;
+
+use super::{Reader, StoreError};
+use crate::domain::claim::{ClaimType, Status, Trigger};
+use crate::domain::ids::ClaimId;
+use crate::domain::scope::Scope;
+
+/// How far a chain of successors is followed; longer chains are shown from their end.
+const CHAIN_DEPTH: usize = 32;
+
+/// Which claims to list: every field that is set must match.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClaimFilter {
+    /// Where it is in its life; empty for any.
+    pub status: Vec<Status>,
+    /// Leaves out deprecated claims when no status is asked for.
+    pub in_force: bool,
+    /// What kind of statement.
+    pub claim_type: Option<ClaimType>,
+    /// About this scope, anything below it, or anything above it.
+    pub scope: Option<Scope>,
+    /// Whose.
+    pub owner: Option<String>,
+    /// Made in this session.
+    pub session: Option<String>,
+    /// Made at or after, epoch ms.
+    pub since_ms: Option<i64>,
+    /// Made at or before, epoch ms.
+    pub until_ms: Option<i64>,
+    /// Older than this: the `next` of the page before.
+    pub before: Option<u64>,
+    /// At most so many; 0 means none.
+    pub limit: usize,
+}
+
+/// A claim as lists show it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClaimSummary {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub statement: String,
+    /// What kind of statement it is.
+    #[serde(rename = "type")]
+    pub claim_type: ClaimType,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Whose it is.
+    pub owner: String,
+    /// The owner's confidence.
+    pub confidence: f64,
+    /// What it is about.
+    pub scopes: Vec<String>,
+    /// Agents that support it.
+    pub supports: u32,
+    /// Agents that challenge it.
+    pub challenges: u32,
+    /// Events tied to it.
+    pub evidence: u32,
+    /// When it was made, epoch ms.
+    pub created_at: i64,
+    /// When it was last touched, epoch ms.
+    pub touched_at: i64,
+    /// Ledger position of its creation.
+    pub created_seq: u64,
+    /// Ledger position of its last change.
+    pub seq: u64,
+    /// The claim that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+}
+
+/// A page of claims, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClaimPage {
+    /// The claims.
+    pub claims: Vec<ClaimSummary>,
+    /// Where the next page starts; none on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// One agent's position on a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PositionHeld {
+    /// Whose.
+    pub agent: String,
+    /// Support, challenge or abstain.
+    pub position: String,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The event it rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence_ref: Option<String>,
+    /// Since when, epoch ms.
+    pub at: i64,
+}
+
+/// One event tied to a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The event.
+    pub evidence_ref: String,
+    /// What it says about the claim.
+    pub relation: String,
+    /// Who tied it.
+    pub added_by: String,
+    /// How much it says, 0 to 1.
+    pub weight: f64,
+    /// In the agent's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Since when, epoch ms.
+    pub at: i64,
+}
+
+/// One step in a claim's life.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StatusChange {
+    /// Where it was; none at creation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Where it went.
+    pub to: String,
+    /// Who moved it.
+    pub by: String,
+    /// What moved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When, epoch ms.
+    pub at: i64,
+    /// Ledger position.
+    pub seq: u64,
+}
+
+/// A claim with everything known about it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClaimView {
+    /// What lists show.
+    #[serde(flatten)]
+    pub summary: ClaimSummary,
+    /// The session it was made in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Hours until it expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_hours: Option<u32>,
+    /// When a negative claim warns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+    /// The claim it replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    /// The claim it replaces once confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposes_to_supersede: Option<String>,
+    /// Its successors, the one in force last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub successors: Vec<String>,
+    /// Every agent's latest position, by agent.
+    pub positions: Vec<PositionHeld>,
+    /// Every event tied to it, in ledger order.
+    pub evidence_items: Vec<Evidence>,
+    /// Its life so far.
+    pub history: Vec<StatusChange>,
+}
+
+const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
+     c.touched_at, c.created_seq, c.seq, c.superseded_by, \
+     (SELECT json_group_array(scope) FROM (SELECT scope FROM claim_scopes WHERE claim_id = c.id ORDER BY scope)), \
+     (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'support'), \
+     (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'challenge'), \
+     (SELECT count(*) FROM claim_evidence WHERE claim_id = c.id)";
+const SUMMARY_COLUMNS: usize = 15;
+
+impl Reader {
+    /// One claim with everything known about it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
+        let sql = format!(
+            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.supersedes, c.proposes_to_supersede \
+             FROM claims c WHERE c.id = ?1"
+        );
+        let id = id.to_string();
+        let found = self
+            .db
+            .prepare_cached(&sql)?
+            .query_row([&id], |row| {
+                let rest = |column: usize| row.get::<_, Option<String>>(SUMMARY_COLUMNS + column);
+                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?, rest(4)?))
+            })
+            .optional()?;
+        let Some((summary, session, ttl_hours, trigger, supersedes, proposes_to_supersede)) = found else {
+            return Ok(None);
+        };
+        let summary = summary?;
+        let trigger = trigger
+            .map(|json| serde_json::from_str(&json))
+            .transpose()
+            .map_err(|error| StoreError::Malformed(error.to_string()))?;
+        Ok(Some(ClaimView {
+            successors: self.successors(&summary)?,
+            positions: self.positions(&id)?,
+            evidence_items: self.evidence(&id)?,
+            history: self.history(&id)?,
+            summary,
+            session,
+            ttl_hours,
+            trigger,
+            supersedes,
+            proposes_to_supersede,
+        }))
+    }
+
+    /// A page of claims, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
+        let mut select = Select::default();
+        if !filter.status.is_empty() {
+            let wanted: Vec<&str> = filter.status.iter().map(|status| status.as_str()).collect();
+            let wanted = select.bind(serde_json::json!(wanted).to_string());
+            select.require(format!("c.status IN (SELECT value FROM json_each({wanted}))"));
+        } else if filter.in_force {
+            let gone = select.bind(Status::Deprecated.as_str());
+            select.require(format!("c.status <> {gone}"));
+        }
+        select.require_if("c.claim_type =", filter.claim_type.map(ClaimType::as_str));
+        select.require_if("c.owner =", filter.owner.clone());
+        select.require_if("c.session =", filter.session.clone());
+        select.require_if("c.created_at >=", filter.since_ms);
+        select.require_if("c.created_at <=", filter.until_ms);
+        select.require_if("c.created_seq <", filter.before.map(|seq| i64::try_from(seq).unwrap_or(i64::MAX)));
+        // The whole workspace is no restriction.
+        if let Some(scope) = filter.scope.as_ref().filter(|scope| scope.as_str() != ".") {
+            let at_or_above: Vec<&str> = scope.and_ancestors().collect();
+            let at_or_above = select.bind(serde_json::json!(at_or_above).to_string());
+            // '0' follows '/' in ASCII: the range holds exactly the paths below.
+            let (first, last) = (select.bind(format!("{scope}/")), select.bind(format!("{scope}0")));
+            select.require(format!(
+                "c.id IN (SELECT claim_id FROM claim_scopes \
+                 WHERE scope IN (SELECT value FROM json_each({at_or_above})) \
+                 UNION SELECT claim_id FROM claim_scopes WHERE scope >= {first} AND scope < {last})"
+            ));
+        }
+        let Select { conditions, values } = select;
+        let sql = format!(
+            "SELECT {SUMMARY} FROM claims c {conditions} ORDER BY c.created_seq DESC LIMIT {}",
+            filter.limit + 1
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+        let mut claims = Vec::new();
+        while let Some(row) = rows.next()? {
+            claims.push(summary(row)?);
+        }
+        let next = (claims.len() > filter.limit).then(|| {
+            claims.truncate(filter.limit);
+            claims.last().map_or(0, |last| last.created_seq)
+        });
+        Ok(ClaimPage { claims, next })
+    }
+
+    fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
+        let mut chain: Vec<String> = Vec::new();
+        let mut next = claim.superseded_by.clone();
+        while let Some(id) = next.filter(|id| *id != claim.id && !chain.contains(id)) {
+            next = self
+                .db
+                .prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?
+                .query_row([&id], |row| row.get(0))
+                .optional()?
+                .flatten();
+            chain.push(id);
+            if chain.len() == CHAIN_DEPTH {
+                break;
+            }
+        }
+        Ok(chain)
+    }
+
+    fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
+        let sql = "SELECT agent, position, reason, evidence_ref, created_at FROM consensus \
+                   WHERE claim_id = ?1 ORDER BY agent";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([claim], |row| {
+            Ok(PositionHeld {
+                agent: row.get(0)?,
+                position: row.get(1)?,
+                reason: row.get(2)?,
+                evidence_ref: row.get(3)?,
+                at: row.get(4)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
+        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at FROM claim_evidence \
+                   WHERE claim_id = ?1 ORDER BY seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([claim], |row| {
+            Ok(Evidence {
+                evidence_ref: row.get(0)?,
+                relation: row.get(1)?,
+                added_by: row.get(2)?,
+                weight: row.get(3)?,
+                note: row.get(4)?,
+                at: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
+        let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
+                   FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map(params![claim], |row| {
+            Ok(StatusChange {
+                from: row.get(0)?,
+                to: row.get(1)?,
+                by: row.get(2)?,
+                reason: row.get(3)?,
+                at: row.get(4)?,
+                seq: row.get::<_, i64>(5)? as u64,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+/// The conditions of a query and the values bound in them.
+#[derive(Default)]
+struct Select {
+    conditions: String,
+    values: Vec<Box<dyn ToSql>>,
+}
+
+impl Select {
+    fn bind(&mut self, value: impl ToSql + 'static) -> String {
+        self.values.push(Box::new(value));
+        format!("?{}", self.values.len())
+    }
+
+    fn require(&mut self, condition: String) {
+        self.conditions.push_str(if self.conditions.is_empty() { "WHERE " } else { " AND " });
+        self.conditions.push_str(&condition);
+    }
+
+    fn require_if(&mut self, comparison: &str, value: Option<impl ToSql + 'static>) {
+        if let Some(value) = value {
+            let bound = self.bind(value);
+            self.require(format!("{comparison} {bound}"));
+        }
+    }
+}
+
+fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+    let word = |column: usize| row.get::<_, String>(column);
+    Ok(ClaimSummary {
+        id: row.get(0)?,
+        statement: row.get(1)?,
+        claim_type: word(2)?.parse().map_err(malformed)?,
+        status: word(3)?.parse().map_err(malformed)?,
+        owner: row.get(4)?,
+        confidence: row.get(5)?,
+        created_at: row.get(6)?,
+        touched_at: row.get(7)?,
+        created_seq: row.get::<_, i64>(8)? as u64,
+        seq: row.get::<_, i64>(9)? as u64,
+        superseded_by: row.get(10)?,
+        scopes: serde_json::from_str(&word(11)?).map_err(malformed)?,
+        supports: row.get(12)?,
+        challenges: row.get(13)?,
+        evidence: row.get(14)?,
+    })
+}
+
+fn malformed(problem: impl ToString) -> StoreError {
+    StoreError::Malformed(problem.to_string())
+}

@@ -1,0 +1,186 @@
+//! Keeping the read models at the ledger's head: catch up, apply, rebuild.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::{StoreError, project};
+use crate::domain::event::Recorded;
+use crate::ledger::{Cursor, Ledger};
+
+/// Events folded per read; large enough to amortise the statement, small enough for memory.
+const CHUNK: usize = 2_000;
+
+mod migrations {
+    refinery::embed_migrations!("migrations/team-memory");
+}
+
+/// The writer's handle on the read models.
+#[derive(Debug)]
+pub struct Projection {
+    db: Connection,
+    folded: Cursor,
+}
+
+impl Projection {
+    /// Opens or creates the read models. A file that is no database any more is dropped: it holds
+    /// nothing that the ledger does not.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] or [`StoreError::Newer`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        match Self::open_as_is(path) {
+            Err(StoreError::Open { source, .. }) if is_corrupt(&source) => {
+                tracing::warn!(path = %path.display(), %source, "dropping damaged read models");
+                drop_files(path);
+                Self::open_as_is(path)
+            }
+            other => other,
+        }
+    }
+
+    fn open_as_is(path: &Path) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Open { path: path.display().to_string(), source };
+        let mut db = Connection::open(path).map_err(failed)?;
+        configure(&db).map_err(failed)?;
+        migrations::migrations::runner().run(&mut db).map_err(|error| StoreError::Newer {
+            path: path.display().to_string(),
+            detail: error.to_string(),
+        })?;
+        let folded = folded(&db)?;
+        Ok(Self { db, folded })
+    }
+
+    /// The ledger position folded so far.
+    pub const fn folded(&self) -> Cursor {
+        self.folded
+    }
+
+    /// Folds events that directly follow the folded position, in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing of these events is visible then.
+    pub fn apply(&mut self, events: &[Recorded], head: Cursor) -> Result<(), StoreError> {
+        let transaction = self.db.transaction()?;
+        for event in events {
+            project::project(&transaction, event)?;
+        }
+        set_folded(&transaction, head)?;
+        transaction.commit()?;
+        self.folded = head;
+        Ok(())
+    }
+
+    /// Folds what the ledger has and these read models do not. Read models of another history are
+    /// dropped first.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what was folded before stays.
+    pub fn catch_up(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+        if ledger.read_from(self.folded, 0).is_err() {
+            tracing::warn!(seq = self.folded.seq, "read models belong to another history: rebuilding");
+            return self.rebuild(ledger, |_| ());
+        }
+        while self.folded.seq < ledger.head().seq {
+            let stored = ledger.read_from(self.folded, CHUNK)?;
+            let Some(last) = stored.last().map(crate::ledger::Stored::cursor) else {
+                break;
+            };
+            let events = recorded(&stored)?;
+            self.apply(&events, last)?;
+        }
+        Ok(())
+    }
+
+    /// Drops every projection and folds the ledger again, in one transaction: readers see the old
+    /// state until the new one is complete.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the old state stays.
+    pub fn rebuild(&mut self, ledger: &Ledger, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        let transaction = self.db.transaction()?;
+        for table in tables(&transaction)? {
+            transaction.execute(&format!("DELETE FROM \"{table}\""), [])?;
+        }
+        let mut at = Cursor::GENESIS;
+        loop {
+            let stored = ledger.read_from(at, CHUNK)?;
+            let Some(last) = stored.last().map(crate::ledger::Stored::cursor) else {
+                break;
+            };
+            for event in recorded(&stored)? {
+                project::project(&transaction, &event)?;
+            }
+            at = last;
+            progress(at.seq);
+        }
+        set_folded(&transaction, at)?;
+        transaction.commit()?;
+        self.folded = at;
+        Ok(())
+    }
+}
+
+fn recorded(stored: &[crate::ledger::Stored]) -> Result<Vec<Recorded>, StoreError> {
+    stored
+        .iter()
+        .map(|event| {
+            event
+                .recorded()
+                .map_err(|problem| StoreError::Fold { seq: event.seq, problem: problem.to_string() })
+        })
+        .collect()
+}
+
+fn configure(db: &Connection) -> Result<(), rusqlite::Error> {
+    db.busy_timeout(std::time::Duration::from_secs(5))?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    // Losing the last folds in a power cut costs a catch-up, nothing else.
+    db.pragma_update(None, "synchronous", "NORMAL")?;
+    db.set_prepared_statement_cache_capacity(64);
+    crate::ledger::harden(db)
+}
+
+fn is_corrupt(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+fn drop_files(path: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        if let Err(error) = std::fs::remove_file(&name)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %Path::new(&name).display(), %error, "cannot drop it");
+        }
+    }
+}
+
+fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error> {
+    transaction
+        .prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' \
+             AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery_%' ORDER BY name",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {
+    let cursor = db
+        .prepare_cached("SELECT folded_seq, folded_hash FROM projection WHERE id = 1")?
+        .query_row([], |row| Ok(Cursor { seq: row.get::<_, i64>(0)? as u64, hash: row.get(1)? }))
+        .optional()?;
+    Ok(cursor.unwrap_or(Cursor::GENESIS))
+}
+
+fn set_folded(db: &Connection, at: Cursor) -> Result<(), rusqlite::Error> {
+    db.prepare_cached(
+        "INSERT INTO projection (id, folded_seq, folded_hash) VALUES (1, ?1, ?2) \
+         ON CONFLICT (id) DO UPDATE SET folded_seq = ?1, folded_hash = ?2",
+    )?
+    .execute(params![at.seq as i64, at.hash])?;
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! One event, one small write. No rule lives here: what the event says is what the row becomes.
+
+use rusqlite::{Connection, params};
+
+use crate::domain::claim::Status;
+use crate::domain::event::{
+    ClaimCreated, ClaimSuperseded, CommandRejected, Event, EvidenceAdded, PositionTaken, Recorded,
+    StatusChanged,
+};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::store::StoreError;
+
+/// Folds one event into the read models.
+pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO agents (agent, last_seen_at, seq) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (agent) DO UPDATE SET last_seen_at = ?2, seq = ?3",
+    )?
+    .execute(params![recorded.agent.as_str(), recorded.at.ms(), recorded.seq as i64])?;
+    let Some(event) = &recorded.event else {
+        return Ok(());
+    };
+    match event {
+        Event::ClaimCreated(body) => claim_created(db, recorded, body)?,
+        Event::StatusChanged(body) => status_changed(db, recorded, body)?,
+        Event::ClaimSuperseded(body) => claim_superseded(db, recorded, body)?,
+        Event::PositionTaken(body) => position_taken(db, recorded, body)?,
+        Event::EvidenceAdded(body) => evidence_added(db, recorded, body)?,
+        Event::CommandRejected(body) => command_rejected(db, recorded, body)?,
+        // Read from the ledger itself.
+        Event::EventReported(_) | Event::SpoolFlushed(_) => {}
+    }
+    Ok(())
+}
+
+fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
+    let trigger = body
+        .trigger
+        .as_ref()
+        .map(serde_json::to_string)
+        .transpose()
+        .map_err(|error| StoreError::Malformed(error.to_string()))?;
+    db.prepare_cached(
+        "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
+         proposes_to_supersede, trigger_when, created_at, touched_at, created_seq, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?12)",
+    )?
+    .execute(params![
+        body.claim_id.to_string(),
+        body.statement.as_str(),
+        body.claim_type.as_str(),
+        at.agent.as_str(),
+        Status::Proposed.as_str(),
+        body.confidence.get(),
+        at.session.as_ref().map(SessionId::as_str),
+        body.ttl_hours.map(|hours| hours.0),
+        body.supersedes.map(|id| id.to_string()),
+        trigger,
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    let mut scopes =
+        db.prepare_cached("INSERT INTO claim_scopes (claim_id, scope, seq) VALUES (?1, ?2, ?3)")?;
+    for scope in &body.scopes {
+        scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
+    }
+    history(db, at, body.claim_id, None, Status::Proposed, None)
+}
+
+fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
+        .execute(params![body.claim_id.to_string(), body.to.as_str(), at.at.ms(), at.seq as i64])?;
+    history(db, at, body.claim_id, Some(body.from), body.to, Some(body.reason.as_str()))
+}
+
+fn history(
+    db: &Connection,
+    at: &Recorded,
+    claim: ClaimId,
+    old: Option<Status>,
+    new: Status,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO claim_status_history \
+         (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
+        at.id.to_string(),
+        claim.to_string(),
+        old.map(Status::as_str),
+        new.as_str(),
+        at.agent.as_str(),
+        reason,
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> Result<(), StoreError> {
+    let (old, new) = (body.claim_id.to_string(), body.superseded_by.to_string());
+    db.prepare_cached("UPDATE claims SET superseded_by = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
+        old,
+        new,
+        at.seq as i64
+    ])?;
+    db.prepare_cached(
+        "UPDATE claims SET supersedes = ?1, proposes_to_supersede = NULL, seq = ?3 WHERE id = ?2",
+    )?
+    .execute(params![old, new, at.seq as i64])?;
+    Ok(())
+}
+
+fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (claim_id, agent) DO UPDATE SET \
+         position = ?3, reason = ?4, evidence_ref = ?5, created_at = ?6, seq = ?7",
+    )?
+    .execute(params![
+        body.claim_id.to_string(),
+        at.agent.as_str(),
+        body.position.as_str(),
+        body.reason.as_ref().map(crate::domain::text::Reason::as_str),
+        body.evidence_ref.as_ref().map(EventId::to_string),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    touch(db, at, body.claim_id)
+}
+
+fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO claim_evidence \
+         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
+        body.claim_id.to_string(),
+        body.evidence_ref.to_string(),
+        body.relation.as_str(),
+        at.agent.as_str(),
+        body.weight.get(),
+        body.note.as_ref().map(crate::domain::text::Reason::as_str),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    touch(db, at, body.claim_id)
+}
+
+fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE claims SET touched_at = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
+        claim.to_string(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+fn command_rejected(db: &Connection, at: &Recorded, body: &CommandRejected) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO rejected_commands (command_id, agent, kind, code, message, rejected_at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![
+        body.command_id.to_string(),
+        at.agent.as_str(),
+        body.kind,
+        body.code.as_str(),
+        body.message,
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}

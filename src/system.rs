@@ -1,0 +1,79 @@
+//! Where time, identity and entropy enter: nothing else in the crate reads them.
+#![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use uuid::Uuid;
+
+use crate::domain::time::Timestamp;
+
+/// The sources a writer draws on; tests hand in fixed ones.
+pub struct Sources {
+    /// The time now.
+    pub clock: Box<dyn FnMut() -> Timestamp + Send>,
+    /// A fresh UUIDv7.
+    pub ids: Box<dyn FnMut() -> Uuid + Send>,
+    /// 32 unguessable bytes.
+    pub entropy: Box<dyn FnMut() -> [u8; 32] + Send>,
+}
+
+impl Sources {
+    /// The machine's own clock and randomness.
+    pub fn system() -> Self {
+        Self { clock: Box::new(now), ids: Box::new(new_id), entropy: Box::new(salt) }
+    }
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sources")
+    }
+}
+
+/// The wall clock.
+pub fn now() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_ms(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// A clock for measuring spans, not for dates.
+pub fn instant() -> Instant {
+    Instant::now()
+}
+
+/// A fresh UUIDv7.
+pub fn new_id() -> Uuid {
+    Uuid::now_v7()
+}
+
+fn salt() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("an operating system without entropy cannot run anything safely");
+    bytes
+}
+
+/// What the process was told by its environment, read once at start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `HM_DIR`: the workspace, instead of walking up.
+    pub dir: Option<String>,
+    /// `HM_AGENT`: who speaks.
+    pub agent: Option<String>,
+    /// `CLAUDE_CODE_SESSION_ID` or `CODEX_THREAD_ID`: the client's own session.
+    pub session: Option<String>,
+    /// `XDG_RUNTIME_DIR`: where a socket goes whose workspace path is too long.
+    pub runtime_dir: Option<String>,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    pub fn read() -> Self {
+        let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        Self {
+            dir: var("HM_DIR"),
+            agent: var("HM_AGENT"),
+            session: var("CLAUDE_CODE_SESSION_ID").or_else(|| var("CODEX_THREAD_ID")),
+            runtime_dir: var("XDG_RUNTIME_DIR"),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
+
+mod markdown;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
+use crate::ledger::{self, LedgerError, Stored};
+use crate::pack;
+use crate::reads::Reads;
+use crate::store::{ClaimFilter, ClaimPage, ClaimView, Counts, Reader, RejectedCommand, StoreError};
+use crate::writer::Spool;
+
+pub use markdown::{inline, table};
+
+/// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
+pub const DEFAULT_LIMIT: usize = 50;
+/// The most entries of a list page.
+pub const MAX_LIMIT: usize = 500;
+/// Claims of each kind considered for a context; the budget holds far fewer.
+const CONTEXT_CANDIDATES: usize = 100;
+/// Rejected commands that status shows.
+const REJECTED_SHOWN: usize = 5;
+
+/// A question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum View {
+    /// A page of claims.
+    Claims(ClaimFilter),
+    /// One claim with everything known about it.
+    Claim(ClaimId),
+    /// Dead ends in force, at a scope or everywhere.
+    Negative(Option<Scope>),
+    /// Who there is and when they were last seen.
+    Agents,
+    /// Events of the ledger.
+    Events(ledger::Filter),
+    /// One event.
+    Event(EventId),
+    /// How the workspace is doing.
+    Status,
+    /// What an agent should know at its start, within a number of characters.
+    Context(AgentId, usize),
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Ledger position it shows.
+    pub seq: u64,
+    /// For programs.
+    pub json: Value,
+    /// For people and models: Markdown, or XML for a context.
+    pub text: String,
+    /// What `text` is.
+    pub mime_type: &'static str,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    /// No such claim or event.
+    #[error("{0}")]
+    NotFound(String),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The ledger cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl From<ViewError> for Rejection {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::NotFound(message) => {
+                Self::new(Code::UnknownClaim, message, "list them first and take the id from there")
+            }
+            ViewError::Store(error) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "nothing was changed; try again after the cure",
+            ),
+            ViewError::Ledger(error) => {
+                Self::new(Code::Unavailable, error.to_string(), "nothing was changed; `hm verify` tells more")
+            }
+        }
+    }
+}
+
+/// An event as readers see it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventView {
+    /// Place in the ledger.
+    pub seq: u64,
+    /// Its id, citable as evidence.
+    pub id: String,
+    /// `concept.past_tense`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whose command caused it.
+    pub agent: String,
+    /// In which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The command that caused it.
+    pub causation_id: String,
+    /// When, epoch ms.
+    pub at: i64,
+    /// The event's hash, in hex.
+    pub hash: String,
+    /// What happened; none where it was erased.
+    pub payload: Option<Value>,
+}
+
+impl From<&Stored> for EventView {
+    fn from(stored: &Stored) -> Self {
+        Self {
+            seq: stored.seq,
+            id: stored.id.to_string(),
+            kind: stored.kind.clone(),
+            agent: stored.agent.to_string(),
+            session: stored.session.as_ref().map(ToString::to_string),
+            causation_id: stored.causation.to_string(),
+            at: stored.at.ms(),
+            hash: hex::encode(stored.hash),
+            payload: stored.payload.as_ref().and_then(|(payload, _)| serde_json::from_str(payload).ok()),
+        }
+    }
+}
+
+/// An agent of the roster, or one that was on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AgentView {
+    /// Canonical name.
+    pub agent: String,
+    /// Other names it goes by.
+    pub aliases: Vec<String>,
+    /// Whether it still is on the roster.
+    pub on_roster: bool,
+    /// Its last event, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<i64>,
+    /// Claims it owns that are not deprecated.
+    pub claims: u64,
+}
+
+/// How a workspace is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StatusView {
+    /// Its root.
+    pub workspace: String,
+    /// Events in the ledger.
+    pub ledger_seq: u64,
+    /// Events folded into the read models; less than `ledger_seq` means they are behind.
+    pub folded_seq: u64,
+    /// Claims by status, and dead ends.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Agents with an event.
+    pub agents_seen: u64,
+    /// Commands that wait in the spool.
+    pub spooled: u64,
+    /// Queued commands that did not pass, newest first.
+    pub rejected: Vec<RejectedCommand>,
+}
+
+/// Answers one question. `now` only serves to say how long ago things were.
+///
+/// # Errors
+/// [`ViewError`]; nothing is ever written.
+pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
+    match view {
+        View::Events(filter) => {
+            let events = match reads.ledger()? {
+                Some(ledger) => ledger.list(filter)?,
+                None => Vec::new(),
+            };
+            let events: Vec<EventView> = events.iter().map(EventView::from).collect();
+            let seq = events.last().map_or(filter.after, |event| event.seq);
+            let text = markdown::events(&events);
+            Ok(page(seq, json!({ "events": events }), text))
+        }
+        View::Event(id) => {
+            let found = reads.ledger()?.map(|ledger| ledger.event(*id)).transpose()?.flatten();
+            let stored = found.ok_or_else(|| ViewError::NotFound(format!("no event has the id {id}")))?;
+            let event = EventView::from(&stored);
+            let text = markdown::event(&event);
+            Ok(page(event.seq, to_json(&event), text))
+        }
+        View::Status => {
+            let status = status(reads)?;
+            let text = markdown::status(&status);
+            Ok(page(status.folded_seq, to_json(&status), text))
+        }
+        View::Claims(_) | View::Claim(_) | View::Negative(_) | View::Agents | View::Context(..) => {
+            match reads.store()? {
+                Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
+                None => empty(config, view, now),
+            }
+        }
+    }
+}
+
+fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
+    let seq = store.folded()?.seq;
+    match view {
+        View::Claims(filter) => Ok(claims_page(seq, &store.claims(filter)?, "claims", now)),
+        View::Claim(id) => {
+            let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
+            Ok(claim_page(seq, &claim, now))
+        }
+        View::Negative(scope) => {
+            let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
+            Ok(claims_page(seq, &page, "dead ends", now))
+        }
+        View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
+        View::Context(agent, budget) => Ok(context(seq, store, agent, *budget)?),
+        View::Events(_) | View::Event(_) | View::Status => {
+            Err(ViewError::NotFound("events are not in the read models".to_owned()))
+        }
+    }
+}
+
+/// Answers before anything was ever written.
+fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
+    let nothing = ClaimPage { claims: Vec::new(), next: None };
+    match view {
+        View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
+        View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
+        View::Context(agent, budget) => {
+            Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
+        }
+        View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
+        View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
+            Ok(claims_page(0, &nothing, "claims", now))
+        }
+    }
+}
+
+fn unknown_claim(id: ClaimId) -> String {
+    format!("no claim has the id {id}")
+}
+
+fn negative() -> ClaimFilter {
+    ClaimFilter {
+        claim_type: Some(ClaimType::Negative),
+        in_force: true,
+        limit: DEFAULT_LIMIT,
+        ..ClaimFilter::default()
+    }
+}
+
+fn context(seq: u64, store: &Reader, agent: &AgentId, budget: usize) -> Result<Answer, StoreError> {
+    let limit = CONTEXT_CANDIDATES;
+    let contested = store
+        .claims(&ClaimFilter { status: vec![Status::Contested], limit, ..ClaimFilter::default() })?
+        .claims;
+    let own = store
+        .claims(&ClaimFilter {
+            owner: Some(agent.to_string()),
+            in_force: true,
+            limit,
+            ..ClaimFilter::default()
+        })?
+        .claims;
+    let negative = store.claims(&ClaimFilter { limit, ..negative() })?.claims;
+    // A claim is shown once: where somebody is asked to act, else where it warns, else among the agent's own.
+    let shown_elsewhere = |id: &str| {
+        contested.iter().any(|claim| claim.id == id) || negative.iter().any(|claim| claim.id == id)
+    };
+    let entries = pack::Entries {
+        agent: agent.to_string(),
+        seq,
+        own: own.into_iter().filter(|claim| !shown_elsewhere(&claim.id)).collect(),
+        negative: negative.into_iter().filter(|claim| claim.status != Status::Contested).collect(),
+        contested: contested.clone(),
+    };
+    Ok(packed(entries, budget))
+}
+
+fn packed(entries: pack::Entries, budget: usize) -> Answer {
+    let text = pack::pack(&entries, budget);
+    let json = json!({
+        "agent": entries.agent,
+        "seq": entries.seq,
+        "contested": entries.contested,
+        "own": entries.own,
+        "negative": entries.negative,
+    });
+    Answer { seq: entries.seq, json, text, mime_type: "application/xml" }
+}
+
+fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
+    let spooled = Spool::of(reads.workspace()).waiting();
+    let workspace = reads.workspace().root().display().to_string();
+    let ledger_seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+    let mut status = StatusView {
+        workspace,
+        ledger_seq,
+        folded_seq: 0,
+        counts: Counts::default(),
+        agents_seen: 0,
+        spooled,
+        rejected: Vec::new(),
+    };
+    if let Some(store) = reads.store()? {
+        store.snapshot(|store| {
+            status.folded_seq = store.folded()?.seq;
+            status.counts = store.counts()?;
+            status.agents_seen = store.agents()?.len() as u64;
+            status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
+            Ok(())
+        })?;
+    }
+    // The writer may have appended between the two reads; that is not being behind.
+    status.ledger_seq = status.ledger_seq.max(status.folded_seq);
+    Ok(status)
+}
+
+fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentView> {
+    let activity = |name: &str| seen.iter().find(|activity| activity.agent == name);
+    let on_roster = config.roster.agents().iter().map(|agent| AgentView {
+        agent: agent.to_string(),
+        aliases: config.roster.aliases_of(agent).map(str::to_owned).collect(),
+        on_roster: true,
+        last_seen_at: activity(agent.as_str()).map(|activity| activity.last_seen_at),
+        claims: activity(agent.as_str()).map_or(0, |activity| activity.claims),
+    });
+    let gone = seen
+        .iter()
+        .filter(|activity| !config.roster.agents().iter().any(|agent| agent.as_str() == activity.agent))
+        .map(|activity| AgentView {
+            agent: activity.agent.clone(),
+            aliases: Vec::new(),
+            on_roster: false,
+            last_seen_at: Some(activity.last_seen_at),
+            claims: activity.claims,
+        });
+    on_roster.chain(gone).collect()
+}
+
+fn page(seq: u64, json: Value, text: String) -> Answer {
+    Answer { seq, json, text, mime_type: "text/markdown" }
+}
+
+fn to_json(view: &impl Serialize) -> Value {
+    serde_json::to_value(view).expect("views are plain data with string keys")
+}
+
+fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
+    page(seq, to_json(claims), markdown::claims(claims, what, now))
+}
+
+fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {
+    page(seq, to_json(claim), markdown::claim(claim, now))
+}
+
+fn agents_page(seq: u64, agents: &[AgentView], now: Timestamp) -> Answer {
+    page(seq, json!({ "agents": agents }), markdown::agents(agents, now))
+}

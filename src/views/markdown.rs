@@ -1,0 +1,297 @@
+//! Views as Markdown in short lines. Stored text is data: it stays on its line and reaches no terminal raw.
+
+use std::fmt::Write;
+
+use super::{AgentView, EventView, StatusView};
+use crate::domain::claim::Status;
+use crate::domain::time::Timestamp;
+use crate::store::{ClaimPage, ClaimSummary, ClaimView};
+
+/// A statement in a list is cut here; the claim's own page has all of it.
+const LIST_STATEMENT_CHARS: usize = 160;
+
+/// Stored text on one line of at most `max_chars`: no control characters, no line breaks.
+pub fn inline(text: &str, max_chars: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut safe: String =
+        flat.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).take(max_chars).collect();
+    if flat.chars().count() > max_chars {
+        safe.pop();
+        safe.push('…');
+    }
+    safe
+}
+
+/// Control characters drive terminals; bidirectional overrides make text read as what it is not.
+fn is_unsafe(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Stored text as a quoted block, line by line.
+fn quoted(text: &str) -> String {
+    text.lines().fold(String::new(), |mut block, line| {
+        let _ = writeln!(block, "> {}", inline(line, 2_000));
+        block
+    })
+}
+
+/// Rows as columns, padded; the last column takes what is left of `width` characters.
+pub fn table(headers: &[&str], rows: &[Vec<String>], width: usize) -> String {
+    let last = headers.len().saturating_sub(1);
+    let widths: Vec<usize> = (0..last)
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .chain([headers[column].chars().count()])
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    let left = width.saturating_sub(widths.iter().map(|width| width + 2).sum());
+    let mut text = String::new();
+    let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
+    for row in std::iter::once(&headers).chain(rows) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        line.push_str(&inline(row.last().map_or("", String::as_str), left.max(20)));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// How long ago something was, in its largest unit.
+fn age(at_ms: i64, now: Timestamp) -> String {
+    let seconds = now.ms().saturating_sub(at_ms).max(0) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
+    format!(
+        "- `{}` {} {} by {} (+{} -{}, {} ago) [{}] {}\n",
+        claim.id,
+        claim.status,
+        claim.claim_type,
+        claim.owner,
+        claim.supports,
+        claim.challenges,
+        age(claim.touched_at, now),
+        inline(&claim.scopes.join(", "), LIST_STATEMENT_CHARS),
+        inline(&claim.statement, LIST_STATEMENT_CHARS)
+    )
+}
+
+pub(super) fn claims(page: &ClaimPage, what: &str, now: Timestamp) -> String {
+    if page.claims.is_empty() {
+        return format!("No {what} match.\n");
+    }
+    let mut text: String = page.claims.iter().map(|claim| one_line(claim, now)).collect();
+    if let Some(next) = page.next {
+        let _ = writeln!(text, "\nMore: the same with cursor={next}");
+    }
+    text
+}
+
+pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
+    let summary = &claim.summary;
+    let mut text = format!(
+        "# {} {} `{}`\n\n{}\n",
+        summary.status,
+        summary.claim_type,
+        summary.id,
+        quoted(&summary.statement)
+    );
+    let mut fact = |name: &str, value: &str| {
+        let _ = writeln!(text, "- {name}: {value}");
+    };
+    fact("owner", &summary.owner);
+    fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
+    fact("confidence", &format!("{:.2}", summary.confidence));
+    fact(
+        "created",
+        &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
+    );
+    let optional = [
+        ("session", &claim.session),
+        ("supersedes", &claim.supersedes),
+        ("proposes to supersede", &claim.proposes_to_supersede),
+    ];
+    for (name, value) in optional {
+        if let Some(value) = value {
+            fact(name, &inline(value, 200));
+        }
+    }
+    if let Some(hours) = claim.ttl_hours {
+        fact("expires", &format!("{hours} h after creation"));
+    }
+    if let Some(current) = claim.successors.last() {
+        fact("superseded by", &claim.successors.join(" -> "));
+        fact("current truth", &format!("hivemind://claims/{current}"));
+    }
+    if let Some(trigger) = &claim.trigger {
+        let json = serde_json::to_string(trigger).unwrap_or_default();
+        fact("warns when", &inline(&json, 1_000));
+    }
+    section(
+        &mut text,
+        "Positions",
+        claim.positions.iter().map(|held| {
+            let reason = held.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            let evidence = held.evidence_ref.as_deref().map(|id| format!(" (event `{id}`)"));
+            format!(
+                "{} {}{}{}",
+                held.agent,
+                held.position,
+                reason.unwrap_or_default(),
+                evidence.unwrap_or_default()
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Evidence",
+        claim.evidence_items.iter().map(|item| {
+            let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
+            format!(
+                "event `{}` {} (weight {:.2}, by {}){}",
+                item.evidence_ref,
+                item.relation,
+                item.weight,
+                item.added_by,
+                note.unwrap_or_default()
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "History",
+        claim.history.iter().map(|change| {
+            let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            let from = change.from.as_deref().map(|from| format!("{from} -> "));
+            format!(
+                "{} {}{} by {} (seq {}){}",
+                Timestamp::from_ms(change.at),
+                from.unwrap_or_default(),
+                change.to,
+                change.by,
+                change.seq,
+                reason.unwrap_or_default()
+            )
+        }),
+    );
+    text
+}
+
+fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(text, "\n## {title}\n");
+    for line in lines {
+        let _ = writeln!(text, "- {line}");
+    }
+}
+
+pub(super) fn agents(agents: &[AgentView], now: Timestamp) -> String {
+    agents
+        .iter()
+        .map(|agent| {
+            let seen = agent
+                .last_seen_at
+                .map_or_else(|| "not seen yet".to_owned(), |at| format!("seen {} ago", age(at, now)));
+            let aliases = match agent.aliases.as_slice() {
+                [] => String::new(),
+                aliases => format!(" (also {})", aliases.join(", ")),
+            };
+            let left = if agent.on_roster { "" } else { ", no longer on the roster" };
+            format!("- {}{aliases}: {seen}, {} claims in force{left}\n", agent.agent, agent.claims)
+        })
+        .collect()
+}
+
+pub(super) fn events(events: &[EventView]) -> String {
+    if events.is_empty() {
+        return "No events match.\n".to_owned();
+    }
+    events
+        .iter()
+        .map(|event| {
+            let what = event.payload.as_ref().map_or_else(|| "(erased)".to_owned(), ToString::to_string);
+            format!(
+                "- {} `{}` {} by {} at {}: {}\n",
+                event.seq,
+                event.id,
+                event.kind,
+                event.agent,
+                Timestamp::from_ms(event.at),
+                inline(&what, LIST_STATEMENT_CHARS)
+            )
+        })
+        .collect()
+}
+
+pub(super) fn event(event: &EventView) -> String {
+    let payload = event.payload.as_ref().map_or_else(
+        || "(erased)".to_owned(),
+        |payload| serde_json::to_string_pretty(payload).unwrap_or_default(),
+    );
+    format!(
+        "# event {} {}\n\n- id: `{}`\n- by: {}\n- at: {}\n- caused by command: {}\n- hash: {}\n\n{}\n",
+        event.seq,
+        event.kind,
+        event.id,
+        event.agent,
+        Timestamp::from_ms(event.at),
+        event.causation_id,
+        event.hash,
+        payload.lines().fold(String::new(), |mut block, line| {
+            let _ = writeln!(block, "    {}", line.chars().filter(|c| !is_unsafe(*c)).collect::<String>());
+            block
+        })
+    )
+}
+
+pub(super) fn status(status: &StatusView) -> String {
+    let count = |wanted: Status| status.counts.by_status.get(&wanted).copied().unwrap_or(0);
+    let behind = match status.ledger_seq - status.folded_seq {
+        0 => String::new(),
+        events => format!(", read models {events} events behind: run `hm rebuild`"),
+    };
+    let spool = match (status.spooled, status.rejected.len()) {
+        (0, 0) => "empty".to_owned(),
+        (waiting, 0) => format!("{waiting} queued"),
+        (waiting, rejected) => format!("{waiting} queued, {rejected} rejected lately"),
+    };
+    let mut text = format!(
+        "workspace: {}\nledger:    {} events{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
+         {} awaiting proof, {} deprecated, {} dead ends\nagents:    {} seen\nspool:     {spool}\n",
+        status.workspace,
+        status.ledger_seq,
+        count(Status::Confirmed),
+        count(Status::Proposed),
+        count(Status::Contested),
+        count(Status::PendingProof),
+        count(Status::Deprecated),
+        status.counts.negative,
+        status.agents_seen,
+    );
+    for rejected in &status.rejected {
+        let _ = writeln!(
+            text,
+            "rejected:  {} of {} ({}): {}",
+            rejected.kind,
+            rejected.agent,
+            rejected.code,
+            inline(&rejected.message, LIST_STATEMENT_CHARS)
+        );
+    }
+    text
+}

@@ -1,0 +1,12 @@
+//! The one process per workspace that appends, and how everybody else reaches it.
+
+mod client;
+mod commit;
+mod server;
+mod spool;
+mod wire;
+
+pub use client::{Front, Watch};
+pub use commit::{Committer, CrashPoint, WriterError};
+pub use server::{ServeOptions, serve};
+pub use spool::{Spool, SpoolError};

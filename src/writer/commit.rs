@@ -1,0 +1,591 @@
+//! The pipeline of every write: recognise, decide, append, project, answer.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::spool::{Spool, SpoolError};
+use crate::domain::agent::AgentId;
+use crate::domain::command::{Command, Submission};
+use crate::domain::decide::{Decision, Policy, decide};
+use crate::domain::event::{CommandRejected, Event, Recorded, SpoolFlushed};
+use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey};
+use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::State;
+use crate::ledger::{
+    AppendError, Batch, Cursor, Ledger, LedgerError, MAX_BATCH_BYTES, MAX_PAYLOAD_BYTES, NewEvent, Stored,
+};
+use crate::store::{Projection, StoreError};
+use crate::system::Sources;
+use crate::workspace::{Workspace, WorkspaceError};
+
+/// The most commands in one group (spec 01); more only delays the first one's answer.
+pub(super) const MAX_GROUP: usize = 256;
+/// Events folded per read at start.
+const FOLD_CHUNK: usize = 2_000;
+
+/// A place on the write path where a test can make the writer abort, to prove that a retry is safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrashPoint {
+    /// Decided, nothing appended.
+    Decided,
+    /// In the ledger, not in the read models.
+    Appended,
+    /// In both, not answered.
+    Projected,
+    /// Answered.
+    Answered,
+    /// Spooled commands committed, the spool not truncated.
+    Replayed,
+}
+
+impl CrashPoint {
+    /// Every point, in the order in which a write passes them.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("decided", Self::Decided),
+        ("appended", Self::Appended),
+        ("projected", Self::Projected),
+        ("answered", Self::Answered),
+        ("replayed", Self::Replayed),
+    ];
+}
+
+impl std::str::FromStr for CrashPoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(|(name, _)| name).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, point)| point)
+            .ok_or_else(|| format!("`{text}` is no crash point: use one of {names}"))
+    }
+}
+
+/// Why the writer cannot start or must stop. What is acknowledged is safe in every case.
+#[derive(Debug, thiserror::Error)]
+pub enum WriterError {
+    /// Another writer serves this workspace.
+    #[error("another writer already serves this workspace")]
+    Locked,
+    /// The workspace's files cannot be used.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The read models cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An append failed in a way that only a restart clears up.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The spool cannot be read or emptied.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+    /// An event this binary cannot fold.
+    #[error("event {seq} cannot be folded: {problem}")]
+    Fold {
+        /// Which event.
+        seq: u64,
+        /// Why not.
+        problem: String,
+    },
+    /// The socket or the lock file cannot be used.
+    #[error("cannot listen for clients: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// What an idle or busy writer has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// Commands committed.
+    pub committed: u32,
+    /// Commands that were in the ledger already.
+    pub duplicates: u32,
+    /// Lines that did not pass.
+    pub rejected: u32,
+}
+
+/// One thing to append.
+enum Item<'a> {
+    /// A command to decide.
+    Asked(&'a Submission),
+    /// A fact of the writer itself.
+    Fact { agent: AgentId, causation: CommandId, event: Box<Event> },
+}
+
+/// What became of one item while its group is under way.
+enum Progress {
+    Refused(Rejection),
+    /// In the ledger from before.
+    Known(Receipt),
+    /// A batch of this group, by index.
+    New {
+        batch: usize,
+        decision: Decision,
+    },
+    /// The same request as an earlier item of this group.
+    Twin {
+        batch: usize,
+    },
+}
+
+/// Owns the write handles of both databases and the folded state.
+#[derive(Debug)]
+pub struct Committer {
+    ledger: Ledger,
+    projection: Projection,
+    state: State,
+    policy: Policy,
+    sources: Sources,
+    crash_at: Option<CrashPoint>,
+}
+
+impl Committer {
+    /// Opens a workspace for writing: folds the state and brings the read models up to the ledger's head.
+    ///
+    /// # Errors
+    /// [`WriterError`]. Read models that cannot be folded do not stop the writer; they stay behind
+    /// until `hm rebuild`.
+    pub fn open(workspace: &Workspace, policy: Policy, sources: Sources) -> Result<Self, WriterError> {
+        workspace.create_runtime()?;
+        let ledger = Ledger::open(&workspace.ledger())?;
+        let state = fold(&ledger)?;
+        let mut projection = Projection::open(&workspace.team_memory())?;
+        if let Err(error) = projection.catch_up(&ledger) {
+            tracing::error!(%error, "the read models stay behind until `hm rebuild`");
+        }
+        Ok(Self { ledger, projection, state, policy, sources, crash_at: None })
+    }
+
+    /// Makes the writer abort at a place, for tests of recovery.
+    #[must_use]
+    pub const fn crashing_at(mut self, point: Option<CrashPoint>) -> Self {
+        self.crash_at = point;
+        self
+    }
+
+    /// The last event.
+    pub const fn head(&self) -> Cursor {
+        self.ledger.head()
+    }
+
+    /// Decides and appends a group of commands: one ledger transaction, one fsync, one projection
+    /// transaction. A refused command harms no other.
+    ///
+    /// # Errors
+    /// [`WriterError`] when nobody can say any more what is on the disk: then the process must end.
+    pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
+        self.commit_items(&group.iter().map(Item::Asked).collect::<Vec<_>>())
+    }
+
+    fn commit_items(&mut self, items: &[Item<'_>]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
+        let mut batches: Vec<Batch> = Vec::new();
+        let mut recorded: Vec<Recorded> = Vec::new();
+        let mut progress: Vec<Progress> = Vec::with_capacity(items.len());
+        let mut by_command: HashMap<CommandId, usize> = HashMap::new();
+        let mut by_key: HashMap<(AgentId, IdempotencyKey), usize> = HashMap::new();
+        for item in items {
+            let submission = match item {
+                Item::Asked(submission) => submission,
+                Item::Fact { agent, causation, event } => {
+                    let batch = self.batch_of_fact(agent, *causation, event);
+                    let decision = Decision { events: vec![(**event).clone()], ..Decision::default() };
+                    self.stage(batch, &decision, &mut batches, &mut recorded);
+                    progress.push(Progress::New { batch: batches.len() - 1, decision });
+                    continue;
+                }
+            };
+            let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
+            let twin = by_command.get(&submission.command_id).or_else(|| by_key.get(key.as_ref()?)).copied();
+            progress.push(if let Some(batch) = twin {
+                match same_request(submission, &batches[batch].events[0].payload) {
+                    Ok(()) => Progress::Twin { batch },
+                    Err(conflict) => Progress::Refused(conflict),
+                }
+            } else if let Some(answer) = self.known(submission)? {
+                answer.map_or_else(Progress::Refused, Progress::Known)
+            } else {
+                match self.prepare(submission) {
+                    Err(rejection) => Progress::Refused(rejection),
+                    Ok((batch, decision)) => {
+                        by_command.insert(submission.command_id, batches.len());
+                        if let Some(key) = key {
+                            by_key.insert(key, batches.len());
+                        }
+                        self.stage(batch, &decision, &mut batches, &mut recorded);
+                        Progress::New { batch: batches.len() - 1, decision }
+                    }
+                }
+            });
+        }
+        if batches.is_empty() {
+            return Ok(progress.into_iter().map(|done| answer(done, &[])).collect());
+        }
+        self.crash(CrashPoint::Decided);
+        let start = self.ledger.head();
+        let head = match self.ledger.append(start, &batches) {
+            Ok(head) => head,
+            Err(AppendError::Unavailable(failure)) => {
+                // Nothing was written, and the state has run ahead: take it back to the ledger's.
+                self.state = fold(&self.ledger)?;
+                let refusal = Rejection::new(
+                    Code::Unavailable,
+                    format!("the ledger cannot be written: {failure}"),
+                    "free disk space or mend the permissions of .hivemind/runtime, then retry with the same key",
+                );
+                return Ok(progress
+                    .into_iter()
+                    .map(|done| match done {
+                        Progress::New { .. } | Progress::Twin { .. } => Err(refusal.clone()),
+                        Progress::Refused(_) | Progress::Known(_) => answer(done, &[]),
+                    })
+                    .collect());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.crash(CrashPoint::Appended);
+        self.project(start, &recorded, head);
+        self.crash(CrashPoint::Projected);
+        let appended = receipts(start, &batches, &recorded);
+        Ok(progress.into_iter().map(|done| answer(done, &appended)).collect())
+    }
+
+    /// Brings the read models to `head`. A fold that fails leaves them behind; the events stay.
+    fn project(&mut self, start: Cursor, recorded: &[Recorded], head: Cursor) {
+        let projection = &mut self.projection;
+        let ledger = &self.ledger;
+        let folded = catch_unwind(AssertUnwindSafe(|| {
+            if projection.folded() == start {
+                projection.apply(recorded, head)
+            } else {
+                projection.catch_up(ledger)
+            }
+        }));
+        match folded {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the read models are behind until `hm rebuild`"),
+            Err(_) => tracing::error!("folding panicked: the read models are behind until `hm rebuild`"),
+        }
+    }
+
+    /// The answer to a request the ledger already holds.
+    fn known(&self, submission: &Submission) -> Result<Option<Result<Receipt, Rejection>>, WriterError> {
+        let mut stored = self.ledger.find_command(submission.command_id)?;
+        if stored.is_empty()
+            && let Some(key) = &submission.idempotency_key
+        {
+            stored = self.ledger.find_key(&submission.agent, key)?;
+        }
+        Ok(receipt_of(&stored, submission))
+    }
+
+    fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {
+        let now = (self.sources.clock)();
+        let decision = decide(&self.state, &submission.agent, &submission.command, now, &self.policy)?;
+        let mut events = Vec::with_capacity(decision.events.len());
+        for (index, event) in decision.events.iter().enumerate() {
+            let mut body = event.to_body();
+            let minted = if index == 0 {
+                body["command_hash"] = command_hash(&submission.command).into();
+                submission.command.minted()
+            } else {
+                None
+            };
+            events.push(self.new_event(minted, event, &body));
+        }
+        let largest = events.iter().map(|event| event.payload.len()).max().unwrap_or(0);
+        let total: usize = events.iter().map(|event| event.payload.len()).sum();
+        if largest > MAX_PAYLOAD_BYTES || total > MAX_BATCH_BYTES {
+            return Err(Rejection::new(
+                Code::TooLarge,
+                format!("the command carries {total} bytes, more than one may hold"),
+                "shorten it, or put the long part in a file and name the file",
+            ));
+        }
+        let batch = Batch {
+            command_id: submission.command_id,
+            agent: submission.agent.clone(),
+            session: submission.session.clone(),
+            trace_id: submission.trace_id.clone(),
+            idempotency_key: submission.idempotency_key.clone(),
+            at: now,
+            events,
+        };
+        Ok((batch, decision))
+    }
+
+    fn batch_of_fact(&mut self, agent: &AgentId, causation: CommandId, event: &Event) -> Batch {
+        Batch {
+            command_id: causation,
+            agent: agent.clone(),
+            session: None,
+            trace_id: None,
+            idempotency_key: None,
+            at: (self.sources.clock)(),
+            events: vec![self.new_event(None, event, &event.to_body())],
+        }
+    }
+
+    fn new_event(&mut self, minted: Option<Uuid>, event: &Event, body: &serde_json::Value) -> NewEvent {
+        NewEvent {
+            id: EventId::from_uuid(minted.unwrap_or_else(|| (self.sources.ids)())),
+            kind: event.kind(),
+            min_reader: event.min_reader(),
+            payload: serde_json_canonicalizer::to_string(body)
+                .expect("event bodies are plain data with finite numbers"),
+            salt: (self.sources.entropy)(),
+        }
+    }
+
+    /// Folds a batch into the state, so that the next command of the group sees it.
+    fn stage(
+        &mut self,
+        batch: Batch,
+        decision: &Decision,
+        batches: &mut Vec<Batch>,
+        recorded: &mut Vec<Recorded>,
+    ) {
+        for (new, event) in batch.events.iter().zip(&decision.events) {
+            let event = Recorded {
+                seq: self.ledger.head().seq + recorded.len() as u64 + 1,
+                id: new.id,
+                agent: batch.agent.clone(),
+                session: batch.session.clone(),
+                causation: batch.command_id,
+                at: batch.at,
+                event: Some(event.clone()),
+            };
+            self.state.evolve(&event);
+            recorded.push(event);
+        }
+        batches.push(batch);
+    }
+
+    /// Commits what the spool holds, in order, then empties it.
+    ///
+    /// # Errors
+    /// [`WriterError`]; lines stay in the spool unless they are in the ledger or set aside.
+    pub fn replay(&mut self, spool: &Spool) -> Result<Replayed, WriterError> {
+        let mut done = Replayed::default();
+        let mut offset = 0;
+        loop {
+            let lines = spool.read_after(offset)?;
+            for chunk in lines.complete.chunks(MAX_GROUP) {
+                if !self.replay_lines(spool, chunk, &mut done)? {
+                    // The store cannot take them now: they wait where they are.
+                    return Ok(done);
+                }
+            }
+            if let Some(torn) = &lines.torn {
+                spool.set_aside(
+                    torn,
+                    "half a line: its front died while writing, it was never acknowledged",
+                )?;
+                done.rejected += 1;
+            }
+            offset = lines.end;
+            if done != Replayed::default() {
+                self.crash(CrashPoint::Replayed);
+            }
+            if offset == 0 || spool.truncate_at(offset)? {
+                break;
+            }
+        }
+        if done.committed + done.rejected > 0 {
+            let Replayed { committed, duplicates, rejected } = done;
+            let event = Box::new(SpoolFlushed { committed, duplicates, rejected }.into());
+            let causation = CommandId::from_uuid((self.sources.ids)());
+            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, event }])?;
+        }
+        Ok(done)
+    }
+
+    /// Commits some spool lines; false when the store cannot take them now.
+    fn replay_lines(
+        &mut self,
+        spool: &Spool,
+        lines: &[String],
+        done: &mut Replayed,
+    ) -> Result<bool, WriterError> {
+        let mut submissions: Vec<(&str, Submission)> = Vec::new();
+        for line in lines {
+            match serde_json::from_str::<Submission>(line) {
+                Ok(submission) => submissions.push((line, submission)),
+                Err(error) => {
+                    spool.set_aside(line, &format!("not a command this version knows: {error}"))?;
+                    done.rejected += 1;
+                }
+            }
+        }
+        let group: Vec<Submission> = submissions.iter().map(|(_, submission)| submission.clone()).collect();
+        let outcomes = self.commit(&group)?;
+        let mut rejections: Vec<Item<'_>> = Vec::new();
+        for ((line, submission), outcome) in submissions.iter().zip(outcomes) {
+            match outcome {
+                Ok(receipt) if receipt.duplicate => done.duplicates += 1,
+                Ok(_) => done.committed += 1,
+                Err(rejection) if rejection.code == Code::Unavailable => return Ok(false),
+                // Recorded by a replay that was cut short.
+                Err(_) if !self.ledger.find_command(submission.command_id)?.is_empty() => {
+                    done.duplicates += 1;
+                }
+                Err(rejection) => {
+                    spool.set_aside(line, &rejection.to_string())?;
+                    done.rejected += 1;
+                    rejections.push(Item::Fact {
+                        agent: submission.agent.clone(),
+                        causation: submission.command_id,
+                        event: Box::new(
+                            CommandRejected {
+                                command_id: submission.command_id,
+                                kind: submission.command.name().to_owned(),
+                                code: rejection.code,
+                                message: rejection.message,
+                            }
+                            .into(),
+                        ),
+                    });
+                }
+            }
+        }
+        if !rejections.is_empty() {
+            self.commit_items(&rejections)?;
+        }
+        Ok(true)
+    }
+
+    /// Drops every projection and folds the ledger again.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the old read models stay.
+    pub fn rebuild(&mut self, progress: impl FnMut(u64)) -> Result<u64, StoreError> {
+        self.projection.rebuild(&self.ledger, progress)?;
+        Ok(self.projection.folded().seq)
+    }
+
+    pub(super) fn crash(&self, point: CrashPoint) {
+        if self.crash_at == Some(point) {
+            tracing::error!(?point, "aborting as told");
+            std::process::abort();
+        }
+    }
+}
+
+fn fold(ledger: &Ledger) -> Result<State, WriterError> {
+    let mut state = State::default();
+    let mut at = Cursor::GENESIS;
+    loop {
+        let chunk = ledger.read_from(at, FOLD_CHUNK)?;
+        let Some(last) = chunk.last().map(Stored::cursor) else {
+            return Ok(state);
+        };
+        for stored in &chunk {
+            let recorded = stored
+                .recorded()
+                .map_err(|problem| WriterError::Fold { seq: stored.seq, problem: problem.to_string() })?;
+            state.evolve(&recorded);
+        }
+        at = last;
+    }
+}
+
+/// SHA-256 over the canonical form of what the caller meant, in hex.
+fn command_hash(command: &Command) -> String {
+    let canonical = serde_json_canonicalizer::to_vec(&command.intent())
+        .expect("commands are plain data with finite numbers");
+    hex::encode(Sha256::digest(&canonical))
+}
+
+#[derive(serde::Deserialize)]
+struct HashOnly {
+    command_hash: Option<String>,
+}
+
+/// Whether a payload was made by the same command; an erased or older one is taken to be.
+fn same_request(submission: &Submission, first_payload: &str) -> Result<(), Rejection> {
+    let stored = serde_json::from_str::<HashOnly>(first_payload).ok().and_then(|first| first.command_hash);
+    if stored.is_none_or(|stored| stored == command_hash(&submission.command)) {
+        return Ok(());
+    }
+    Err(idempotency_conflict(submission))
+}
+
+/// The refusal of a key that was used for something else.
+pub(super) fn idempotency_conflict(submission: &Submission) -> Rejection {
+    let key = submission.idempotency_key.as_ref().map_or("", IdempotencyKey::as_str);
+    Rejection::new(
+        Code::IdempotencyConflict,
+        format!("the idempotency key `{key}` was used for another command"),
+        "use a fresh key for a new command; repeat a key only to retry the same one",
+    )
+}
+
+/// The receipt of a command, derived from its events alone.
+pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<Result<Receipt, Rejection>> {
+    let (first, last) = (stored.first()?, stored.last()?);
+    if let Some((payload, _)) = &first.payload {
+        if let Ok(Event::CommandRejected(rejected)) = Event::decode(&first.kind, payload) {
+            return Some(Err(Rejection::new(
+                rejected.code,
+                rejected.message,
+                "it was refused when the spool was replayed; correct it and call again",
+            )));
+        }
+        if let Err(conflict) = same_request(submission, payload) {
+            return Some(Err(conflict));
+        }
+    }
+    let entity_id = first.recorded().ok().and_then(|first| entity_of(&first));
+    Some(Ok(Receipt { duplicate: true, ..committed(first.causation, entity_id, last.seq) }))
+}
+
+/// What a command made or changed, by the first of its events.
+fn entity_of(first: &Recorded) -> Option<Uuid> {
+    match &first.event {
+        Some(Event::EventReported(_)) => Some(first.id.uuid()),
+        Some(event) => event.claim_id().map(ClaimId::uuid),
+        None => None,
+    }
+}
+
+const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> Receipt {
+    Receipt {
+        command_id,
+        state: Acceptance::Committed,
+        entity_id,
+        seq: Some(seq),
+        duplicate: false,
+        warnings: Vec::new(),
+        next: None,
+    }
+}
+
+/// The bare receipt of each batch just appended.
+fn receipts(start: Cursor, batches: &[Batch], recorded: &[Recorded]) -> Vec<Receipt> {
+    let mut seen = 0;
+    batches
+        .iter()
+        .map(|batch| {
+            let first = &recorded[seen];
+            seen += batch.events.len();
+            committed(batch.command_id, entity_of(first), start.seq + seen as u64)
+        })
+        .collect()
+}
+
+fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
+    match done {
+        Progress::Refused(rejection) => Err(rejection),
+        Progress::Known(known) => Ok(known),
+        Progress::New { batch, decision: Decision { warnings, next, .. } } => {
+            Ok(Receipt { warnings, next, ..appended[batch].clone() })
+        }
+        Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
+    }
+}

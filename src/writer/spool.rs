@@ -1,0 +1,184 @@
+//! The spool: commands accepted while the writer is away, durable before they are acknowledged.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::domain::command::Submission;
+use crate::domain::ids::IdempotencyKey;
+use crate::workspace::Workspace;
+
+/// Why nothing could be spooled; the command was not accepted.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot spool to {path}: {source}")]
+pub struct SpoolError {
+    /// Which file.
+    pub path: String,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// The two spool files of a workspace.
+#[derive(Debug, Clone)]
+pub struct Spool {
+    path: PathBuf,
+    rejected: PathBuf,
+}
+
+/// What stands in the spool from some offset on.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// Complete lines, in order.
+    pub complete: Vec<String>,
+    /// A line whose writer died in the middle of it; it was never acknowledged.
+    pub torn: Option<String>,
+    /// Where reading stopped.
+    pub end: u64,
+}
+
+impl Spool {
+    /// The spool of a workspace.
+    pub fn of(workspace: &Workspace) -> Self {
+        Self { path: workspace.spool(), rejected: workspace.rejected_spool() }
+    }
+
+    /// Appends a command and makes it durable. When another queued command of the same agent carries
+    /// the same key, nothing is written and that one is returned.
+    ///
+    /// # Errors
+    /// [`SpoolError`]: then the command is nowhere.
+    pub fn append(&self, submission: &Submission) -> Result<Option<Submission>, SpoolError> {
+        self.try_append(submission).map_err(|source| self.failed(source))
+    }
+
+    fn try_append(&self, submission: &Submission) -> io::Result<Option<Submission>> {
+        let mut file = private(OpenOptions::new().create(true).read(true).append(true)).open(&self.path)?;
+        file.lock()?;
+        if let Some(key) = &submission.idempotency_key
+            && let Some(first) = queued_under(&mut file, submission, key)?
+        {
+            return Ok(Some(first));
+        }
+        let mut line = serde_json::to_vec(submission)?;
+        line.push(b'\n');
+        let len = file.metadata()?.len();
+        if !ends_line(&mut file, len)? {
+            // Somebody died in the middle of a line; close it so that ours stands alone.
+            line.insert(0, b'\n');
+        }
+        let durable = file.write_all(&line).and_then(|()| file.sync_all()).and_then(|()| match len {
+            // The file may be new: its name must survive a power cut as well.
+            0 => self.path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all()),
+            _ => Ok(()),
+        });
+        if let Err(error) = durable {
+            // A line that is not acknowledged must not be half there.
+            file.set_len(len)?;
+            return Err(error);
+        }
+        Ok(None)
+    }
+
+    /// Commands that wait, without taking the lock: 0 when there is no spool.
+    pub fn waiting(&self) -> u64 {
+        std::fs::read(&self.path)
+            .map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count() as u64)
+    }
+
+    /// Whether anything waits; one stat.
+    pub(super) fn is_empty(&self) -> bool {
+        std::fs::metadata(&self.path).map_or(true, |metadata| metadata.len() == 0)
+    }
+
+    /// The lines after `offset`.
+    pub(super) fn read_after(&self, offset: u64) -> Result<Lines, SpoolError> {
+        let read = || -> io::Result<Lines> {
+            let mut file = match File::open(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lines::default()),
+                other => other?,
+            };
+            file.lock_shared()?;
+            file.seek(SeekFrom::Start(offset))?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            let end = offset + bytes.len() as u64;
+            let torn_at = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let torn = bytes.split_off(torn_at);
+            let text = String::from_utf8_lossy(&bytes);
+            Ok(Lines {
+                complete: text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+                torn: (!torn.is_empty()).then(|| String::from_utf8_lossy(&torn).into_owned()),
+                end,
+            })
+        };
+        read().map_err(|source| self.failed(source))
+    }
+
+    /// Empties the spool if nothing was added after `end`; says whether it did.
+    pub(super) fn truncate_at(&self, end: u64) -> Result<bool, SpoolError> {
+        let truncate = || -> io::Result<bool> {
+            let file = OpenOptions::new().write(true).open(&self.path)?;
+            file.lock()?;
+            if file.metadata()?.len() != end {
+                return Ok(false);
+            }
+            file.set_len(0)?;
+            file.sync_all()?;
+            Ok(true)
+        };
+        truncate().map_err(|source| self.failed(source))
+    }
+
+    /// Keeps a line that did not pass, with the reason, for a human to look at.
+    pub(super) fn set_aside(&self, line: &str, reason: &str) -> Result<(), SpoolError> {
+        let set_aside = || -> io::Result<()> {
+            let mut file = private(OpenOptions::new().create(true).append(true)).open(&self.rejected)?;
+            file.lock()?;
+            let mut record = serde_json::to_vec(&serde_json::json!({ "reason": reason, "line": line }))?;
+            record.push(b'\n');
+            file.write_all(&record)?;
+            file.sync_all()
+        };
+        set_aside().map_err(|source| SpoolError { path: self.rejected.display().to_string(), source })
+    }
+
+    fn failed(&self, source: io::Error) -> SpoolError {
+        SpoolError { path: self.path.display().to_string(), source }
+    }
+
+    /// Where the spool lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn queued_under(
+    file: &mut File,
+    wanted: &Submission,
+    key: &IdempotencyKey,
+) -> io::Result<Option<Submission>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    // A torn line may be no UTF-8; the one we look for was written whole.
+    Ok(String::from_utf8_lossy(&bytes)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Submission>(line).ok())
+        .find(|queued| queued.agent == wanted.agent && queued.idempotency_key.as_ref() == Some(key)))
+}
+
+fn ends_line(file: &mut File, len: u64) -> io::Result<bool> {
+    if len == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::Start(len - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}

@@ -1,0 +1,109 @@
+//! Frames between fronts and the writer: a length, then JSON.
+
+use std::io;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::domain::command::Submission;
+use crate::domain::receipt::Receipt;
+use crate::domain::rejection::Rejection;
+
+/// Raised whenever a frame changes its meaning; both sides must agree.
+pub(super) const PROTOCOL: u32 = 1;
+/// Frames above this are refused (spec 01).
+pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
+
+/// The first frame in either direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hello {
+    pub protocol: u32,
+    pub version: String,
+}
+
+impl Hello {
+    pub(super) fn ours() -> Self {
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// What a front asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub(super) enum Request {
+    /// Decide and append; answered by `Answer` with the same `id`.
+    Submit { id: u64, submission: Box<Submission> },
+    /// Send `Head` now and whenever the ledger grows.
+    Watch,
+    /// Drop every projection and fold the ledger again; answered by `Rebuilding` and `Rebuilt`.
+    Rebuild,
+}
+
+/// What the writer says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub(super) enum Reply {
+    Answer { id: u64, outcome: Outcome },
+    Head { seq: u64 },
+    Rebuilding { seq: u64, of: u64 },
+    Rebuilt { seq: u64 },
+    Failed { message: String },
+}
+
+/// A receipt or a refusal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Outcome {
+    Receipt(Receipt),
+    Rejection(Rejection),
+}
+
+impl From<Result<Receipt, Rejection>> for Outcome {
+    fn from(result: Result<Receipt, Rejection>) -> Self {
+        result.map_or_else(Self::Rejection, Self::Receipt)
+    }
+}
+
+impl From<Outcome> for Result<Receipt, Rejection> {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Receipt(receipt) => Ok(receipt),
+            Outcome::Rejection(rejection) => Err(rejection),
+        }
+    }
+}
+
+/// One frame as bytes.
+pub(super) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let len = u32::try_from(frame.len() - 4).unwrap_or(u32::MAX);
+    if len > MAX_FRAME_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the frame is larger than 1 MiB"));
+    }
+    frame[..4].copy_from_slice(&len.to_le_bytes());
+    Ok(frame)
+}
+
+/// Reads one frame; `None` when the other side closed between two frames.
+pub(super) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
+    let mut len = [0; 4];
+    match from.read_exact(&mut len).await {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    };
+    let len = u32::from_le_bytes(len);
+    if len > MAX_FRAME_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is larger than 1 MiB"));
+    }
+    let mut body = vec![0; len as usize];
+    from.read_exact(&mut body).await?;
+    Ok(Some(serde_json::from_slice(&body)?))
+}
+
+/// Writes one frame.
+pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &impl Serialize) -> io::Result<()> {
+    to.write_all(&encode(message)?).await?;
+    to.flush().await
+}

@@ -1,0 +1,3 @@
+//! Everything that is tested through the public face: real files, real processes, real MCP clients.
+
+mod walls;

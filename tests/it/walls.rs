@@ -1,0 +1,97 @@
+//! The walls of the house: each outside technology has one home.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What may be named only below certain paths, and where.
+const WALLS: &[(&str, &[&str])] = &[
+    ("rusqlite", &["src/ledger.rs", "src/ledger/", "src/store.rs", "src/store/"]),
+    ("refinery", &["src/ledger/", "src/store/"]),
+    ("rmcp", &["src/mcp.rs", "src/mcp/"]),
+    ("clap", &["src/cli.rs", "src/cli/"]),
+    ("interprocess", &["src/writer/"]),
+    ("SystemTime", &["src/system.rs"]),
+    ("Instant::now", &["src/system.rs"]),
+    ("now_v7", &["src/system.rs"]),
+    ("getrandom", &["src/system.rs"]),
+    ("env::var", &["src/system.rs"]),
+];
+
+/// What the rules may not reach: they are pure.
+const FORBIDDEN_IN_DOMAIN: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::env",
+    "tokio",
+    "crate::ledger",
+    "crate::store",
+    "crate::system",
+];
+
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).expect("a readable source tree") {
+        let path = entry.expect("a readable entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Code lines only: a comment may name anything.
+fn code(text: &str) -> String {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn each_technology_has_one_home() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    assert!(files.len() > 20, "the source tree was not found");
+    let mut broken = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(root).expect("below the root").to_string_lossy().replace('\\', "/");
+        let code = code(&fs::read_to_string(&file).expect("a readable source"));
+        for (word, homes) in WALLS {
+            if code.contains(word) && !homes.iter().any(|home| name.starts_with(home)) {
+                broken.push(format!("{name} names {word}, which lives in {homes:?}"));
+            }
+        }
+        if name.starts_with("src/domain") {
+            for word in FORBIDDEN_IN_DOMAIN {
+                if code.contains(word) {
+                    broken.push(format!("{name} names {word}: the rules are pure"));
+                }
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    sources(&root.join("tests"), &mut files);
+    let silent: Vec<_> = files
+        .iter()
+        .filter(|file| !fs::read_to_string(file).expect("a readable source").starts_with("//! "))
+        .collect();
+    assert!(silent.is_empty(), "these files do not open with a //! sentence: {silent:?}");
+}
+
+#[test]
+fn a_tool_file_is_short() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mcp/tools");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let long: Vec<_> = files
+        .iter()
+        .filter(|file| fs::read_to_string(file).expect("a readable source").lines().count() > 100)
+        .collect();
+    assert!(long.is_empty(), "a tool file is a schema and one call, 100 lines at most: {long:?}");
+}
