@@ -73,7 +73,7 @@ impl Caller {
                 "nobody says who is speaking",
                 format!(
                     "pass `agent` (one of {}), or start the server with --agent NAME",
-                    self.roster.agents().iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
+                    self.roster.panes().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
                 ),
             )),
         }

@@ -5,6 +5,7 @@ pub mod config;
 pub mod domain;
 pub mod identity;
 pub mod ledger;
+pub mod mcp;
 pub mod pack;
 pub mod reads;
 pub mod store;

@@ -131,9 +131,16 @@ impl From<&Stored> for EventView {
             causation_id: stored.causation.to_string(),
             at: stored.at.ms(),
             hash: hex::encode(stored.hash),
-            payload: stored.payload.as_ref().and_then(|(payload, _)| serde_json::from_str(payload).ok()),
+            payload: stored.payload.as_ref().and_then(|(payload, _)| shown(payload)),
         }
     }
+}
+
+/// A payload without the hash that recognises a retry; it tells a reader nothing.
+fn shown(payload: &str) -> Option<Value> {
+    let mut payload: Value = serde_json::from_str(payload).ok()?;
+    payload.as_object_mut()?.remove("command_hash");
+    Some(payload)
 }
 
 /// An agent of the roster, or one that was on it.

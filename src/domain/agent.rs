@@ -148,6 +148,11 @@ impl Roster {
         &self.agents
     }
 
+    /// The agents a pane can be: all but `operator` and `system`.
+    pub fn panes(&self) -> impl Iterator<Item = &AgentId> {
+        self.agents.iter().filter(|agent| ![AgentId::operator(), AgentId::system()].contains(agent))
+    }
+
     /// The other names `agent` goes by, sorted.
     pub fn aliases_of(&self, agent: &AgentId) -> impl Iterator<Item = &str> {
         self.aliases.iter().filter(move |(_, known)| *known == agent).map(|(alias, _)| alias.as_str())

@@ -14,6 +14,8 @@ const CHAIN_DEPTH: usize = 32;
 /// Which claims to list: every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClaimFilter {
+    /// Only this one.
+    pub id: Option<ClaimId>,
     /// Where it is in its life; empty for any.
     pub status: Vec<Status>,
     /// Leaves out deprecated claims when no status is asked for.
@@ -232,6 +234,7 @@ impl Reader {
             let gone = select.bind(Status::Deprecated.as_str());
             select.require(format!("c.status <> {gone}"));
         }
+        select.require_if("c.id =", filter.id.map(|id| id.to_string()));
         select.require_if("c.claim_type =", filter.claim_type.map(ClaimType::as_str));
         select.require_if("c.owner =", filter.owner.clone());
         select.require_if("c.session =", filter.session.clone());

@@ -1,6 +1,7 @@
 //! The writer process: a lock, a socket, and one thread that commits.
 
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -84,7 +85,12 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
 fn lock(workspace: &Workspace) -> Result<File, WriterError> {
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(workspace.writer_lock())?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => {
+            // Whoever wants to know, or to end, the writer finds its process id here.
+            file.set_len(0)?;
+            writeln!(&file, "{}", std::process::id())?;
+            Ok(file)
+        }
         Err(std::fs::TryLockError::WouldBlock) => Err(WriterError::Locked),
         Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
     }

@@ -1,0 +1,14 @@
+//! The MCP face: write-only tools, resources to read, prompts, subscriptions in both protocol eras.
+
+mod call;
+mod client;
+mod prompts;
+mod resources;
+mod schema;
+mod server;
+mod subscriptions;
+mod tools;
+mod uri;
+
+pub use client::{Era, Pane, PaneError, ToolAnswer};
+pub use server::{Server, ServerError, serve_stdio};

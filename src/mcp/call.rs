@@ -1,0 +1,151 @@
+//! One tool call: arguments become types, types become a command, the command is submitted, the receipt
+//! comes back.
+
+use std::collections::BTreeSet;
+
+use rmcp::ErrorData;
+use rmcp::handler::server::common::FromContextPart;
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::schema::{self, Arguments};
+use super::server::Server;
+use crate::domain::command::{Command, Submission};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::system;
+
+/// A tool call as it came in.
+pub(super) struct Call {
+    tool: String,
+    arguments: JsonObject,
+    trace_id: Option<String>,
+}
+
+impl FromContextPart<ToolCallContext<'_, Server>> for Call {
+    fn from_context_part(context: &mut ToolCallContext<'_, Server>) -> Result<Self, ErrorData> {
+        let traceparent =
+            context.request_context.meta.0.get("traceparent").and_then(Value::as_str).map(trace_id);
+        Ok(Self {
+            tool: context.name.to_string(),
+            arguments: context.arguments.take().unwrap_or_default(),
+            trace_id: traceparent.flatten(),
+        })
+    }
+}
+
+/// The trace id of a W3C `traceparent`: version-TRACEID-parent-flags.
+fn trace_id(traceparent: &str) -> Option<String> {
+    let id = traceparent.split('-').nth(1)?;
+    (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
+}
+
+/// What every tool takes besides its own arguments.
+#[derive(Deserialize)]
+struct Common {
+    agent: Option<String>,
+    session: Option<SessionId>,
+    idempotency_key: Option<IdempotencyKey>,
+}
+
+impl Server {
+    /// Runs a call whose arguments are a `T` and whose command `build` makes of them, with a fresh id
+    /// for what the command creates.
+    pub(super) async fn run<T: Arguments + DeserializeOwned>(
+        &self,
+        call: Call,
+        build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
+    ) -> CallToolResult {
+        let tool = call.tool.clone();
+        match self.submit(call, build).await {
+            Ok(receipt) => accepted(&tool, &receipt),
+            Err(rejection) => refused(&rejection),
+        }
+    }
+
+    async fn submit<T: Arguments + DeserializeOwned>(
+        &self,
+        call: Call,
+        build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
+    ) -> Result<Receipt, Rejection> {
+        let unknown = unknown_arguments::<T>(&call.arguments);
+        let common: Common = parse(&call.arguments)?;
+        let arguments: T = parse(&call.arguments)?;
+        let agent = self.caller().speaks_for(common.agent.as_deref())?;
+        let command = build(arguments, system::new_id())?;
+        let submission = Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            agent,
+            session: Some(common.session.unwrap_or_else(|| self.caller().session().clone())),
+            trace_id: call.trace_id,
+            idempotency_key: common.idempotency_key,
+            command,
+        };
+        let mut receipt = self.front().submit(submission).await?;
+        receipt.warnings.extend(unknown);
+        Ok(receipt)
+    }
+}
+
+/// Parses arguments; what does not fit is said in the words of the type it was meant for.
+fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
+    // A null stands for an argument left out: some clients send every key.
+    let given: JsonObject =
+        arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
+    serde_json::from_value(Value::Object(given)).map_err(|problem| {
+        Rejection::new(Code::InvalidArgument, problem.to_string(), "correct the argument and call again")
+    })
+}
+
+/// Some clients add arguments of their own; they are ignored, and said to be.
+fn unknown_arguments<T: Arguments>(arguments: &JsonObject) -> Option<Warning> {
+    let known: BTreeSet<String> = schema::properties::<T>();
+    let unknown: Vec<&str> =
+        arguments.keys().filter(|name| !known.contains(*name)).map(String::as_str).collect();
+    (!unknown.is_empty()).then(|| Warning {
+        code: WarningCode::UnknownArgument,
+        message: format!("ignored, this tool does not take it: {}", unknown.join(", ")),
+        claim_id: None,
+    })
+}
+
+fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
+    let mut structured = serde_json::to_value(receipt).expect("a receipt is plain data");
+    if let Some(id) = receipt.entity_id {
+        let name = if tool == "report_event" { "event_id" } else { "claim_id" };
+        structured[name] = json!(id);
+    }
+    let mut line = tool.to_owned();
+    if let Some(id) = receipt.entity_id {
+        line.push_str(&format!(" {id}"));
+    }
+    line.push_str(&match (receipt.state, receipt.seq) {
+        (Acceptance::Committed, Some(seq)) => format!(": committed at seq {seq}"),
+        (Acceptance::Committed, None) => ": committed".to_owned(),
+        (Acceptance::Queued, _) => ": queued, not yet committed".to_owned(),
+    });
+    if receipt.duplicate {
+        line.push_str(" (the same request as before)");
+    }
+    for warning in &receipt.warnings {
+        line.push_str(&format!("; warning: {}", warning.message));
+    }
+    if let Some(next) = &receipt.next {
+        line.push_str(&format!("; next: {next}"));
+    }
+    let mut result = CallToolResult::success(vec![ContentBlock::text(line)]);
+    result.structured_content = Some(structured);
+    result
+}
+
+fn refused(rejection: &Rejection) -> CallToolResult {
+    let line = format!("{}: {rejection}", rejection.code.as_str());
+    let mut result = CallToolResult::error(vec![ContentBlock::text(line)]);
+    result.structured_content = Some(serde_json::to_value(rejection).expect("a rejection is plain data"));
+    result
+}

@@ -1,0 +1,221 @@
+//! A pane as its client sees it: starts `hm serve` and speaks MCP to it. For the demo and the tests.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    CallToolRequestParams, ClientConfig, Implementation, ProtocolVersion, ReadResourceRequestParams,
+    ResourceContents, ResourceUpdatedNotificationParam, ServerNotification, SubscribeRequestParams,
+    SubscriptionFilter, Tool,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient,
+    RunningService, ServiceError, Subscription,
+};
+use rmcp::transport::TokioChildProcess;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+/// Which of the two protocols in the wild a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// 2025-06-18: `initialize`, `resources/subscribe`.
+    Legacy,
+    /// 2026-07-28: stateless, `subscriptions/listen`.
+    Modern,
+}
+
+/// Why a pane does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum PaneError {
+    /// The server cannot be started.
+    #[error("cannot start hm serve: {0}")]
+    Start(#[from] std::io::Error),
+    /// The server said no to the handshake, or nothing.
+    #[error("hm serve did not answer: {0}")]
+    Handshake(#[from] Box<ClientInitializeError>),
+    /// A request failed on the protocol's level.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+}
+
+/// A running `hm serve` and the client that talks to it.
+#[derive(Debug)]
+pub struct Pane {
+    client: RunningService<RoleClient, Listener>,
+    era: Era,
+    updates: mpsc::UnboundedReceiver<String>,
+    listening: Option<Subscription>,
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolAnswer {
+    /// Whether it was a refusal.
+    pub refused: bool,
+    /// The receipt, or the refusal.
+    pub body: Value,
+    /// The line a model reads.
+    pub text: String,
+}
+
+impl ToolAnswer {
+    /// A text field of the body; empty when it is not there.
+    pub fn field(&self, name: &str) -> &str {
+        self.body.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+#[derive(Debug)]
+struct Listener {
+    updates: mpsc::UnboundedSender<String>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        let mut config = ClientConfig::default();
+        config.protocol_version = ProtocolVersion::V_2025_06_18;
+        config.client_info = Implementation::new("hm-pane", env!("CARGO_PKG_VERSION"));
+        config
+    }
+
+    async fn on_resource_updated(
+        &self,
+        update: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        // Nobody listens any more when the pane is going.
+        let _ = self.updates.send(update.uri);
+    }
+}
+
+impl Pane {
+    /// Starts `binary serve` in a workspace, pinned to `agent` if one is named.
+    ///
+    /// # Errors
+    /// [`PaneError`].
+    pub async fn start(binary: &Path, root: &Path, agent: Option<&str>, era: Era) -> Result<Self, PaneError> {
+        let mut command = tokio::process::Command::new(binary);
+        command.arg("serve").arg("--dir").arg(root).current_dir(root).kill_on_drop(true);
+        if let Some(agent) = agent {
+            command.args(["--agent", agent]);
+        }
+        let (transport, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn()?;
+        let (updates, received) = mpsc::unbounded_channel();
+        let lifecycle = match era {
+            Era::Legacy => ClientLifecycleMode::Initialize,
+            Era::Modern => {
+                ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
+            }
+        };
+        let client =
+            Listener { updates }.serve_with_lifecycle(transport, lifecycle).await.map_err(Box::new)?;
+        Ok(Self { client, era, updates: received, listening: None })
+    }
+
+    /// Calls a tool; `arguments` is a JSON object.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`]; a refusal is an answer, not an error.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, PaneError> {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let result = self.client.peer().call_tool(request).await?;
+        let text = result.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.clone());
+        Ok(ToolAnswer {
+            refused: result.is_error == Some(true),
+            text: text.collect::<Vec<_>>().join("\n"),
+            body: result.structured_content.unwrap_or_default(),
+        })
+    }
+
+    /// Reads a resource as text.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`].
+    pub async fn read(&self, uri: &str) -> Result<String, PaneError> {
+        let result = self.client.peer().read_resource(ReadResourceRequestParams::new(uri)).await?;
+        let texts = result.contents.into_iter().map(|contents| match contents {
+            ResourceContents::TextResourceContents { text, .. } => text,
+            ResourceContents::BlobResourceContents { blob, .. } => blob,
+            _ => String::new(),
+        });
+        Ok(texts.collect())
+    }
+
+    /// Asks to hear of changes, in the words of the era; a modern client may ask once.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`].
+    #[expect(deprecated, reason = "clients of the older era subscribe this way")]
+    pub async fn subscribe(&mut self, uris: &[&str]) -> Result<(), PaneError> {
+        match self.era {
+            Era::Legacy => {
+                for uri in uris {
+                    self.client.peer().subscribe(SubscribeRequestParams::new(*uri)).await?;
+                }
+            }
+            Era::Modern => {
+                let filter =
+                    SubscriptionFilter::builder().resource_subscriptions(uris.iter().copied()).build();
+                self.listening = Some(self.client.peer().listen(filter).await?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The next resource that changed; `None` when nothing did within the time.
+    pub async fn updated(&mut self, within: Duration) -> Option<String> {
+        let next = async {
+            let Some(listening) = &mut self.listening else { return self.updates.recv().await };
+            loop {
+                if let ServerNotification::ResourceUpdatedNotification(update) =
+                    listening.next().await.ok()??
+                {
+                    return Some(update.params.uri);
+                }
+            }
+        };
+        tokio::time::timeout(within, next).await.ok().flatten()
+    }
+
+    /// Every tool the server lists.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`].
+    pub async fn tools(&self) -> Result<Vec<Tool>, PaneError> {
+        Ok(self.client.peer().list_all_tools().await?)
+    }
+
+    /// What else the server lists and says of itself: resources, templates, prompts, instructions.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`].
+    pub async fn listings(&self) -> Result<Value, PaneError> {
+        let peer = self.client.peer();
+        Ok(serde_json::json!({
+            "resources": peer.list_all_resources().await?,
+            "resourceTemplates": peer.list_all_resource_templates().await?,
+            "prompts": peer.list_all_prompts().await?,
+            "instructions": peer.peer_info().and_then(|info| info.instructions.clone()),
+        }))
+    }
+
+    /// A filled prompt as text.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`].
+    pub async fn prompt(&self, name: &str) -> Result<String, PaneError> {
+        let result = self.client.peer().get_prompt(rmcp::model::GetPromptRequestParams::new(name)).await?;
+        let texts = result.messages.iter().filter_map(|message| message.content.as_text());
+        Ok(texts.map(|text| text.text.clone()).collect())
+    }
+
+    /// Closes the pane as a client does: the server hears the end of its input and leaves.
+    pub async fn close(self) {
+        // The process ends either way.
+        let _ = self.client.cancel().await;
+    }
+}

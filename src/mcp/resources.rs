@@ -1,0 +1,98 @@
+//! The read side: what is listed, what the templates are, and one read.
+
+use rmcp::ErrorData;
+use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::json;
+
+use super::server::Server;
+use super::uri;
+use crate::system;
+use crate::views::{self, ViewError};
+
+/// `_meta` key under which every answer carries the ledger position it shows.
+const SEQ_KEY: &str = "hivemind/seq";
+
+/// Address, name, description of each concrete resource.
+const CONCRETE: [(&str, &str, &str); 6] = [
+    ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
+    ("hivemind://claims", "claims", "Claims of the team, newest first"),
+    ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
+    ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
+    ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
+    ("hivemind://status", "status", "How the workspace is doing"),
+];
+
+/// Address, name, description of each template (RFC 6570).
+const TEMPLATES: [(&str, &str, &str); 6] = [
+    ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
+    (
+        "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
+        "claims-filtered",
+        "Claims that match; status takes several with commas, since and until are epoch ms",
+    ),
+    ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
+    ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
+    ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
+    ("hivemind://events/{id}", "event", "One event with its payload and hash"),
+];
+
+pub(super) fn listed() -> Vec<Resource> {
+    CONCRETE
+        .iter()
+        .map(|(uri, name, description)| {
+            Resource::new(*uri, *name).with_description(*description).with_mime_type(mime_type(uri))
+        })
+        .collect()
+}
+
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    TEMPLATES
+        .iter()
+        .map(|(uri, name, description)| {
+            ResourceTemplate::new(*uri, *name).with_description(*description).with_mime_type(mime_type(uri))
+        })
+        .collect()
+}
+
+fn mime_type(uri: &str) -> &'static str {
+    if uri.starts_with("hivemind://context") { "application/xml" } else { "text/markdown" }
+}
+
+impl Server {
+    /// Reads one resource.
+    pub(super) fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
+        let parsed = self.address(address)?;
+        let answer = self
+            .with_reads(|reads| views::answer(reads, self.config(), &parsed.view, system::now()))
+            .map_err(|error| match error {
+                ViewError::NotFound(message) => ErrorData::resource_not_found(message, None),
+                ViewError::Store(_) | ViewError::Ledger(_) => {
+                    ErrorData::internal_error(error.to_string(), None)
+                }
+            })?;
+        let (text, mime_type) = if parsed.json {
+            (answer.json.to_string(), "application/json")
+        } else {
+            (answer.text, answer.mime_type)
+        };
+        let mut meta = MetaObject::new();
+        meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
+        let contents = ResourceContents::TextResourceContents {
+            uri: address.to_owned(),
+            mime_type: Some(mime_type.to_owned()),
+            text,
+            meta: Some(meta.clone()),
+        };
+        let mut result = ReadResourceResult::new(vec![contents]);
+        result.meta = Some(meta);
+        Ok(result)
+    }
+
+    /// Parses an address as this caller means it.
+    pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
+        uri::parse(address, self.caller(), &self.root()).map_err(|problem| match problem {
+            uri::BadAddress::Unknown(_) => ErrorData::resource_not_found(problem.to_string(), None),
+            uri::BadAddress::Parameter { .. } => ErrorData::invalid_params(problem.to_string(), None),
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! Tool schemas that every client accepts: plain types, nothing nullable, references inlined.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::domain::claim::{ClaimType, Relation, ReportKind};
+
+/// The arguments of a tool.
+pub(super) trait Arguments: JsonSchema {}
+
+impl<T: JsonSchema> Arguments for T {}
+
+/// The input schema of a tool: its own arguments and what every tool takes.
+pub(super) fn of<T: Arguments>() -> Arc<JsonObject> {
+    let generator = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
+    let mut schema = portable(generator.into_root_schema_for::<T>().to_value());
+    let object = schema.as_object_mut().expect("arguments are a struct");
+    object.retain(|key, _| ["type", "properties", "required"].contains(&key.as_str()));
+    object.insert("additionalProperties".to_owned(), json!(false));
+    let properties = object.entry("properties").or_insert_with(|| json!({}));
+    let properties = properties.as_object_mut().expect("properties are an object");
+    properties
+        .insert("agent".to_owned(), json!({ "type": "string", "description": "You; leave out if pinned." }));
+    properties.insert("session".to_owned(), json!({ "type": "string" }));
+    properties.insert(
+        "idempotency_key".to_owned(),
+        json!({ "type": "string", "description": "Same key, written once." }),
+    );
+    Arc::new(object.clone())
+}
+
+/// The names a tool takes.
+pub(super) fn properties<T: Arguments>() -> BTreeSet<String> {
+    let schema = of::<T>();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
+/// Takes out what some client was seen to break on.
+fn portable(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut object) => {
+            for noise in ["$schema", "title", "default", "format"] {
+                // `title` and `default` may also be the name of a property, whose schema is an object.
+                if object.get(noise).is_some_and(|value| !value.is_object()) {
+                    object.remove(noise);
+                }
+            }
+            if let Some(Value::Array(types)) = object.get("type") {
+                let plain = types.iter().find(|name| *name != "null").cloned();
+                object.insert("type".to_owned(), plain.unwrap_or(json!("string")));
+            }
+            if let Some(Value::Array(choices)) = object.remove("anyOf") {
+                let given = choices.into_iter().find(|choice| choice["type"] != "null");
+                if let Some(Value::Object(given)) = given {
+                    for (key, value) in given {
+                        object.entry(key).or_insert(value);
+                    }
+                }
+            }
+            Value::Object(object.into_iter().map(|(key, value)| (key, portable(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(portable).collect()),
+        plain => plain,
+    }
+}
+
+fn words(words: impl Iterator<Item = &'static str>) -> Schema {
+    let words: Vec<&str> = words.collect();
+    schemars::json_schema!({ "type": "string", "enum": words })
+}
+
+pub(super) fn claim_type(_: &mut SchemaGenerator) -> Schema {
+    words(ClaimType::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn relation(_: &mut SchemaGenerator) -> Schema {
+    words(Relation::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn report_kind(_: &mut SchemaGenerator) -> Schema {
+    words(ReportKind::ALL.iter().map(|word| word.as_str()))
+}

@@ -1,0 +1,204 @@
+//! The handler of one client: it lists, it reads, it hands commands to the writer's front.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
+
+use super::subscriptions::Legacy;
+use super::{prompts, resources, tools};
+use crate::config::Config;
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::identity::Caller;
+use crate::reads::Reads;
+use crate::writer::Front;
+
+const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
+
+/// The MCP server of one client. Clones share everything.
+#[derive(Debug, Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+    legacy: Arc<Legacy>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    caller: Caller,
+    config: Config,
+    front: Front,
+    reads: Mutex<Reads>,
+    root: String,
+}
+
+/// Why serving ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The client never got to say anything.
+    #[error("the client did not start a session: {0}")]
+    Handshake(#[from] Box<rmcp::service::ServerInitializeError>),
+    /// The serving task failed.
+    #[error("serving failed: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// Serves one client over stdin and stdout until it leaves.
+///
+/// # Errors
+/// [`ServerError`].
+pub async fn serve_stdio(server: Server) -> Result<(), ServerError> {
+    let running = server.serve(rmcp::transport::stdio_pipes()).await.map_err(Box::new)?;
+    running.waiting().await?;
+    Ok(())
+}
+
+impl Server {
+    /// A server for one caller of a workspace.
+    pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
+        let root = reads.workspace().root().display().to_string();
+        let shared = Shared { caller, config, front, reads: Mutex::new(reads), root };
+        Self { shared: Arc::new(shared), legacy: Arc::default() }
+    }
+
+    pub(super) fn caller(&self) -> &Caller {
+        &self.shared.caller
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    pub(super) fn front(&self) -> &Front {
+        &self.shared.front
+    }
+
+    pub(super) fn root(&self) -> String {
+        self.shared.root.clone()
+    }
+
+    pub(super) fn legacy(&self) -> &Legacy {
+        &self.legacy
+    }
+
+    pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
+        question(&mut self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Scopes as the caller wrote them, in normal form.
+    pub(super) fn scopes(&self, argument: &str, given: &[String]) -> Result<Vec<Scope>, Rejection> {
+        let scopes: Result<BTreeSet<Scope>, _> =
+            given.iter().map(|scope| Scope::parse(scope, &self.shared.root)).collect();
+        scopes.map(Vec::from_iter).map_err(|problem| Rejection::invalid(argument, problem))
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_prompts()
+            .build();
+        let implementation = Implementation::new("hivemind", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::ROUTER.list_all()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::ROUTER.get(name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tools::ROUTER.call(ToolCallContext::new(self, request, context)).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::listed()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.read(&request.uri).map(Into::into)
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::listed()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.prompt(&request.name, request.arguments.as_ref()).map(Into::into)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribe_legacy(request.uri, context.peer)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.legacy.remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| self.address(uri).is_ok());
+        }
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.serve_listener(context).await
+    }
+}

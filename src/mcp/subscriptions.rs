@@ -1,0 +1,240 @@
+//! Subscriptions in both eras, driven by ledger positions: an event that touches what a resource shows
+//! makes it `updated`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::ErrorData;
+use rmcp::model::ResourceUpdatedNotificationParam;
+use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
+
+use super::server::Server;
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::event::{Event, Recorded};
+use crate::domain::ids::ClaimId;
+use crate::ledger::Cursor;
+use crate::reads::Reads;
+use crate::store::ClaimFilter;
+use crate::system;
+use crate::views::{View, ViewError};
+
+/// At most one `updated` for each resource in so long (spec 08).
+const COALESCE: Duration = Duration::from_millis(250);
+/// Events looked at per round.
+const CHUNK: usize = 500;
+
+/// The subscriptions of one client of the older era.
+#[derive(Debug, Default)]
+pub(super) struct Legacy {
+    uris: Mutex<Option<BTreeSet<String>>>,
+}
+
+impl Legacy {
+    /// Adds an address; says whether it is the first of this client.
+    fn add(&self, uri: String) -> bool {
+        let mut uris = self.uris.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = uris.is_none();
+        uris.get_or_insert_default().insert(uri);
+        first
+    }
+
+    /// Removes an address; one that was never there is fine.
+    pub(super) fn remove(&self, uri: &str) {
+        if let Some(uris) = self.uris.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            uris.remove(uri);
+        }
+    }
+
+    fn current(&self) -> BTreeSet<String> {
+        self.uris.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+    }
+}
+
+/// Whom to tell, in the words of its era.
+enum Subscriber {
+    Legacy { server: Server, peer: Peer<RoleServer> },
+    Listener { sink: SubscriptionSink, uris: BTreeSet<String> },
+}
+
+impl Subscriber {
+    fn uris(&self) -> BTreeSet<String> {
+        match self {
+            Self::Legacy { server, .. } => server.legacy().current(),
+            Self::Listener { uris, .. } => uris.clone(),
+        }
+    }
+
+    /// Says that a resource changed; false when the client is gone.
+    async fn send(&self, uri: String) -> bool {
+        match self {
+            Self::Legacy { peer, .. } => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_ok()
+            }
+            Self::Listener { sink, .. } => sink.notify_resource_updated(uri).await.is_ok(),
+        }
+    }
+}
+
+impl Server {
+    /// `resources/subscribe`: one forwarder serves all addresses of the client.
+    pub(super) fn subscribe_legacy(&self, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
+        self.address(&uri)?;
+        let since = self.head()?;
+        if self.legacy().add(uri) {
+            let server = self.clone();
+            let subscriber = Subscriber::Legacy { server: self.clone(), peer };
+            tokio::spawn(async move { server.forward(since, &subscriber).await });
+        }
+        Ok(())
+    }
+
+    /// `subscriptions/listen`: serves one stream until the client cancels it.
+    pub(super) async fn serve_listener(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let since = self.head()?;
+        let uris = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
+        let subscriber = Subscriber::Listener { sink: context.sink().clone(), uris };
+        tokio::select! {
+            () = self.forward(since, &subscriber) => {}
+            () = context.cancelled() => {}
+        }
+        Ok(())
+    }
+
+    fn head(&self) -> Result<Cursor, ErrorData> {
+        self.with_reads(|reads| {
+            let ledger = reads.ledger()?;
+            ledger.map(crate::ledger::Reader::head).transpose().map(|head| head.unwrap_or(Cursor::GENESIS))
+        })
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    /// Tells the client about every touched resource, until it cannot be told any more.
+    async fn forward(&self, since: Cursor, subscriber: &Subscriber) {
+        let mut heads = self.front().watch();
+        let mut seen = since;
+        let mut due: BTreeMap<String, Instant> = BTreeMap::new();
+        let mut sent: BTreeMap<String, Instant> = BTreeMap::new();
+        loop {
+            let wake = due.values().min().copied();
+            tokio::select! {
+                head = heads.changed() => {
+                    let Some(head) = head else { return };
+                    while seen.seq < head {
+                        let Some((touched, cursor)) = self.touched_since(seen, &subscriber.uris()) else { break };
+                        seen = cursor;
+                        for uri in touched {
+                            let now = system::instant();
+                            let soonest = sent.get(&uri).map_or(now, |last| *last + COALESCE);
+                            due.entry(uri).or_insert(soonest.max(now));
+                        }
+                    }
+                }
+                () = sleep_until(wake) => {}
+            }
+            let now = system::instant();
+            let ripe: Vec<String> =
+                due.iter().filter(|(_, at)| **at <= now).map(|(uri, _)| uri.clone()).collect();
+            for uri in ripe {
+                due.remove(&uri);
+                sent.insert(uri.clone(), now);
+                // It may have been unsubscribed while it waited.
+                if subscriber.uris().contains(&uri) && !subscriber.send(uri).await {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Which addresses the next events touch, and where those end; `None` when there is nothing to read.
+    fn touched_since(&self, seen: Cursor, uris: &BTreeSet<String>) -> Option<(BTreeSet<String>, Cursor)> {
+        let views: Vec<(&String, View)> =
+            uris.iter().filter_map(|uri| Some((uri, self.address(uri).ok()?.view))).collect();
+        self.with_reads(|reads| {
+            let stored = reads.ledger().ok()??.read_from(seen, CHUNK).ok()?;
+            let last = stored.last()?.cursor();
+            let mut touched = BTreeSet::new();
+            for event in stored.iter().filter_map(|stored| stored.recorded().ok()) {
+                for (uri, view) in &views {
+                    // A doubt costs one needless read; silence would cost a missed change.
+                    if !touched.contains(*uri) && touches(reads, view, &event).unwrap_or(true) {
+                        touched.insert((*uri).clone());
+                    }
+                }
+            }
+            Some((touched, last))
+        })
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether an event changes what a view shows.
+fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
+    let Some(event) = &recorded.event else { return Ok(true) };
+    let claims = claims_of(event);
+    let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
+        let Some(store) = reads.store()? else { return Ok(true) };
+        for id in &claims {
+            // A claim that left the filter by this event was shown before it.
+            let wanted = ClaimFilter {
+                id: Some(*id),
+                status: Vec::new(),
+                in_force: false,
+                before: None,
+                limit: 1,
+                ..filter.clone()
+            };
+            if !store.claims(&wanted)?.claims.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    match view {
+        View::Claim(id) => Ok(claims.contains(id)),
+        View::Claims(filter) => any_claim(reads, filter),
+        View::Negative(scope) => {
+            let claim_type = Some(ClaimType::Negative);
+            any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
+        }
+        View::Context(agent, _) => {
+            let contested = matches!(event, Event::StatusChanged(change)
+                if change.from == Status::Contested || change.to == Status::Contested);
+            let own = ClaimFilter { owner: Some(agent.to_string()), ..ClaimFilter::default() };
+            let negative = ClaimFilter { claim_type: Some(ClaimType::Negative), ..ClaimFilter::default() };
+            let open = ClaimFilter { status: vec![Status::Contested], ..ClaimFilter::default() };
+            Ok(contested
+                || any_claim(reads, &own)?
+                || any_claim(reads, &negative)?
+                || is_contested(reads, &claims, &open)?)
+        }
+        View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
+            && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
+        View::Agents | View::Status => Ok(true),
+        View::Event(_) => Ok(false),
+    }
+}
+
+fn is_contested(reads: &mut Reads, claims: &[ClaimId], open: &ClaimFilter) -> Result<bool, ViewError> {
+    let Some(store) = reads.store()? else { return Ok(true) };
+    for id in claims {
+        if !store.claims(&ClaimFilter { id: Some(*id), limit: 1, ..open.clone() })?.claims.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The claims an event changes.
+fn claims_of(event: &Event) -> Vec<ClaimId> {
+    match event {
+        Event::ClaimSuperseded(link) => vec![link.claim_id, link.superseded_by],
+        other => other.claim_id().into_iter().collect(),
+    }
+}

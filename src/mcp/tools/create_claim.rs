@@ -1,0 +1,92 @@
+//! `create_claim`: state a fact, a decision, a hypothesis or a dead end.
+
+use rmcp::model::CallToolResult;
+use rmcp::{tool, tool_router};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::claim::{ClaimType, Share, Trigger};
+use crate::domain::command::{Command, CreateClaim};
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::domain::text::{CommandLine, ErrorSignature, Statement};
+use crate::domain::time::Hours;
+use crate::mcp::call::Call;
+use crate::mcp::schema;
+use crate::mcp::server::Server;
+
+#[derive(Deserialize, JsonSchema)]
+struct CreateClaimArguments {
+    /// One checkable statement, 1-2000 characters.
+    #[schemars(with = "String")]
+    statement: Statement,
+    /// negative = an approach that failed.
+    #[schemars(schema_with = "schema::claim_type")]
+    claim_type: ClaimType,
+    /// 1-16 of: workspace-relative path, symbol:NAME, target:NAME, tag:NAME.
+    scopes: Vec<String>,
+    /// 0-1, default 1.
+    #[schemars(with = "f64")]
+    #[serde(default)]
+    confidence: Share,
+    /// The claim this one replaces.
+    #[schemars(with = "Option<String>")]
+    supersedes: Option<ClaimId>,
+    /// Hours until it expires; hypotheses default to 168.
+    #[schemars(with = "Option<i32>")]
+    ttl_hours: Option<Hours>,
+    /// Event ids that support it.
+    #[schemars(with = "Vec<String>")]
+    #[serde(default)]
+    evidence_refs: Vec<EventId>,
+    /// For negative claims: when to warn others.
+    trigger: Option<TriggerArguments>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(default)]
+#[derive(Default)]
+struct TriggerArguments {
+    paths: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    commands: Vec<CommandLine>,
+    #[schemars(with = "Vec<String>")]
+    symbols: Vec<CommandLine>,
+    #[schemars(with = "Option<String>")]
+    error_signature: Option<ErrorSignature>,
+}
+
+#[tool_router(router = create_claim_route, vis = "pub(super)")]
+impl Server {
+    #[tool(
+        description = "Record a fact, decision, hypothesis or dead end (negative) the team can support or challenge. Read hivemind://negative first.",
+        input_schema = schema::of::<CreateClaimArguments>(),
+        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = false)
+    )]
+    async fn create_claim(&self, call: Call) -> CallToolResult {
+        self.run(call, |given: CreateClaimArguments, id| {
+            let trigger = given.trigger.map(|trigger| -> Result<Trigger, Rejection> {
+                Ok(Trigger {
+                    paths: self.scopes("trigger.paths", &trigger.paths)?,
+                    commands: trigger.commands,
+                    symbols: trigger.symbols,
+                    error_signature: trigger.error_signature,
+                })
+            });
+            let scopes: Vec<Scope> = self.scopes("scopes", &given.scopes)?;
+            Ok(Command::CreateClaim(CreateClaim {
+                claim_id: ClaimId::from_uuid(id),
+                statement: given.statement,
+                claim_type: given.claim_type,
+                scopes,
+                confidence: given.confidence,
+                supersedes: given.supersedes,
+                ttl_hours: given.ttl_hours,
+                evidence_refs: given.evidence_refs,
+                trigger: trigger.transpose()?,
+            }))
+        })
+        .await
+    }
+}

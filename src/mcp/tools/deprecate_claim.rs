@@ -1,0 +1,38 @@
+//! `deprecate_claim`: put a claim out of force, for good.
+
+use rmcp::model::CallToolResult;
+use rmcp::{tool, tool_router};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::command::{Command, DeprecateClaim};
+use crate::domain::ids::ClaimId;
+use crate::domain::text::Reason;
+use crate::mcp::call::Call;
+use crate::mcp::schema;
+use crate::mcp::server::Server;
+
+#[derive(Deserialize, JsonSchema)]
+struct DeprecateClaimArguments {
+    #[schemars(with = "String")]
+    claim_id: ClaimId,
+    /// Why, 1-2000 characters.
+    #[schemars(with = "String")]
+    reason: Reason,
+}
+
+#[tool_router(router = deprecate_claim_route, vis = "pub(super)")]
+impl Server {
+    #[tool(
+        description = "Put your own claim out of force, for good (the architect may any). To replace it, create_claim with supersedes.",
+        input_schema = schema::of::<DeprecateClaimArguments>(),
+        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false)
+    )]
+    async fn deprecate_claim(&self, call: Call) -> CallToolResult {
+        self.run(call, |given: DeprecateClaimArguments, _| {
+            let DeprecateClaimArguments { claim_id, reason } = given;
+            Ok(Command::DeprecateClaim(DeprecateClaim { claim_id, reason }))
+        })
+        .await
+    }
+}

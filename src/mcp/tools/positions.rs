@@ -1,0 +1,78 @@
+//! `support`, `challenge`, `abstain`: what one agent thinks of one claim; the latest wins.
+
+use rmcp::model::CallToolResult;
+use rmcp::{tool, tool_router};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::claim::Position;
+use crate::domain::command::{Command, TakePosition};
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::text::Reason;
+use crate::mcp::call::Call;
+use crate::mcp::schema;
+use crate::mcp::server::Server;
+
+#[derive(Deserialize, JsonSchema)]
+struct PositionArguments {
+    #[schemars(with = "String")]
+    claim_id: ClaimId,
+    /// Why, 1-2000 characters.
+    #[schemars(with = "Option<String>")]
+    reason: Option<Reason>,
+    /// The event it rests on.
+    #[schemars(with = "Option<String>")]
+    evidence_ref: Option<EventId>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ChallengeArguments {
+    #[schemars(with = "String")]
+    claim_id: ClaimId,
+    /// What is wrong with it, 1-2000 characters.
+    #[schemars(with = "String")]
+    reason: Reason,
+    /// The event it rests on.
+    #[schemars(with = "Option<String>")]
+    evidence_ref: Option<EventId>,
+}
+
+fn take(given: PositionArguments, position: Position) -> Command {
+    let PositionArguments { claim_id, reason, evidence_ref } = given;
+    Command::TakePosition(TakePosition { claim_id, position, reason, evidence_ref })
+}
+
+#[tool_router(router = positions_route, vis = "pub(super)")]
+impl Server {
+    #[tool(
+        description = "Say that another agent's claim is right; one support from someone else confirms it.",
+        input_schema = schema::of::<PositionArguments>(),
+        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+    )]
+    async fn support(&self, call: Call) -> CallToolResult {
+        self.run(call, |given, _| Ok(take(given, Position::Support))).await
+    }
+
+    #[tool(
+        description = "Say that another agent's claim is wrong, and why. It is contested until settled.",
+        input_schema = schema::of::<ChallengeArguments>(),
+        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+    )]
+    async fn challenge(&self, call: Call) -> CallToolResult {
+        self.run(call, |given: ChallengeArguments, _| {
+            let ChallengeArguments { claim_id, reason, evidence_ref } = given;
+            let given = PositionArguments { claim_id, reason: Some(reason), evidence_ref };
+            Ok(take(given, Position::Challenge))
+        })
+        .await
+    }
+
+    #[tool(
+        description = "Withdraw your earlier support or challenge of a claim.",
+        input_schema = schema::of::<PositionArguments>(),
+        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+    )]
+    async fn abstain(&self, call: Call) -> CallToolResult {
+        self.run(call, |given, _| Ok(take(given, Position::Abstain))).await
+    }
+}

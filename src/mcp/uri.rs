@@ -1,0 +1,208 @@
+//! Resource addresses: `hivemind://…` becomes a view and a format.
+
+use url::Url;
+
+use crate::domain::agent::AgentId;
+use crate::domain::claim::Status;
+use crate::domain::scope::Scope;
+use crate::identity::Caller;
+use crate::ledger;
+use crate::pack;
+use crate::store::ClaimFilter;
+use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, View};
+
+/// A parsed address.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Address {
+    /// What it shows.
+    pub view: View,
+    /// Whether `?format=json` was asked for.
+    pub json: bool,
+}
+
+/// Why an address shows nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadAddress {
+    /// No such resource.
+    #[error("no resource has the address {0}: see resources/list and resources/templates/list")]
+    Unknown(String),
+    /// A parameter that does not parse, or that the resource does not have.
+    #[error("{name}: {problem}")]
+    Parameter { name: String, problem: String },
+}
+
+/// Parses an address for a caller: `hivemind://context` is the pinned agent's.
+pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, BadAddress> {
+    let unknown = || BadAddress::Unknown(text.chars().take(200).collect());
+    let url = Url::parse(text).map_err(|_| unknown())?;
+    if url.scheme() != "hivemind" {
+        return Err(unknown());
+    }
+    let kind = url.host_str().ok_or_else(unknown)?;
+    let id = url.path().trim_matches('/');
+    let mut parameters = Parameters::of(&url);
+    let json = match parameters.take("format").as_deref() {
+        None | Some("markdown" | "xml") => false,
+        Some("json") => true,
+        Some(_) => return Err(bad("format", "use json, or leave it out")),
+    };
+    let view = match (kind, id) {
+        ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root)?),
+        ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
+        ("negative", "") => View::Negative(scope(&mut parameters, root)?),
+        ("agents", "") => View::Agents,
+        ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
+        ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
+        ("status", "") => View::Status,
+        ("context", "") => {
+            let pinned = caller.pinned().cloned();
+            let agent = pinned
+                .ok_or_else(|| bad("agent", "this pane is not pinned: read hivemind://context/NAME"))?;
+            View::Context(agent, budget(&mut parameters)?)
+        }
+        ("context", name) => View::Context(agent(caller, name)?, budget(&mut parameters)?),
+        _ => return Err(unknown()),
+    };
+    match parameters.0.first() {
+        None => Ok(Address { view, json }),
+        Some((name, _)) => Err(bad(name, "this resource has no such parameter")),
+    }
+}
+
+/// The query parameters not yet looked at.
+struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    fn of(url: &Url) -> Self {
+        Self(url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// The value of a parameter; an empty one counts as left out.
+    fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.remove(at).1).filter(|value| !value.is_empty())
+    }
+
+    fn parse<T: std::str::FromStr>(&mut self, name: &str) -> Result<Option<T>, BadAddress>
+    where
+        T::Err: std::fmt::Display,
+    {
+        self.take(name).map(|value| value.parse().map_err(|problem| bad(name, problem))).transpose()
+    }
+}
+
+fn bad(name: &str, problem: impl ToString) -> BadAddress {
+    BadAddress::Parameter { name: name.to_owned(), problem: problem.to_string() }
+}
+
+fn agent(caller: &Caller, name: &str) -> Result<AgentId, BadAddress> {
+    caller.roster().resolve(name).map_err(|problem| bad("agent", problem))
+}
+
+fn scope(parameters: &mut Parameters, root: &str) -> Result<Option<Scope>, BadAddress> {
+    let scope = parameters.take("scope");
+    scope.map(|scope| Scope::parse(&scope, root).map_err(|problem| bad("scope", problem))).transpose()
+}
+
+fn limit(parameters: &mut Parameters) -> Result<usize, BadAddress> {
+    match parameters.parse::<usize>("limit")? {
+        None => Ok(DEFAULT_LIMIT),
+        Some(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
+        Some(limit) => Err(bad("limit", format!("{limit} is outside 1 to {MAX_LIMIT}"))),
+    }
+}
+
+fn budget(parameters: &mut Parameters) -> Result<usize, BadAddress> {
+    Ok(parameters.parse("budget")?.unwrap_or(pack::DEFAULT_BUDGET_CHARS))
+}
+
+fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Result<ClaimFilter, BadAddress> {
+    let owner = parameters.take("owner").map(|name| agent(caller, &name)).transpose()?;
+    let status: Vec<Status> = match parameters.take("status") {
+        None => Vec::new(),
+        Some(words) => {
+            let parsed: Result<_, _> = words.split(',').map(str::parse).collect();
+            parsed.map_err(|problem| bad("status", problem))?
+        }
+    };
+    Ok(ClaimFilter {
+        status,
+        claim_type: parameters.parse("type")?,
+        scope: scope(parameters, root)?,
+        owner: owner.map(|agent| agent.to_string()),
+        session: parameters.take("session"),
+        since_ms: parameters.parse("since")?,
+        until_ms: parameters.parse("until")?,
+        limit: limit(parameters)?,
+        before: parameters.parse("cursor")?,
+        ..ClaimFilter::default()
+    })
+}
+
+fn event_filter(parameters: &mut Parameters, caller: &Caller) -> Result<ledger::Filter, BadAddress> {
+    let after: Option<u64> = parameters.parse("after")?;
+    let by = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
+    Ok(ledger::Filter {
+        after: after.unwrap_or(0),
+        kind: parameters.take("type"),
+        agent: by,
+        limit: limit(parameters)?,
+        // Without a place to start from, the latest are wanted.
+        newest: after.is_none(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::parse;
+    use crate::domain::agent::Roster;
+    use crate::identity::Caller;
+
+    fn check(addresses: &[&str], expected: Expect) {
+        let session = "s".parse().expect("a session id");
+        let caller = Caller::new(Roster::default(), Some("ops"), session).expect("a known agent");
+        let lines: Vec<String> = addresses
+            .iter()
+            .map(|address| match parse(address, &caller, "/shop") {
+                Ok(parsed) => {
+                    format!("{address} -> {:?}{}", parsed.view, if parsed.json { " json" } else { "" })
+                }
+                Err(problem) => format!("{address} -> {problem}"),
+            })
+            .collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn addresses_become_views() {
+        check(
+            &[
+                "hivemind://context",
+                "hivemind://context/QA?budget=500&format=json",
+                "hivemind://context/sage",
+                "hivemind://negative?scope=src%2Fdb",
+                "hivemind://negative?scope=../etc",
+                "hivemind://claims/7",
+                "hivemind://claims?limit=0",
+                "hivemind://claims?colour=red",
+                "hivemind://events?after=12&type=claim.created",
+                "hivemind://nothing",
+                "file:///etc/passwd",
+            ],
+            expect![[r#"
+                hivemind://context -> Context(AgentId("devops"), 9500)
+                hivemind://context/QA?budget=500&format=json -> Context(AgentId("reviewer"), 500) json
+                hivemind://context/sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
+                hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")))
+                hivemind://negative?scope=../etc -> scope: scope `../etc` leaves the workspace: give a path relative to the workspace root
+                hivemind://claims/7 -> id: `7` is not a claim id: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47
+                hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
+                hivemind://claims?colour=red -> colour: this resource has no such parameter
+                hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
+                hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
+                file:///etc/passwd -> no resource has the address file:///etc/passwd: see resources/list and resources/templates/list"#]],
+        );
+    }
+}

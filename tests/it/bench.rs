@@ -1,0 +1,95 @@
+//! A workspace under test: real files, real panes, and a writer that does not outlive it.
+
+use std::fs::File;
+use std::path::Path;
+
+use hivemind::mcp::{Era, Pane, ToolAnswer};
+use hivemind::workspace::Workspace;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A workspace in a temporary directory.
+pub(crate) struct Bench {
+    dir: TempDir,
+    workspace: Workspace,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let workspace = Workspace::init(dir.path(), None).expect("a workspace");
+        Self { dir, workspace }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    pub(crate) fn binary(&self) -> &'static Path {
+        Path::new(env!("CARGO_BIN_EXE_hm"))
+    }
+
+    pub(crate) async fn pane(&self, agent: Option<&str>, era: Era) -> Pane {
+        Pane::start(self.binary(), self.root(), agent, era).await.expect("a pane")
+    }
+
+    /// Calls a tool that must be accepted and committed.
+    pub(crate) async fn accepted(&self, pane: &Pane, tool: &str, arguments: Value) -> ToolAnswer {
+        let answer = pane.call(tool, arguments).await.expect("an answer");
+        assert!(!answer.refused && answer.field("state") == "committed", "{tool}: {answer:?}");
+        answer
+    }
+
+    /// Makes a fact and returns its id.
+    pub(crate) async fn claim(&self, pane: &Pane, statement: &str, scope: &str) -> String {
+        let arguments = json!({ "statement": statement, "claim_type": "fact", "scopes": [scope] });
+        self.accepted(pane, "create_claim", arguments).await.field("claim_id").to_owned()
+    }
+
+    /// `kill -9` of the writer, if one runs; waits until its lock is free.
+    pub(crate) fn kill_writer(&self) {
+        if self.signal_writer() {
+            let lock = self.open_lock();
+            lock.lock().expect("the lock of a dead writer is free");
+        }
+    }
+
+    /// Keeps any writer from starting while the file is held.
+    pub(crate) fn hold_writer_lock(&self) -> File {
+        let lock = self.open_lock();
+        lock.lock().expect("nobody holds the lock");
+        lock
+    }
+
+    /// Sends SIGKILL to the process named in the lock file, if it still holds the lock.
+    pub(crate) fn signal_writer(&self) -> bool {
+        let path = self.workspace.writer_lock();
+        let Ok(text) = std::fs::read_to_string(&path) else { return false };
+        let Some(pid) = text.trim().parse().ok().and_then(rustix::process::Pid::from_raw) else {
+            return false;
+        };
+        if self.open_lock().try_lock().is_ok() {
+            return false;
+        }
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok()
+    }
+
+    fn open_lock(&self) -> File {
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.workspace.writer_lock())
+            .expect("the lock file opens")
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.signal_writer();
+    }
+}
