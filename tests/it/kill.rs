@@ -1,0 +1,152 @@
+//! The writer is killed at random moments under load: nothing acknowledged is lost, nothing is there twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use hivemind::domain::ids::EventId;
+use hivemind::ledger;
+use hivemind::mcp::Era;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, dump, long};
+
+/// Agents of the four panes, two of each era.
+const PANES: [(&str, Era); 4] =
+    [("devops", Era::Legacy), ("analyst", Era::Modern), ("frontend", Era::Legacy), ("reviewer", Era::Modern)];
+
+/// What one pane was told.
+#[derive(Debug, Default)]
+struct Told {
+    committed: BTreeMap<String, u64>,
+    queued: BTreeSet<String>,
+    refused: Vec<String>,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_writer_loses_nothing() {
+    let rounds: u32 = if long() { 200 } else { 12 };
+    let seed = seed();
+    eprintln!("kill campaign: {rounds} rounds, HM_SEED={seed}");
+    let bench = Arc::new(Bench::new());
+    let stop = Arc::new(AtomicBool::new(false));
+    let answered = Arc::new(AtomicU64::new(0));
+    let panes: Vec<_> = PANES
+        .into_iter()
+        .map(|(agent, era)| {
+            tokio::spawn(load(Arc::clone(&bench), agent, era, Arc::clone(&stop), Arc::clone(&answered)))
+        })
+        .collect();
+
+    let mut random = seed;
+    let (mut killed, mut before) = (0, 0);
+    while killed < rounds {
+        // A round counts once the panes got answers since the last kill.
+        while answered.load(Ordering::Relaxed) < before + 8 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        tokio::time::sleep(Duration::from_micros((random >> 33) % 30_000)).await;
+        before = answered.load(Ordering::Relaxed);
+        if bench.signal_writer() {
+            killed += 1;
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut told = Vec::new();
+    for pane in panes {
+        told.push(pane.await.expect("a pane that never fails"));
+    }
+
+    // A last write brings up a writer that replays whatever waits.
+    let pane = bench.pane(Some("architect"), Era::Modern).await;
+    loop {
+        let note = json!({ "kind": "note", "summary": "the campaign is over" });
+        if pane.call("report_event", note).await.expect("an answer").field("state") == "committed" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    pane.close().await;
+    bench.kill_writer();
+
+    let ledger =
+        ledger::Reader::open(&bench.workspace().ledger()).expect("a readable ledger").expect("a ledger");
+    let report = ledger.verify(|_| ()).expect("a readable ledger");
+    assert_eq!(report.fault, None, "HM_SEED={seed}");
+    let events = ledger.read_from(ledger::Cursor::GENESIS, usize::MAX >> 1).expect("every event");
+    let mut seen: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for event in &events {
+        if let Some(Value::String(summary)) = event
+            .payload
+            .as_ref()
+            .and_then(|(payload, _)| serde_json::from_str::<Value>(payload).ok())
+            .map(|payload| payload["summary"].clone())
+        {
+            seen.entry(summary).or_default().push(event.seq);
+        }
+    }
+    let mut committed = 0;
+    let mut queued = 0;
+    for (pane, told) in PANES.iter().zip(&told) {
+        assert!(told.refused.is_empty(), "{pane:?} HM_SEED={seed}: {:?}", told.refused);
+        for (summary, seq) in &told.committed {
+            assert_eq!(seen.get(summary), Some(&vec![*seq]), "committed, HM_SEED={seed}: {summary}");
+        }
+        for summary in &told.queued {
+            assert_eq!(seen.get(summary).map(Vec::len), Some(1), "queued, HM_SEED={seed}: {summary}");
+        }
+        committed += told.committed.len();
+        queued += told.queued.len();
+    }
+    let least = rounds as usize * 8;
+    assert!(committed + queued >= least, "only {} writes: no load to speak of", committed + queued);
+    eprintln!("{killed} kills, {committed} committed, {queued} queued, {} events", events.len());
+
+    let live = dump(&bench.workspace().team_memory());
+    bench.rebuild();
+    assert_eq!(live, dump(&bench.workspace().team_memory()), "HM_SEED={seed}: rebuild differs");
+}
+
+/// Reports events one after another, each under its own key, and notes what it was told.
+async fn load(
+    bench: Arc<Bench>,
+    agent: &'static str,
+    era: Era,
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicU64>,
+) -> Told {
+    let pane = bench.pane(Some(agent), era).await;
+    let mut told = Told::default();
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) {
+        number += 1;
+        let summary = format!("{agent} saw thing {number}");
+        let arguments = json!({ "kind": "finding", "summary": summary, "idempotency_key": summary });
+        let answer = pane.call("report_event", arguments).await.expect("the pane itself is not killed");
+        answered.fetch_add(1, Ordering::Relaxed);
+        match (answer.refused, answer.field("state")) {
+            (false, "committed") => {
+                let seq = answer.body["seq"].as_u64().expect("a committed receipt has its seq");
+                let _: EventId = answer.field("event_id").parse().expect("an id that can be cited");
+                told.committed.insert(summary, seq);
+            }
+            (false, "queued") => {
+                assert!(answer.body.get("seq").is_none(), "queued is never presented as committed");
+                told.queued.insert(summary);
+            }
+            _ => told.refused.push(answer.text),
+        }
+    }
+    pane.close().await;
+    told
+}
+
+/// `HM_SEED` replays a run.
+fn seed() -> u64 {
+    std::env::var("HM_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| hivemind::system::now().ms().unsigned_abs())
+}
