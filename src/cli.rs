@@ -1,10 +1,14 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
 mod claim;
+mod export;
 mod init;
+mod log;
 mod output;
+mod rebuild;
 mod serve;
 mod status;
+mod verify;
 mod writer;
 
 use std::io::IsTerminal;
@@ -72,6 +76,18 @@ enum Verb {
         after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
     )]
     Claim(claim::Claim),
+    /// List the events of the ledger, oldest first
+    #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
+    Log(log::Log),
+    /// Check every byte of the ledger against its hash chain; exit 1 names the first broken place
+    #[command(after_help = "Example: hm verify && hm export backup.jsonl")]
+    Verify,
+    /// Make the read models anew from the ledger
+    #[command(after_help = "Example: hm rebuild")]
+    Rebuild,
+    /// Write the ledger as text: one JSON line per event, then its count and head hash
+    #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
+    Export(export::Export),
 }
 
 /// Where a verb runs: workspace, settings, caller.
@@ -184,6 +200,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Claim(verb) => verb.run(&Context::find(global)?),
+        Verb::Log(args) => args.run(&Context::find(global)?),
+        Verb::Verify => verify::run(&Context::find(global)?),
+        Verb::Rebuild => rebuild::run(&Context::find(global)?),
+        Verb::Export(args) => args.run(&Context::find(global)?),
     }
 }
 

@@ -1,13 +1,15 @@
 //! What the command line prints, and what its exit code says.
 #![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
+use crate::ledger::LedgerError;
 use crate::store::StoreError;
 use crate::views::ViewError;
 
@@ -77,6 +79,12 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        ViewError::from(error).into()
+    }
+}
+
 impl From<std::io::Error> for Failure {
     /// Of writing output; a reader that left is no fault.
     fn from(error: std::io::Error) -> Self {
@@ -122,6 +130,15 @@ pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Fail
 /// Stdout for output of any length; flush it at the end.
 pub(super) fn stream() -> impl Write {
     BufWriter::new(std::io::stdout().lock())
+}
+
+/// Where long work stands, on stderr, when somebody is there to see it.
+pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
+    let shown = std::io::stderr().is_terminal();
+    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} events")
+        .expect("a template of known keys");
+    ProgressBar::with_draw_target(Some(of), target).with_style(style).with_message(doing)
 }
 
 /// A receipt in one line and its warnings below.
