@@ -226,7 +226,12 @@ pub(super) fn events(events: &[EventView]) -> String {
 
 /// An event as an entry of a list, with its line break.
 pub fn event_line(event: &EventView) -> String {
-    let what = event.payload.as_ref().map_or_else(|| "(erased)".to_owned(), ToString::to_string);
+    let mut payload = event.payload.clone();
+    if let Some(fields) = payload.as_mut().and_then(serde_json::Value::as_object_mut) {
+        // It recognises retries and tells a reader nothing; it would fill the line.
+        fields.remove("command_hash");
+    }
+    let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
     format!(
         "- {} `{}` {} by {} at {}: {}\n",
         event.seq,
