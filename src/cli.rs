@@ -46,13 +46,13 @@ struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 struct Global {
     /// The workspace, instead of the nearest .hivemind at or above this directory (env HM_DIR)
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Global options")]
     dir: Option<PathBuf>,
     /// Who speaks, a name or alias of the roster (env HM_AGENT)
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
     /// Answer in JSON, for programs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     json: bool,
 }
 

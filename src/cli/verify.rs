@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let text = match (&problem, report.events) {
         (None, events) => format!("ok: {events} events, head {head_hash}\n"),
         (Some(problem), 0) => format!("broken: {problem}\n"),
-        (Some(problem), events) => format!("broken: {problem}\nthe {events} events before it stand\n"),
+        (Some(problem), events) => format!("broken: {problem}\nevents that stand before it: {events}\n"),
     };
     output::print(context.global.json, &text, &json)?;
     if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
