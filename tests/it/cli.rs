@@ -604,7 +604,7 @@ fn an_export_is_the_same_every_time() {
 
 #[test]
 fn output_that_nobody_reads_is_no_fault() {
-    let shell = Shell::new();
+    let shell = Shell::without_writer();
     let mut export = shell.command("hm export").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let export = export.as_mut().expect("hm can be run");
     drop(export.stdout.take());
@@ -615,7 +615,7 @@ fn output_that_nobody_reads_is_no_fault() {
 
 #[test]
 fn who_speaks_comes_from_the_option_else_the_environment() {
-    let shell = Shell::new();
+    let shell = Shell::without_writer();
     let you_are = |line: &str, agent: &str| {
         let output = shell.command(line).env("HM_AGENT", agent).output().expect("hm can be run");
         let status: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -646,7 +646,7 @@ fn who_speaks_comes_from_the_option_else_the_environment() {
 
 #[test]
 fn without_a_writer_a_write_is_queued_and_says_so() {
-    let mut shell = Shell::new();
+    let mut shell = Shell::without_writer();
     let lock = std::fs::File::create(shell.workspace().writer_lock()).expect("the lock");
     lock.lock().expect("nobody holds it");
     shell.check(
@@ -692,7 +692,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
 
 #[test]
 fn a_verb_needs_a_workspace() {
-    let mut shell = Shell::new();
+    let mut shell = Shell::without_writer();
     std::fs::remove_dir_all(shell.workspace().root().join(".hivemind")).expect("it can go");
     shell.check(&["hm status", "hm --dir elsewhere claim list", "hm --json verify"], expect![[r#"
         $ hm status
@@ -723,7 +723,7 @@ fn verbs(help: &str) -> Vec<String> {
 
 #[test]
 fn every_help_has_an_example() {
-    let shell = Shell::new();
+    let shell = Shell::without_writer();
     let mut asked = vec!["hm".to_owned()];
     let mut silent = Vec::new();
     let mut next = 0;

@@ -13,6 +13,9 @@ use uuid::Uuid;
 /// How long a writer may take to leave.
 const LEAVES_WITHIN: Duration = Duration::from_secs(10);
 
+/// How often a writer is asked for; each time it has a second to come.
+const STARTS: u32 = 20;
+
 /// A workspace in a temporary directory. Ids are called ID1, ID2 ... in the order in which they are first
 /// shown, and can be used under that name in the lines that follow.
 pub(crate) struct Shell {
@@ -21,8 +24,16 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// A fresh workspace, as `hm init` makes it.
+    /// A fresh workspace with its writer up, so that a busy machine cannot turn a commit into a queued one.
     pub(crate) fn new() -> Self {
+        let shell = Self::without_writer();
+        let started = (0..STARTS).any(|_| shell.run("hm rebuild").status.success());
+        assert!(started, "{:?}", std::fs::read_to_string(shell.workspace().writer_log()));
+        shell
+    }
+
+    /// A fresh workspace, as `hm init` makes it.
+    pub(crate) fn without_writer() -> Self {
         let mut shell = Self { dir: tempfile::tempdir().expect("a temporary directory"), ids: Vec::new() };
         let init = shell.transcript("hm init");
         assert!(init.contains("is a workspace now"), "{init}");
