@@ -11,9 +11,12 @@ use crate::reads::Reads;
 const NOTHING: Report = Report { events: 0, head: Cursor::GENESIS, fault: None };
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
-    let (report, problem) = match walk(&mut context.reads()) {
+    let mut reads = context.reads();
+    let folded = folded(&mut reads);
+    let (report, problem) = match walk(&mut reads) {
         Ok(report) => {
             let problem = report.fault.as_ref().map(ToString::to_string);
+            let problem = problem.or_else(|| cut_off(report.events, folded));
             (report, problem)
         }
         // A ledger that cannot be read does not verify.
@@ -43,4 +46,16 @@ fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
     let report = ledger.verify(|seq| bar.set_position(seq));
     bar.finish_and_clear();
     report
+}
+
+/// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.
+fn folded(reads: &mut Reads) -> u64 {
+    let cursor = reads.store().ok().flatten().and_then(|store| store.folded().ok());
+    cursor.map_or(0, |cursor| cursor.seq)
+}
+
+/// A chain does not notice that its end is missing; whoever has seen more of it does.
+fn cut_off(events: u64, folded: u64) -> Option<String> {
+    (folded > events)
+        .then(|| format!("the ledger ends at event {events}, and the read models have seen event {folded}"))
 }

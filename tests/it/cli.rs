@@ -495,6 +495,45 @@ fn the_log_follows() {
     assert_eq!((listed, followed), (Some(1), Some(4)));
 }
 
+/// A connection to the ledger that no trigger stops: whoever has the file can do so.
+fn forger(shell: &Shell) -> rusqlite::Connection {
+    let db = rusqlite::Connection::open(shell.workspace().ledger()).expect("the ledger");
+    let triggers: Vec<String> = db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .and_then(|mut found| found.query_map([], |row| row.get(0))?.collect())
+        .expect("the triggers that refuse this");
+    for trigger in triggers {
+        db.execute_batch(&format!("DROP TRIGGER {trigger}")).expect("a forger has the file");
+    }
+    db
+}
+
+#[test]
+fn verify_misses_the_end_of_a_ledger() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[POOL, "hm --agent qa claim support ID1"],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 3
+        "#]],
+    );
+    let cut = "DELETE FROM payloads WHERE seq = 3; DELETE FROM events WHERE seq = 3";
+    forger(&shell).execute_batch(cut).expect("a forger has the file");
+    shell.check(
+        &["hm verify"],
+        expect![[r#"
+            $ hm verify
+            broken: the ledger ends at event 2, and the read models have seen event 3
+            events that stand before it: 2
+            [exit 1]
+        "#]],
+    );
+}
+
 #[test]
 fn verify_names_the_first_broken_event() {
     let mut shell = Shell::new();
@@ -512,14 +551,7 @@ fn verify_names_the_first_broken_event() {
             ok: 3 events, head HASH
         "#]],
     );
-    let db = rusqlite::Connection::open(shell.workspace().ledger()).expect("the ledger");
-    let triggers: Vec<String> = db
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
-        .and_then(|mut found| found.query_map([], |row| row.get(0))?.collect())
-        .expect("the triggers that refuse this");
-    for trigger in triggers {
-        db.execute_batch(&format!("DROP TRIGGER {trigger}")).expect("a forger has the file");
-    }
+    let db = forger(&shell);
     let forged =
         db.execute("UPDATE payloads SET payload = replace(payload, 'support', 'suppose') WHERE seq = 2", []);
     assert_eq!(forged, Ok(1));
