@@ -1,20 +1,32 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
+mod claim;
+mod export;
 mod init;
+mod log;
 mod output;
+mod rebuild;
 mod serve;
+mod status;
+mod verify;
 mod writer;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::Config;
-use crate::domain::ids::SessionId;
+use crate::domain::agent::AgentId;
+use crate::domain::command::{Command, Submission};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::identity::Caller;
+use crate::reads::Reads;
 use crate::system::{self, Environment};
+use crate::views::{self, View};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
@@ -34,13 +46,13 @@ struct Cli {
 #[derive(Debug, Clone, Default, Args)]
 struct Global {
     /// The workspace, instead of the nearest .hivemind at or above this directory (env HM_DIR)
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Global options")]
     dir: Option<PathBuf>,
     /// Who speaks, a name or alias of the roster (env HM_AGENT)
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
     /// Answer in JSON, for programs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     json: bool,
 }
 
@@ -55,6 +67,27 @@ enum Verb {
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),
+    /// Say how the workspace is doing
+    #[command(after_help = "Example: hm status --agent devops")]
+    Status,
+    /// State claims, read them, and take positions on them
+    #[command(
+        subcommand,
+        after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
+    )]
+    Claim(claim::Claim),
+    /// List the events of the ledger, oldest first
+    #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
+    Log(log::Log),
+    /// Check every byte of the ledger against its hash chain; exit 1 names the first broken place
+    #[command(after_help = "Example: hm verify && hm export backup.jsonl")]
+    Verify,
+    /// Make the read models anew from the ledger
+    #[command(after_help = "Example: hm rebuild")]
+    Rebuild,
+    /// Write the ledger as text: one JSON line per event, then its count and head hash
+    #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
+    Export(export::Export),
 }
 
 /// Where a verb runs: workspace, settings, caller.
@@ -91,6 +124,57 @@ impl Context {
         })
     }
 
+    /// Who a write speaks for: the pinned agent, or the human at a terminal. The shell of an agent is none,
+    /// so that no agent is the operator by default.
+    fn speaker(&self) -> Result<(AgentId, SessionId), Failure> {
+        let caller = self.caller()?;
+        let agent = match caller.pinned() {
+            Some(agent) => agent.clone(),
+            None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => AgentId::operator(),
+            None => return Err(nobody_speaks().into()),
+        };
+        Ok((agent, caller.session().clone()))
+    }
+
+    /// An agent named in an argument.
+    fn agent(&self, argument: &str, name: &str) -> Result<AgentId, Rejection> {
+        self.config.roster.resolve(name).map_err(|unknown| Rejection::invalid(argument, unknown))
+    }
+
+    /// A scope named in an argument; an absolute path inside the workspace becomes relative to it.
+    fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
+        let root = self.workspace.root().to_string_lossy();
+        Scope::parse(text, &root).map_err(|problem| Rejection::invalid(argument, problem))
+    }
+
+    /// Submits a command and prints its receipt.
+    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
+        let (agent, session) = self.speaker()?;
+        let submission = Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            agent,
+            session: Some(session),
+            trace_id: None,
+            idempotency_key: key,
+            command,
+        };
+        let front = self.front()?;
+        let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        let json = serde_json::to_value(&receipt).map_err(Failure::internal)?;
+        output::print(self.global.json, &output::receipt(done, &receipt), &json)
+    }
+
+    /// Prints the answer to a question.
+    fn show(&self, view: &View) -> Result<(), Failure> {
+        let mut reads = self.reads();
+        let answer = views::answer(&mut reads, &self.config, view, system::now())?;
+        output::print(self.global.json, &answer.text, &answer.json)
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::of(self.workspace.clone())
+    }
+
     fn front(&self) -> Result<Front, Failure> {
         let binary = std::env::current_exe().map_err(Failure::internal)?;
         Ok(Front::new(self.workspace.clone(), binary))
@@ -114,6 +198,12 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Init => init::run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Writer(args) => args.run(&Context::find(global)?),
+        Verb::Status => status::run(&Context::find(global)?),
+        Verb::Claim(verb) => verb.run(&Context::find(global)?),
+        Verb::Log(args) => args.run(&Context::find(global)?),
+        Verb::Verify => verify::run(&Context::find(global)?),
+        Verb::Rebuild => rebuild::run(&Context::find(global)?),
+        Verb::Export(args) => args.run(&Context::find(global)?),
     }
 }
 
@@ -133,6 +223,30 @@ fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
         .build()
         .map_err(Failure::internal)?
         .block_on(future)
+}
+
+/// An argument as the type it is; bad input is answered with the parser's own text.
+fn parse<T>(argument: &str, text: &str) -> Result<T, Rejection>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    text.parse().map_err(|problem| Rejection::invalid(argument, problem))
+}
+
+/// [`parse`] for an argument that may be left out.
+fn parse_optional<T>(argument: &str, text: Option<&str>) -> Result<Option<T>, Rejection>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    text.map(|text| parse(argument, text)).transpose()
+}
+
+/// [`parse`] for an argument that may be repeated.
+fn parse_all<T>(argument: &str, texts: &[String]) -> Result<Vec<T>, Rejection>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    texts.iter().map(|text| parse(argument, text)).collect()
 }
 
 /// The refusal of a verb that needs to know who speaks.

@@ -9,6 +9,9 @@ use serde::Deserialize;
 use crate::domain::agent::{BadRoster, Roster};
 use crate::domain::decide::{Policy, Quorum};
 
+/// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
+const MAX_IDLE_MINUTES: u64 = 365 * 24 * 60;
+
 /// What `hm init` writes: every key with its default, commented out.
 pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment what you change. Commit this file.
 
@@ -29,7 +32,7 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # all_active = false
 
 [writer]
-# The writer leaves after so many minutes without a client or work.
+# The writer leaves after so many minutes without a client or work, at least 1.
 # idle_exit_minutes = 15
 "#;
 
@@ -136,7 +139,8 @@ impl Config {
         Ok(Self {
             roster,
             policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },
-            idle_exit: Duration::from_secs(file.writer.idle_exit_minutes * 60),
+            // A writer that leaves at once would leave before its first client comes.
+            idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })
     }
 }
@@ -187,6 +191,15 @@ mod tests {
         assert!(unknown.contains("suports") && unknown.contains("line 2"), "{unknown}");
         let dangling = load("[agents.aliases]\ndata = \"sage\"\n").expect_err("an alias to nowhere");
         assert!(dangling.contains("`sage`"), "{dangling}");
+    }
+
+    #[test]
+    fn a_writer_stays_for_its_first_client() {
+        let idle = |minutes: &str| {
+            let config = load(&format!("[writer]\nidle_exit_minutes = {minutes}\n")).expect("a valid file");
+            config.idle_exit.as_secs() / 60
+        };
+        assert_eq!([idle("0"), idle("30"), idle("9223372036854775807")], [1, 30, 525_600]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::reads::Reads;
 use crate::store::{ClaimFilter, ClaimPage, ClaimView, Counts, Reader, RejectedCommand, StoreError};
 use crate::writer::Spool;
 
-pub use markdown::{inline, table};
+pub use markdown::{event_line, inline, table};
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;

@@ -17,6 +17,5 @@ pub(super) fn run(global: &Global) -> Result<(), Failure> {
         "{root} is a workspace now: .hivemind/config.toml holds its settings (commit it).\n\
          Give each pane: hm serve --agent NAME\n"
     );
-    output::print(global.json, &text, &json!({ "workspace": root }));
-    Ok(())
+    output::print(global.json, &text, &json!({ "workspace": root }))
 }

@@ -1,12 +1,17 @@
 //! What the command line prints, and what its exit code says.
 #![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
 
+use std::io::{BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
+use crate::ledger::LedgerError;
+use crate::store::StoreError;
+use crate::views::ViewError;
 
 /// Columns of human output (spec: tables fit 100).
 pub(super) const WIDTH: usize = 100;
@@ -20,6 +25,8 @@ pub enum Failure {
     Usage(String),
     /// What was checked does not hold; the report is printed already.
     Broken,
+    /// Whoever read the output has gone, such as `head`; there is nobody to tell.
+    Unheard,
     /// Something that should not happen.
     Internal(String),
 }
@@ -44,6 +51,7 @@ impl Failure {
             Self::Usage(text) => (2, text.clone(), Some(json!({ "code": "usage", "message": text }))),
             Self::Internal(text) => (70, text.clone(), Some(json!({ "code": "internal", "message": text }))),
             Self::Broken => return ExitCode::from(1),
+            Self::Unheard => return ExitCode::SUCCESS,
         };
         match value.filter(|_| as_json) {
             Some(value) => println!("{value}"),
@@ -56,6 +64,35 @@ impl Failure {
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         Self::Rejected(Box::new(rejection))
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Self {
+        Rejection::from(error).into()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        ViewError::from(error).into()
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        ViewError::from(error).into()
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// Of writing output; a reader that left is no fault.
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Self::Unheard
+        } else {
+            Self::Internal(format!("cannot write the output: {error}"))
+        }
     }
 }
 
@@ -80,17 +117,28 @@ const fn exit_code(code: Code) -> u8 {
 }
 
 /// Prints text or JSON, as asked.
-pub(super) fn print(as_json: bool, text: &str, value: &Value) {
+pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
+    let mut out = stream();
     if as_json {
-        println!("{value}");
+        writeln!(out, "{value}")?
     } else {
-        print!("{text}");
+        out.write_all(text.as_bytes())?
     }
+    Ok(out.flush()?)
 }
 
-/// Prints one line of a stream, such as an export.
-pub(super) fn print_line(line: &str) {
-    println!("{line}");
+/// Stdout for output of any length; flush it at the end.
+pub(super) fn stream() -> impl Write {
+    BufWriter::new(std::io::stdout().lock())
+}
+
+/// Where long work stands, on stderr, when somebody is there to see it.
+pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
+    let shown = std::io::stderr().is_terminal();
+    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} events")
+        .expect("a template of known keys");
+    ProgressBar::with_draw_target(Some(of), target).with_style(style).with_message(doing)
 }
 
 /// A receipt in one line and its warnings below.

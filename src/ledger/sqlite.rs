@@ -243,7 +243,9 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
     match attempt() {
         // A read-only directory without -wal and -shm: nobody can be writing there.
         Err(error) if cannot_open(&error) && !sibling(path, "-wal").exists() => {
-            let uri = format!("file:{}?immutable=1", path.display().to_string().replace('?', "%3f"));
+            let name = path.display().to_string();
+            let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let uri = format!("file:{name}?immutable=1");
             let db = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
             configure_reader(&db)?;
             Ok(Some(db))

@@ -221,21 +221,26 @@ pub(super) fn events(events: &[EventView]) -> String {
     if events.is_empty() {
         return "No events match.\n".to_owned();
     }
-    events
-        .iter()
-        .map(|event| {
-            let what = event.payload.as_ref().map_or_else(|| "(erased)".to_owned(), ToString::to_string);
-            format!(
-                "- {} `{}` {} by {} at {}: {}\n",
-                event.seq,
-                event.id,
-                event.kind,
-                event.agent,
-                Timestamp::from_ms(event.at),
-                inline(&what, LIST_STATEMENT_CHARS)
-            )
-        })
-        .collect()
+    events.iter().map(event_line).collect()
+}
+
+/// An event as an entry of a list, with its line break.
+pub fn event_line(event: &EventView) -> String {
+    let mut payload = event.payload.clone();
+    if let Some(fields) = payload.as_mut().and_then(serde_json::Value::as_object_mut) {
+        // It recognises retries and tells a reader nothing; it would fill the line.
+        fields.remove("command_hash");
+    }
+    let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
+    format!(
+        "- {} `{}` {} by {} at {}: {}\n",
+        event.seq,
+        event.id,
+        event.kind,
+        event.agent,
+        Timestamp::from_ms(event.at),
+        inline(&what, LIST_STATEMENT_CHARS)
+    )
 }
 
 pub(super) fn event(event: &EventView) -> String {

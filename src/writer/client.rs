@@ -201,18 +201,19 @@ impl Front {
         }
         let deadline = system::instant() + START_WITHIN;
         let mut child = self.start().ok();
-        while child.is_some() && system::instant() < deadline {
+        while system::instant() < deadline {
+            let Some(started) = &mut child else { break };
             tokio::time::sleep(START_POLL).await;
             match self.open().await {
                 Err(Unreachable::Gone) => {}
                 other => return other,
             }
-            // A writer that exits at once lost the race for the lock, or cannot run at all.
-            if let Some(Ok(Some(status))) = child.as_mut().map(tokio::process::Child::try_wait)
-                && !status.success()
-            {
-                child = None;
-            }
+            // One that was killed is started again; one that says it cannot run is believed.
+            child = match started.try_wait() {
+                Ok(Some(status)) if status.code().is_none() => self.start().ok(),
+                Ok(Some(status)) if !status.success() => None,
+                _ => child,
+            };
         }
         failed(Some(system::instant()));
         Err(Unreachable::Gone)

@@ -160,9 +160,12 @@ fn queued_under(
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut bytes)?;
+    // Parsing is left to the lines that name the key somewhere: a spool may be long.
+    let named = serde_json::to_string(key)?;
     // A torn line may be no UTF-8; the one we look for was written whole.
     Ok(String::from_utf8_lossy(&bytes)
         .lines()
+        .filter(|line| line.contains(&named))
         .filter_map(|line| serde_json::from_str::<Submission>(line).ok())
         .find(|queued| queued.agent == wanted.agent && queued.idempotency_key.as_ref() == Some(key)))
 }

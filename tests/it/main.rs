@@ -1,6 +1,8 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod bench;
+mod cli;
 mod kill;
 mod mcp;
+mod shell;
 mod walls;

@@ -1,0 +1,295 @@
+//! `hm claim`: state claims, read them, and take positions on them.
+
+use clap::{Args, Subcommand};
+
+use super::output::{self, Failure};
+use super::{Context, parse, parse_all, parse_optional};
+use crate::domain::claim::{Position, Share, Trigger};
+use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, TakePosition};
+use crate::domain::ids::ClaimId;
+use crate::domain::rejection::Rejection;
+use crate::domain::time::Hours;
+use crate::store::{ClaimFilter, ClaimPage};
+use crate::system;
+use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, View};
+
+/// An owner in a list is cut here, so that a row fits the width whatever the roster is.
+const LIST_OWNER_CHARS: usize = 12;
+
+/// What can be done with claims.
+#[derive(Debug, Subcommand)]
+pub(super) enum Claim {
+    /// State a fact, a decision, a hypothesis or a dead end
+    #[command(after_help = "Examples:\n  \
+        hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs\n  \
+        hm claim create \"vendoring openssl breaks the musl build\" --type negative --scope tag:build \
+        --trigger-command \"cargo vendor\"")]
+    Create(Create),
+    /// Show one claim with everything known about it
+    #[command(after_help = "Example: hm claim show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Show {
+        /// The claim
+        id: String,
+    },
+    /// List claims, newest first
+    #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
+    List(List),
+    /// Say that a claim is right
+    #[command(after_help = "Example: hm claim support 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Support(Stance),
+    /// Say that a claim is wrong, and why
+    #[command(after_help = "Example: \
+        hm claim challenge 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"the limit is 50 since v2\"")]
+    Challenge(Stance),
+    /// Withdraw your position on a claim
+    #[command(after_help = "Example: hm claim abstain 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Abstain(Stance),
+    /// Put a claim out of force, for good
+    #[command(after_help = "Example: \
+        hm claim deprecate 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"the pool is gone\"")]
+    Deprecate {
+        /// The claim
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Tie an event of the ledger to a claim
+    #[command(after_help = "Example: hm claim evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \
+        --ref 0190b2c4-9a10-7f6e-8a55-52d09c1b7e30 --relation supports")]
+    Evidence(Evidence),
+}
+
+/// A new claim.
+#[derive(Debug, Args)]
+pub(super) struct Create {
+    /// What it says, in 1 to 2,000 characters
+    statement: String,
+    /// fact, decision, hypothesis or negative (an approach that failed)
+    #[arg(long = "type", value_name = "TYPE", default_value = "fact")]
+    claim_type: String,
+    /// What it is about: a path, or symbol:NAME, target:NAME, tag:NAME; up to 16
+    #[arg(long = "scope", value_name = "SCOPE", required = true)]
+    scopes: Vec<String>,
+    /// How sure you are, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    confidence: f64,
+    /// The claim it replaces
+    #[arg(long, value_name = "CLAIM")]
+    supersedes: Option<String>,
+    /// Hours until it expires; 168 for a hypothesis, else never
+    #[arg(long, value_name = "HOURS")]
+    ttl_hours: Option<u32>,
+    /// An event that supports it; may be repeated
+    #[arg(long, value_name = "EVENT")]
+    evidence: Vec<String>,
+    /// Dead ends only: warn when this path is touched; may be repeated
+    #[arg(long, value_name = "PATH")]
+    trigger_path: Vec<String>,
+    /// Dead ends only: warn when this command is run; may be repeated
+    #[arg(long, value_name = "COMMAND")]
+    trigger_command: Vec<String>,
+    /// Dead ends only: warn when this symbol is used; may be repeated
+    #[arg(long, value_name = "NAME")]
+    trigger_symbol: Vec<String>,
+    /// Dead ends only: warn when this error shows up
+    #[arg(long, value_name = "TEXT")]
+    trigger_error: Option<String>,
+    /// Your own name for this request: sent again, it is recognised and not done twice
+    #[arg(long, value_name = "IDEMPOTENCY_KEY")]
+    key: Option<String>,
+}
+
+/// Which claims to list.
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// proposed, confirmed, contested, pending_proof or deprecated; several with commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<String>,
+    /// fact, decision, hypothesis or negative
+    #[arg(long = "type", value_name = "TYPE")]
+    claim_type: Option<String>,
+    /// About this, anything below it, or anything above it
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// Whose
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// Made in this session
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Made at or after this time, in epoch milliseconds
+    #[arg(long, value_name = "MS")]
+    since_ms: Option<i64>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
+    limit: u64,
+    /// Where the page before ended, as it says
+    #[arg(long, value_name = "N")]
+    cursor: Option<u64>,
+    /// Deprecated claims too
+    #[arg(long)]
+    all: bool,
+}
+
+/// A position on a claim.
+#[derive(Debug, Args)]
+pub(super) struct Stance {
+    /// The claim
+    id: String,
+    /// Why; a challenge needs it
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// The event it rests on
+    #[arg(long, value_name = "EVENT")]
+    evidence: Option<String>,
+}
+
+/// An event that says something about a claim.
+#[derive(Debug, Args)]
+pub(super) struct Evidence {
+    /// The claim
+    id: String,
+    /// The event, as `hm log` shows its id
+    #[arg(long = "ref", value_name = "EVENT")]
+    evidence_ref: String,
+    /// supports, contradicts or caused_by
+    #[arg(long, value_name = "RELATION")]
+    relation: String,
+    /// How much it says, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    weight: f64,
+    /// In your words
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+impl Claim {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Create(create) => {
+                let key = parse_optional("key", create.key.as_deref())?;
+                context.submit("claim created", Command::CreateClaim(create.command(context)?), key)
+            }
+            Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
+            Self::List(list) => list.run(context),
+            Self::Support(stance) => context.submit("supported", stance.command(Position::Support)?, None),
+            Self::Challenge(stance) => {
+                context.submit("challenged", stance.command(Position::Challenge)?, None)
+            }
+            Self::Abstain(stance) => context.submit("abstained", stance.command(Position::Abstain)?, None),
+            Self::Deprecate { id, reason } => {
+                let (claim_id, reason) = (parse("id", id)?, parse("reason", reason)?);
+                let command = Command::DeprecateClaim(DeprecateClaim { claim_id, reason });
+                context.submit("deprecated", command, None)
+            }
+            Self::Evidence(evidence) => context.submit("evidence added to", evidence.command()?, None),
+        }
+    }
+}
+
+impl Create {
+    fn command(&self, context: &Context) -> Result<CreateClaim, Rejection> {
+        let scopes = |argument: &str, texts: &[String]| {
+            texts.iter().map(|text| context.scope(argument, text)).collect::<Result<Vec<_>, _>>()
+        };
+        let trigger = Trigger {
+            paths: scopes("trigger-path", &self.trigger_path)?,
+            commands: parse_all("trigger-command", &self.trigger_command)?,
+            symbols: parse_all("trigger-symbol", &self.trigger_symbol)?,
+            error_signature: parse_optional("trigger-error", self.trigger_error.as_deref())?,
+        };
+        Ok(CreateClaim {
+            claim_id: ClaimId::from_uuid(system::new_id()),
+            statement: parse("statement", &self.statement)?,
+            claim_type: parse("type", &self.claim_type)?,
+            scopes: scopes("scope", &self.scopes)?,
+            confidence: share("confidence", self.confidence)?,
+            supersedes: parse_optional("supersedes", self.supersedes.as_deref())?,
+            ttl_hours: self.ttl_hours.map(Hours),
+            evidence_refs: parse_all("evidence", &self.evidence)?,
+            trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
+        })
+    }
+}
+
+impl Stance {
+    fn command(&self, position: Position) -> Result<Command, Rejection> {
+        Ok(Command::TakePosition(TakePosition {
+            claim_id: parse("id", &self.id)?,
+            position,
+            reason: parse_optional("reason", self.reason.as_deref())?,
+            evidence_ref: parse_optional("evidence", self.evidence.as_deref())?,
+        }))
+    }
+}
+
+impl Evidence {
+    fn command(&self) -> Result<Command, Rejection> {
+        Ok(Command::AddEvidence(AddEvidence {
+            claim_id: parse("id", &self.id)?,
+            evidence_ref: parse("ref", &self.evidence_ref)?,
+            relation: parse("relation", &self.relation)?,
+            weight: share("weight", self.weight)?,
+            note: parse_optional("note", self.note.as_deref())?,
+        }))
+    }
+}
+
+impl List {
+    fn run(&self, context: &Context) -> Result<(), Failure> {
+        let filter = self.filter(context)?;
+        let page = match context.reads().store()? {
+            Some(store) => store.claims(&filter)?,
+            None => ClaimPage { claims: Vec::new(), next: None },
+        };
+        let json = serde_json::to_value(&page).map_err(Failure::internal)?;
+        output::print(context.global.json, &table(&page), &json)
+    }
+
+    fn filter(&self, context: &Context) -> Result<ClaimFilter, Rejection> {
+        let owner = self.owner.as_deref().map(|name| context.agent("owner", name)).transpose()?;
+        Ok(ClaimFilter {
+            id: None,
+            status: parse_all("status", &self.status)?,
+            in_force: !self.all,
+            claim_type: parse_optional("type", self.claim_type.as_deref())?,
+            scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
+            owner: owner.map(|agent| agent.to_string()),
+            session: self.session.clone(),
+            since_ms: self.since_ms,
+            until_ms: None,
+            before: self.cursor,
+            limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
+        })
+    }
+}
+
+fn table(page: &ClaimPage) -> String {
+    if page.claims.is_empty() {
+        return "no claims match\n".to_owned();
+    }
+    let rows: Vec<Vec<String>> = page
+        .claims
+        .iter()
+        .map(|claim| {
+            vec![
+                claim.id.clone(),
+                claim.status.to_string(),
+                claim.claim_type.to_string(),
+                views::inline(&claim.owner, LIST_OWNER_CHARS),
+                claim.statement.clone(),
+            ]
+        })
+        .collect();
+    let mut text = views::table(&["id", "status", "type", "owner", "statement"], &rows, output::WIDTH);
+    if let Some(next) = page.next {
+        text.push_str(&format!("more: the same with --cursor {next}\n"));
+    }
+    text
+}
+
+fn share(argument: &str, number: f64) -> Result<Share, Rejection> {
+    Share::try_from(number).map_err(|problem| Rejection::invalid(argument, problem))
+}

@@ -1,0 +1,85 @@
+//! `hm export`: the ledger as text, the same bytes for the same events.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use super::output::{self, Failure};
+use crate::ledger::{Cursor, ExportTrailer, Reader, Stored, export_line};
+
+/// Events held in memory at once.
+const CHUNK: usize = 1_000;
+
+/// Where to.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The file to write, instead of stdout; it is put in place once complete
+    file: Option<PathBuf>,
+}
+
+impl Export {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let mut reads = context.reads();
+        let ledger = reads.ledger()?;
+        let Some(file) = &self.file else {
+            let mut out = output::stream();
+            write(ledger, &mut out)?;
+            return Ok(out.flush()?);
+        };
+        let trailer = write_file(ledger, file)?;
+        let text = format!("exported {} events to {}\n", trailer.count, file.display());
+        let json = json!({ "file": file, "count": trailer.count, "head_hash": trailer.head_hash });
+        output::print(context.global.json, &text, &json)
+    }
+}
+
+/// Writes beside the file and renames: what stood there stays until the export is complete.
+fn write_file(ledger: Option<&Reader>, file: &Path) -> Result<ExportTrailer, Failure> {
+    let cannot = |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
+    let mut partial = file.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let mut out = BufWriter::new(File::create(&partial).map_err(cannot)?);
+    let written = write(ledger, &mut out).and_then(|trailer| {
+        out.flush().map_err(cannot)?;
+        out.get_ref().sync_all().map_err(cannot)?;
+        std::fs::rename(&partial, file).map_err(cannot)?;
+        Ok(trailer)
+    });
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
+}
+
+/// Every event up to the head as it stands now, one line each, and the trailer.
+fn write(ledger: Option<&Reader>, out: &mut impl Write) -> Result<ExportTrailer, Failure> {
+    let mut cursor = Cursor::GENESIS;
+    if let Some(ledger) = ledger {
+        let head = ledger.head()?;
+        while cursor.seq < head.seq {
+            let events = ledger.read_from(cursor, CHUNK)?;
+            if events.is_empty() {
+                break;
+            }
+            for event in events.iter().take_while(|event| event.seq <= head.seq) {
+                let line = export_line(event).map_err(|problem| malformed(event, &problem))?;
+                writeln!(out, "{line}")?;
+                cursor = event.cursor();
+            }
+        }
+    }
+    let trailer = ExportTrailer::at(cursor);
+    writeln!(out, "{}", json!(trailer))?;
+    Ok(trailer)
+}
+
+fn malformed(event: &Stored, problem: &serde_json::Error) -> Failure {
+    let (seq, problem) = (event.seq, problem.to_string());
+    crate::ledger::LedgerError::Malformed { seq, problem }.into()
+}

@@ -1,0 +1,103 @@
+//! `hm log`: the events of the ledger, and new ones as they come.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{self, Failure};
+use super::{Context, block_on};
+use crate::ledger::{Cursor, Filter, Stored};
+use crate::reads::Reads;
+use crate::views::{self, DEFAULT_LIMIT, EventView, MAX_LIMIT, View};
+
+/// Events read at once while following.
+const FOLLOW_CHUNK: usize = 500;
+
+/// Which events to list.
+#[derive(Debug, Args)]
+pub(super) struct Log {
+    /// Only events after this seq, the oldest first; without it, the newest
+    #[arg(long, value_name = "SEQ")]
+    after: Option<u64>,
+    /// Only this type, such as claim.created
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// Only of this agent
+    #[arg(long, value_name = "NAME")]
+    agent_is: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
+    limit: u64,
+    /// Go on with new events as they come, one line each
+    #[arg(long)]
+    follow: bool,
+}
+
+impl Log {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let agent = self.agent_is.as_deref().map(|name| context.agent("agent-is", name)).transpose()?;
+        let filter = Filter {
+            after: self.after.unwrap_or(0),
+            kind: self.kind.clone(),
+            agent,
+            limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
+            newest: self.after.is_none(),
+        };
+        if self.follow { block_on(follow(context, &filter)) } else { context.show(&View::Events(filter)) }
+    }
+}
+
+/// Prints what the filter finds now, then every new event it lets through, until interrupted.
+async fn follow(context: &Context, filter: &Filter) -> Result<(), Failure> {
+    let mut reads = context.reads();
+    let mut cursor = Cursor::GENESIS;
+    if let Some(ledger) = reads.ledger()? {
+        // The head first: what is appended between the two reads comes a second time, not never.
+        let head = ledger.head()?;
+        let listed = ledger.list(filter)?;
+        print(context, &listed)?;
+        cursor = listed.last().map_or(head, Stored::cursor);
+    }
+    let mut watch = context.front()?.watch();
+    while watch.changed().await.is_some() {
+        cursor = print_from(context, &mut reads, filter, cursor)?;
+    }
+    Ok(())
+}
+
+fn print_from(
+    context: &Context,
+    reads: &mut Reads,
+    filter: &Filter,
+    mut cursor: Cursor,
+) -> Result<Cursor, Failure> {
+    while let Some(ledger) = reads.ledger()? {
+        let mut events = ledger.read_from(cursor, FOLLOW_CHUNK)?;
+        let Some(last) = events.last().map(Stored::cursor) else { break };
+        cursor = last;
+        events.retain(|event| lets_through(filter, event));
+        print(context, &events)?;
+    }
+    Ok(cursor)
+}
+
+fn lets_through(filter: &Filter, event: &Stored) -> bool {
+    event.seq > filter.after
+        && filter.kind.as_ref().is_none_or(|kind| event.kind == *kind)
+        && filter.agent.as_ref().is_none_or(|agent| event.agent == *agent)
+}
+
+fn print(context: &Context, events: &[Stored]) -> Result<(), Failure> {
+    let mut out = output::stream();
+    for event in events {
+        let event = EventView::from(event);
+        if context.global.json {
+            writeln!(out, "{}", json!(event))?;
+        } else {
+            out.write_all(views::event_line(&event).as_bytes())?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,24 @@
+//! `hm status`: how the workspace is doing, in a few lines.
+
+use serde_json::json;
+
+use super::output::{self, Failure};
+use super::{Context, block_on};
+use crate::system;
+use crate::views::{self, View};
+
+pub(super) fn run(context: &Context) -> Result<(), Failure> {
+    let caller = context.caller()?;
+    let mut answer = views::answer(&mut context.reads(), &context.config, &View::Status, system::now())?;
+    let front = context.front()?;
+    let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
+
+    let writer = if writer_is_up { "running" } else { "not running, the next write starts it" };
+    answer.text.push_str(&format!("writer:    {writer}\n"));
+    answer.json["writer_is_up"] = json!(writer_is_up);
+    if let Some(agent) = caller.pinned() {
+        answer.text.push_str(&format!("you are:   {agent}\n"));
+        answer.json["agent"] = json!(agent);
+    }
+    output::print(context.global.json, &answer.text, &answer.json)
+}

@@ -1,0 +1,61 @@
+//! `hm verify`: does the ledger still say what was written.
+
+use serde_json::json;
+
+use super::Context;
+use super::output::{self, Failure};
+use crate::ledger::{Cursor, LedgerError, Report};
+use crate::reads::Reads;
+
+/// What stands of a ledger before its first event.
+const NOTHING: Report = Report { events: 0, head: Cursor::GENESIS, fault: None };
+
+pub(super) fn run(context: &Context) -> Result<(), Failure> {
+    let mut reads = context.reads();
+    let folded = folded(&mut reads);
+    let (report, problem) = match walk(&mut reads) {
+        Ok(report) => {
+            let problem = report.fault.as_ref().map(ToString::to_string);
+            let problem = problem.or_else(|| cut_off(report.events, folded));
+            (report, problem)
+        }
+        // A ledger that cannot be read does not verify.
+        Err(error) => (NOTHING, Some(error.to_string())),
+    };
+    let head_hash = hex::encode(report.head.hash);
+    let json = json!({
+        "ok": problem.is_none(),
+        "events": report.events,
+        "head_hash": head_hash,
+        "fault": problem,
+    });
+    let text = match (&problem, report.events) {
+        (None, events) => format!("ok: {events} events, head {head_hash}\n"),
+        (Some(problem), 0) => format!("broken: {problem}\n"),
+        (Some(problem), events) => format!("broken: {problem}\nevents that stand before it: {events}\n"),
+    };
+    output::print(context.global.json, &text, &json)?;
+    if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
+}
+
+fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
+    let Some(ledger) = reads.ledger()? else {
+        return Ok(NOTHING);
+    };
+    let bar = output::progress("verifying", ledger.head()?.seq);
+    let report = ledger.verify(|seq| bar.set_position(seq));
+    bar.finish_and_clear();
+    report
+}
+
+/// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.
+fn folded(reads: &mut Reads) -> u64 {
+    let cursor = reads.store().ok().flatten().and_then(|store| store.folded().ok());
+    cursor.map_or(0, |cursor| cursor.seq)
+}
+
+/// A chain does not notice that its end is missing; whoever has seen more of it does.
+fn cut_off(events: u64, folded: u64) -> Option<String> {
+    (folded > events)
+        .then(|| format!("the ledger ends at event {events}, and the read models have seen event {folded}"))
+}

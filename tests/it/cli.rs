@@ -1,0 +1,791 @@
+//! The command line, as transcripts of the real binary in a real workspace.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::shell::Shell;
+
+const POOL: &str = r#"hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs"#;
+
+#[test]
+fn a_claim_lives_and_ends() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            POOL,
+            r#"hm --agent ops claim create "retries go through the pool" --type decision --scope src/db --scope tag:retry --confidence 0.8"#,
+            "hm --agent qa claim support ID1",
+            r#"hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2"#,
+            "hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note \"see the retries\"",
+            "hm claim show ID1",
+            "hm --agent ana claim abstain ID1",
+            "hm claim list",
+            r#"hm --agent arch claim deprecate ID1 --reason "the pool is gone""#,
+            "hm claim list --all",
+            "hm claim list --status deprecated,contested",
+            "hm --agent devops status",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent ops claim create "retries go through the pool" --type decision --scope src/db --scope tag:retry --confidence 0.8
+            claim created ID2: committed at seq 2
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 4
+            $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
+            challenged ID1: committed at seq 6
+            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts)
+            $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
+            evidence added to ID1: committed at seq 7
+            $ hm claim show ID1
+            # contested fact `ID1`
+
+            > the pool holds 20 connections
+
+            - owner: devops
+            - scopes: src/db/pool.rs
+            - confidence: 1.00
+            - created: TIME (AGE ago)
+            - session: hm-ID3
+
+            ## Positions
+
+            - analyst challenge: the limit is 50 since v2 (event `ID2`)
+            - reviewer support
+
+            ## Evidence
+
+            - event `ID2` contradicts (weight 0.50, by reviewer): see the retries
+
+            ## History
+
+            - TIME proposed by devops (seq 1)
+            - TIME proposed -> confirmed by reviewer (seq 4): supported by reviewer
+            - TIME confirmed -> contested by analyst (seq 6): challenged by analyst
+            $ hm --agent ana claim abstain ID1
+            abstained ID1: committed at seq 9
+            $ hm claim list
+            id                                    status     type      owner   statement
+            ID2  proposed   decision  devops  retries go through the pool
+            ID1  confirmed  fact      devops  the pool holds 20 connections
+            $ hm --agent arch claim deprecate ID1 --reason "the pool is gone"
+            deprecated ID1: committed at seq 10
+            $ hm claim list --all
+            id                                    status      type      owner   statement
+            ID2  proposed    decision  devops  retries go through the pool
+            ID1  deprecated  fact      devops  the pool holds 20 connections
+            $ hm claim list --status deprecated,contested
+            id                                    status      type  owner   statement
+            ID1  deprecated  fact  devops  the pool holds 20 connections
+            $ hm --agent devops status
+            workspace: DIR
+            ledger:    10 events
+            claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
+            agents:    4 seen
+            spool:     empty
+            writer:    running
+            you are:   devops
+        "#]],
+    );
+}
+
+#[test]
+fn a_dead_end_warns_and_a_successor_takes_over() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            r#"hm --agent ops claim create "vendoring openssl breaks musl" --type negative --scope src/tls --trigger-path ./src//tls --trigger-command "cargo vendor" --trigger-symbol openssl::init --trigger-error "cannot find -lssl""#,
+            r#"hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24"#,
+            r#"hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes ID2 --evidence ID1"#,
+            "hm claim show ID1",
+            "hm claim show ID2",
+        ],
+        expect![[r#"
+            $ hm --agent ops claim create "vendoring openssl breaks musl" --type negative --scope src/tls --trigger-path ./src//tls --trigger-command "cargo vendor" --trigger-symbol openssl::init --trigger-error "cannot find -lssl"
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
+            claim created ID2: committed at seq 2
+            warning: a failed approach is on record here: read hivemind://claims/ID1
+            next: confirmed once another agent supports it
+            $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes ID2 --evidence ID1
+            claim created ID3: committed at seq 6
+            warning: a failed approach is on record here: read hivemind://claims/ID1
+            next: confirmed once another agent supports it
+            $ hm claim show ID1
+            # proposed negative `ID1`
+
+            > vendoring openssl breaks musl
+
+            - owner: devops
+            - scopes: src/tls
+            - confidence: 1.00
+            - created: TIME (AGE ago)
+            - session: hm-ID4
+            - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],"error_signature":"cannot find -lssl"}
+
+            ## History
+
+            - TIME proposed by devops (seq 1)
+            $ hm claim show ID2
+            # deprecated hypothesis `ID2`
+
+            > tls is static
+
+            - owner: analyst
+            - scopes: src/tls/mod.rs
+            - confidence: 1.00
+            - created: TIME (AGE ago)
+            - session: hm-ID5
+            - expires: 24 h after creation
+            - superseded by: ID3
+            - current truth: hivemind://claims/ID3
+
+            ## History
+
+            - TIME proposed by analyst (seq 2)
+            - TIME proposed -> deprecated by analyst (seq 6): superseded by ID3
+        "#]],
+    );
+}
+
+#[test]
+fn refusals_say_what_to_do_and_set_the_exit_code() {
+    let mut shell = Shell::new();
+    let unknown = "0190b2c4-7d1e-7c3a-9f00-000000000000";
+    shell.check(
+        &[
+            POOL,
+            POOL,
+            r#"hm --agent ops claim challenge ID1 --reason "not so""#,
+            "hm --agent ana claim challenge ID1",
+            r#"hm --agent ana claim deprecate ID1 --reason "not mine""#,
+            "hm --agent grok claim support ID1",
+            "hm --agent system claim support ID1",
+            "hm claim support ID1",
+            &format!("hm --agent ana claim support {unknown}"),
+            &format!("hm claim show {unknown}"),
+            &format!("hm --agent ana claim evidence ID1 --ref {unknown} --relation supports"),
+            "hm --agent ana claim evidence ID1 --ref ID1 --relation proves",
+            "hm --agent ana claim evidence ID1 --ref ID1 --relation supports",
+            "hm --agent ana claim support 12",
+            "hm --agent ana claim create x --scope ../outside",
+            "hm --agent ana claim create x --scope /etc/passwd",
+            r#"hm --agent ana claim create " " --scope src"#,
+            "hm --agent ana claim create x --scope src --type rumour",
+            "hm --agent ana claim create x --scope src --confidence 1.5",
+            "hm --agent ana claim create x --scope src --ttl-hours 0",
+            "hm --agent ana claim create x --scope src --trigger-path src",
+            "hm claim list --owner grok",
+            "hm claim list --status done",
+            "hm claim list --limit 0",
+            "hm --agent grok --json claim support ID1",
+            "hm --json claim support ID1",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            hm: the same statement about the same scopes is already claim ID1; support ID1 if you agree, or challenge it if you do not
+            [exit 1]
+            $ hm --agent ops claim challenge ID1 --reason "not so"
+            hm: claim ID1 is your own, so you cannot challenge it; deprecate it, or create a claim that supersedes it
+            [exit 1]
+            $ hm --agent ana claim challenge ID1
+            hm: a challenge says why; correct `reason` and call again
+            [exit 2]
+            $ hm --agent ana claim deprecate ID1 --reason "not mine"
+            hm: claim ID1 belongs to devops; challenge it with a reason, or ask devops or the architect
+            [exit 1]
+            $ hm --agent grok claim support ID1
+            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml
+            [exit 2]
+            $ hm --agent system claim support ID1
+            hm: `system` is the writer's own name; pin the agent this pane is, or `operator` for yourself
+            [exit 1]
+            $ hm claim support ID1
+            hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator
+            [exit 2]
+            $ hm --agent ana claim support ID2
+            hm: no claim has the id ID2; take the id from a receipt or from hivemind://claims
+            [exit 1]
+            $ hm claim show ID2
+            hm: no claim has the id ID2; list them first and take the id from there
+            [exit 1]
+            $ hm --agent ana claim evidence ID1 --ref ID2 --relation supports
+            hm: no event in the ledger has the id ID2; the nearest ids are ID1; or report_event and cite the id it returns
+            [exit 1]
+            $ hm --agent ana claim evidence ID1 --ref ID1 --relation proves
+            hm: `proves` is no relation: use one of supports, contradicts, caused_by; correct `relation` and call again
+            [exit 2]
+            $ hm --agent ana claim evidence ID1 --ref ID1 --relation supports
+            hm: a claim is no evidence for itself; correct `evidence_ref` and call again
+            [exit 2]
+            $ hm --agent ana claim support 12
+            hm: `12` is not a claim id: expected a UUID such as ID3; correct `id` and call again
+            [exit 2]
+            $ hm --agent ana claim create x --scope ../outside
+            hm: scope `../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
+            [exit 2]
+            $ hm --agent ana claim create x --scope /etc/passwd
+            hm: scope `/etc/passwd` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
+            [exit 2]
+            $ hm --agent ana claim create " " --scope src
+            hm: statement is empty: say something in 1 to 2000 characters; correct `statement` and call again
+            [exit 2]
+            $ hm --agent ana claim create x --scope src --type rumour
+            hm: `rumour` is no claim type: use one of fact, decision, hypothesis, negative; correct `type` and call again
+            [exit 2]
+            $ hm --agent ana claim create x --scope src --confidence 1.5
+            hm: 1.5 is outside 0 to 1; correct `confidence` and call again
+            [exit 2]
+            $ hm --agent ana claim create x --scope src --ttl-hours 0
+            hm: a claim lives for at least 1 hour; correct `ttl_hours` and call again
+            [exit 2]
+            $ hm --agent ana claim create x --scope src --trigger-path src
+            hm: only a negative claim warns, this one is a fact; correct `trigger` and call again
+            [exit 2]
+            $ hm claim list --owner grok
+            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `owner` and call again
+            [exit 2]
+            $ hm claim list --status done
+            hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and call again
+            [exit 2]
+            $ hm claim list --limit 0
+            error: invalid value '0' for '--limit <N>': 0 is not in 1..=500
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm --agent grok --json claim support ID1
+            {"code":"unknown_agent","hint":"use a name of the roster, or add one under [agents] in .hivemind/config.toml","message":"no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator"}
+            [exit 2]
+            $ hm --json claim support ID1
+            {"code":"agent_required","hint":"pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator","message":"nobody says who is speaking"}
+            [exit 2]
+        "#]],
+    );
+    assert_eq!(shell.json("hm --json status")["ledger_seq"], 1);
+}
+
+#[test]
+fn the_same_key_is_the_same_request() {
+    let mut shell = Shell::new();
+    let keyed = |statement: &str, agent: &str| {
+        format!(r#"hm --agent {agent} claim create "{statement}" --scope src --key release-7"#)
+    };
+    shell.check(
+        &[
+            &keyed("tests need a network", "ops"),
+            &keyed("tests need a network", "ops"),
+            &keyed("tests need no network", "ops"),
+            &keyed("tests need a disk", "ana"),
+        ],
+        expect![[r#"
+            $ hm --agent ops claim create "tests need a network" --scope src --key release-7
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent ops claim create "tests need a network" --scope src --key release-7
+            claim created ID1: committed at seq 1 (the same request as before)
+            $ hm --agent ops claim create "tests need no network" --scope src --key release-7
+            hm: the idempotency key `release-7` was used for another command; use a fresh key for a new command; repeat a key only to retry the same one
+            [exit 1]
+            $ hm --agent ana claim create "tests need a disk" --scope src --key release-7
+            claim created ID2: committed at seq 2
+            next: confirmed once another agent supports it
+        "#]],
+    );
+}
+
+#[test]
+fn a_list_is_read_page_by_page() {
+    let mut shell = Shell::new();
+    for (agent, scope) in
+        [("ops", "src/a"), ("ops", "src/b"), ("ana", "src/a/x"), ("qa", "docs"), ("qa", "src")]
+    {
+        let made = shell.run(&format!(r#"hm --agent {agent} claim create "about {scope}" --scope {scope}"#));
+        assert!(made.status.success(), "{made:?}");
+    }
+    shell.check(
+        &[
+            "hm claim list --limit 2",
+            "hm claim list --limit 2 --cursor 4",
+            "hm claim list --limit 2 --cursor 2",
+            "hm claim list --scope src/a",
+            "hm claim list --owner infra --type fact",
+            "hm claim list --type negative",
+            "hm claim list --session nobody",
+        ],
+        expect![[r#"
+            $ hm claim list --limit 2
+            id                                    status    type  owner     statement
+            ID1  proposed  fact  reviewer  about src
+            ID2  proposed  fact  reviewer  about docs
+            more: the same with --cursor 4
+            $ hm claim list --limit 2 --cursor 4
+            id                                    status    type  owner    statement
+            ID3  proposed  fact  analyst  about src/a/x
+            ID4  proposed  fact  devops   about src/b
+            more: the same with --cursor 2
+            $ hm claim list --limit 2 --cursor 2
+            id                                    status    type  owner   statement
+            ID5  proposed  fact  devops  about src/a
+            $ hm claim list --scope src/a
+            id                                    status    type  owner     statement
+            ID1  proposed  fact  reviewer  about src
+            ID3  proposed  fact  analyst   about src/a/x
+            ID5  proposed  fact  devops    about src/a
+            $ hm claim list --owner infra --type fact
+            id                                    status    type  owner   statement
+            ID4  proposed  fact  devops  about src/b
+            ID5  proposed  fact  devops  about src/a
+            $ hm claim list --type negative
+            no claims match
+            $ hm claim list --session nobody
+            no claims match
+        "#]],
+    );
+    let page = shell.json("hm --json claim list --limit 2 --since-ms 0");
+    assert_eq!((page["claims"].as_array().map(Vec::len), page["next"].as_u64()), (Some(2), Some(4)));
+    assert_eq!(page["claims"][0]["statement"], "about src");
+    assert_eq!(shell.json("hm --json claim list --since-ms 99999999999999")["claims"], serde_json::json!([]));
+}
+
+#[test]
+fn a_row_fits_the_width_whatever_it_holds() {
+    let shell = Shell::new();
+    let long = "wide ".repeat(100);
+    let config = format!("[agents]\nroster = [\"{}\"]\n", "a".repeat(40));
+    std::fs::write(shell.workspace().config(), config).expect("a configuration");
+    let agent = "a".repeat(40);
+    let made =
+        shell.run(&format!(r#"hm --agent {agent} claim create "{long}" --type hypothesis --scope src"#));
+    assert!(made.status.success(), "{made:?}");
+    let list = String::from_utf8(shell.run("hm claim list").stdout).expect("text");
+    assert!(list.lines().all(|line| line.chars().count() <= 100), "{list}");
+}
+
+/// The keys of an object, or of the first entry of its first list.
+fn keys(value: &Value) -> String {
+    let object = value.as_object().expect("an object");
+    let inner = object.values().find_map(|value| value.as_array()?.first()?.as_object());
+    let names =
+        |object: &serde_json::Map<String, Value>| object.keys().cloned().collect::<Vec<_>>().join(" ");
+    let inner = inner.map_or_else(String::new, |inner| format!(" [{}]", names(inner)));
+    format!("{}{inner}\n", names(object))
+}
+
+#[test]
+fn programs_get_json() {
+    let mut shell = Shell::new();
+    let mut shapes = String::new();
+    let _ = shell.transcript(POOL);
+    for line in [
+        r#"hm --json --agent ops claim create "x" --scope src --key k"#,
+        "hm --json claim show ID1",
+        "hm --json claim list",
+        "hm --json --agent qa claim support ID1",
+        "hm --json --agent ops status",
+        "hm --json log",
+        "hm --json verify",
+        "hm --json rebuild",
+        "hm --json export ledger.jsonl",
+        "hm --json --agent ops claim support 12",
+    ] {
+        shapes.push_str(&format!("{line}: {}", keys(&shell.json(line))));
+    }
+    expect![[r#"
+        hm --json --agent ops claim create "x" --scope src --key k: command_id duplicate entity_id next seq state warnings
+        hm --json claim show ID1: challenges confidence created_at created_seq evidence evidence_items history id owner positions scopes seq session statement status supports touched_at type [at by seq to]
+        hm --json claim list: claims [challenges confidence created_at created_seq evidence id owner scopes seq statement status supports touched_at type]
+        hm --json --agent qa claim support ID1: command_id duplicate entity_id seq state warnings
+        hm --json --agent ops status: agent agents_seen by_status folded_seq ledger_seq negative rejected spooled workspace writer_is_up
+        hm --json log: events [agent at causation_id hash id payload seq session type]
+        hm --json verify: events fault head_hash ok
+        hm --json rebuild: folded_seq
+        hm --json export ledger.jsonl: count file head_hash
+        hm --json --agent ops claim support 12: argument code hint message
+    "#]].assert_eq(&shapes);
+}
+
+#[test]
+fn the_log_lists_and_filters() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm log",
+            POOL,
+            "hm --agent qa claim support ID1",
+            "hm log",
+            "hm log --limit 1",
+            "hm log --after 1 --limit 1",
+            "hm log --type claim.created",
+            "hm log --agent-is review --after 2",
+            "hm log --agent-is grok",
+        ],
+        expect![[r#"
+            $ hm log
+            No events match.
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 3
+            $ hm log
+            - 1 `ID1` claim.created by devops at TIME: {"claim_id":"ID1","claim_type":"fact","confidence":1,"scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
+            - 2 `ID2` position.taken by reviewer at TIME: {"claim_id":"ID1","position":"support"}
+            - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            $ hm log --limit 1
+            - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            $ hm log --after 1 --limit 1
+            - 2 `ID2` position.taken by reviewer at TIME: {"claim_id":"ID1","position":"support"}
+            $ hm log --type claim.created
+            - 1 `ID1` claim.created by devops at TIME: {"claim_id":"ID1","claim_type":"fact","confidence":1,"scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
+            $ hm log --agent-is review --after 2
+            - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            $ hm log --agent-is grok
+            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `agent-is` and call again
+            [exit 2]
+        "#]],
+    );
+}
+
+#[test]
+fn the_log_follows() {
+    let shell = Shell::new();
+    let first = shell.run(POOL);
+    assert!(first.status.success(), "{first:?}");
+    let mut following = shell
+        .command("hm --json log --follow --type claim.created")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("hm can be run");
+    let out = BufReader::new(following.stdout.take().expect("a piped stdout"));
+    let (lines, received) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for line in out.lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let next_seq = || {
+        let line = received.recv_timeout(Duration::from_secs(20)).expect("an event in time");
+        serde_json::from_str::<Value>(&line).expect("JSON lines")["seq"].as_u64()
+    };
+    let listed = next_seq();
+    let support = shell.json("hm --json claim list")["claims"][0]["id"].clone();
+    for line in [
+        format!("hm --agent qa claim support {}", support.as_str().expect("an id")),
+        r#"hm --agent qa claim create "a second one" --scope src"#.to_owned(),
+    ] {
+        let done = shell.run(&line);
+        assert!(done.status.success(), "{done:?}");
+    }
+    let followed = next_seq();
+    following.kill().expect("it still follows");
+    following.wait().expect("it ends");
+    // The support and the confirmation between the two are of other types.
+    assert_eq!((listed, followed), (Some(1), Some(4)));
+}
+
+/// A connection to the ledger that no trigger stops: whoever has the file can do so.
+fn forger(shell: &Shell) -> rusqlite::Connection {
+    let db = rusqlite::Connection::open(shell.workspace().ledger()).expect("the ledger");
+    let triggers: Vec<String> = db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .and_then(|mut found| found.query_map([], |row| row.get(0))?.collect())
+        .expect("the triggers that refuse this");
+    for trigger in triggers {
+        db.execute_batch(&format!("DROP TRIGGER {trigger}")).expect("a forger has the file");
+    }
+    db
+}
+
+#[test]
+fn verify_misses_the_end_of_a_ledger() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[POOL, "hm --agent qa claim support ID1"],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 3
+        "#]],
+    );
+    let cut = "DELETE FROM payloads WHERE seq = 3; DELETE FROM events WHERE seq = 3";
+    forger(&shell).execute_batch(cut).expect("a forger has the file");
+    shell.check(
+        &["hm verify"],
+        expect![[r#"
+            $ hm verify
+            broken: the ledger ends at event 2, and the read models have seen event 3
+            events that stand before it: 2
+            [exit 1]
+        "#]],
+    );
+}
+
+#[test]
+fn verify_names_the_first_broken_event() {
+    let mut shell = Shell::new();
+    shell.check(
+        &["hm verify", POOL, "hm --agent qa claim support ID1", "hm verify"],
+        expect![[r#"
+            $ hm verify
+            ok: 0 events, head HASH
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 3
+            $ hm verify
+            ok: 3 events, head HASH
+        "#]],
+    );
+    let db = forger(&shell);
+    let forged =
+        db.execute("UPDATE payloads SET payload = replace(payload, 'support', 'suppose') WHERE seq = 2", []);
+    assert_eq!(forged, Ok(1));
+    shell.check(&["hm verify", "hm --json verify"], expect![[r#"
+        $ hm verify
+        broken: the payload of event 2 was changed: its hash differs
+        events that stand before it: 1
+        [exit 1]
+        $ hm --json verify
+        {"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false}
+        [exit 1]
+    "#]]);
+    std::fs::write(shell.workspace().ledger(), "no database").expect("a spoilt ledger");
+    assert_eq!(shell.run("hm verify").status.code(), Some(1));
+}
+
+#[test]
+fn rebuild_makes_the_same_read_models() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[POOL, "hm --agent qa claim support ID1", "hm rebuild", "hm claim list"],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 3
+            $ hm rebuild
+            rebuilt: the read models hold 3 events
+            $ hm claim list
+            id                                    status     type  owner   statement
+            ID1  confirmed  fact  devops  the pool holds 20 connections
+        "#]],
+    );
+    let shown = shell.transcript("hm --json claim show ID1");
+    let db = rusqlite::Connection::open(shell.workspace().team_memory()).expect("the read models");
+    assert_eq!(db.execute("UPDATE claims SET status = 'contested'", []), Ok(1));
+    assert_ne!(shell.transcript("hm --json claim show ID1"), shown);
+    drop(db);
+    let rebuilt = shell.run("hm rebuild");
+    assert!(rebuilt.status.success() && rebuilt.stderr.is_empty(), "{rebuilt:?}");
+    assert_eq!(shell.transcript("hm --json claim show ID1"), shown);
+}
+
+#[test]
+fn an_export_is_the_same_every_time() {
+    let mut shell = Shell::new();
+    let empty = shell.run("hm export").stdout;
+    expect![[r#"
+        {"count":0,"head_hash":"0000000000000000000000000000000000000000000000000000000000000000"}
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&empty));
+    shell.check(
+        &[POOL, "hm --agent qa claim support ID1", "hm export ledger.jsonl", "hm export no/such/place.jsonl"],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 3
+            $ hm export ledger.jsonl
+            exported 3 events to ledger.jsonl
+            $ hm export no/such/place.jsonl
+            hm: cannot write no/such/place.jsonl: No such file or directory (os error 2)
+            [exit 2]
+        "#]],
+    );
+    let (first, second) = (shell.run("hm export").stdout, shell.run("hm export").stdout);
+    let file = shell.workspace().root().join("ledger.jsonl");
+    assert_eq!(first, second);
+    assert_eq!(first, std::fs::read(&file).expect("the exported file"));
+    let lines: Vec<Value> = first
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).expect("JSON lines"))
+        .collect();
+    let (trailer, events) = lines.split_last().expect("a trailer");
+    assert_eq!(trailer["count"], events.len());
+    assert_eq!(trailer["head_hash"], events.last().expect("events")["hash"]);
+    assert!(!file.with_extension("jsonl.partial").exists());
+}
+
+#[test]
+fn output_that_nobody_reads_is_no_fault() {
+    let shell = Shell::without_writer();
+    let mut export = shell.command("hm export").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let export = export.as_mut().expect("hm can be run");
+    drop(export.stdout.take());
+    let mut said = String::new();
+    std::io::Read::read_to_string(export.stderr.as_mut().expect("a piped stderr"), &mut said).expect("text");
+    assert_eq!((export.wait().expect("it ends").code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn who_speaks_comes_from_the_option_else_the_environment() {
+    let shell = Shell::without_writer();
+    let you_are = |line: &str, agent: &str| {
+        let output = shell.command(line).env("HM_AGENT", agent).output().expect("hm can be run");
+        let status: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        status["agent"].as_str().or(status["code"].as_str()).map(str::to_owned)
+    };
+    let said = [
+        you_are("hm --json status", "infra"),
+        you_are("hm --json --agent qa status", "infra"),
+        you_are("hm --json status", "grok"),
+        you_are("hm --json status", ""),
+    ];
+    expect![[r#"
+        [
+            Some(
+                "devops",
+            ),
+            Some(
+                "reviewer",
+            ),
+            Some(
+                "unknown_agent",
+            ),
+            None,
+        ]
+    "#]]
+    .assert_debug_eq(&said);
+}
+
+#[test]
+fn without_a_writer_a_write_is_queued_and_says_so() {
+    let mut shell = Shell::without_writer();
+    let lock = std::fs::File::create(shell.workspace().writer_lock()).expect("the lock");
+    lock.lock().expect("nobody holds it");
+    shell.check(
+        &["hm --agent ops status", POOL, "hm status"],
+        expect![[r#"
+            $ hm --agent ops status
+            workspace: DIR
+            ledger:    0 events
+            claims:    0 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
+            agents:    0 seen
+            spool:     empty
+            writer:    not running, the next write starts it
+            you are:   devops
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: queued, not yet committed
+            next: no writer could be reached: it is committed, if it still passes, once one is
+            $ hm status
+            workspace: DIR
+            ledger:    0 events
+            claims:    0 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
+            agents:    0 seen
+            spool:     1 queued
+            writer:    not running, the next write starts it
+        "#]],
+    );
+    drop(lock);
+    // The next write starts a writer, and what was queued goes first.
+    shell.check(
+        &["hm --agent qa claim support ID1", "hm status"],
+        expect![[r#"
+            $ hm --agent qa claim support ID1
+            supported ID1: committed at seq 4
+            $ hm status
+            workspace: DIR
+            ledger:    4 events
+            claims:    1 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
+            agents:    3 seen
+            spool:     empty
+            writer:    running
+        "#]],
+    );
+}
+
+#[test]
+fn a_verb_needs_a_workspace() {
+    let mut shell = Shell::without_writer();
+    std::fs::remove_dir_all(shell.workspace().root().join(".hivemind")).expect("it can go");
+    shell.check(&["hm status", "hm --dir elsewhere claim list", "hm --json verify"], expect![[r#"
+        $ hm status
+        hm: no .hivemind in DIR or above it: run `hm init` in the root of your project
+        [exit 2]
+        $ hm --dir elsewhere claim list
+        hm: elsewhere holds no .hivemind: run `hm init --dir elsewhere` first, or correct --dir / HM_DIR
+        [exit 2]
+        $ hm --json verify
+        {"code":"usage","message":"no .hivemind in DIR or above it: run `hm init` in the root of your project"}
+        [exit 2]
+    "#]]);
+    let init = shell.run("hm init");
+    assert!(init.status.success(), "{init:?}");
+}
+
+/// The verbs below a help text.
+fn verbs(help: &str) -> Vec<String> {
+    help.lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_help_has_an_example() {
+    let shell = Shell::without_writer();
+    let mut asked = vec!["hm".to_owned()];
+    let mut silent = Vec::new();
+    let mut next = 0;
+    while let Some(verb) = asked.get(next).cloned() {
+        let help = String::from_utf8(shell.run(&format!("{verb} --help")).stdout).expect("text");
+        if next > 0 && !help.contains("\nExample") {
+            silent.push(verb.clone());
+        }
+        asked.extend(verbs(&help).into_iter().map(|below| format!("{verb} {below}")));
+        next += 1;
+    }
+    assert!(asked.len() > 15, "{asked:?}");
+    assert!(silent.is_empty(), "no example in the help of {silent:?}");
+}
+
+/// Only a human at a terminal is the operator by default: both ends must be one.
+#[cfg(unix)]
+#[test]
+fn the_operator_sits_at_a_terminal() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let shell = Shell::new();
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&screen).and_then(|()| unlockpt(&screen)).expect("our own terminal");
+    let name = ptsname(&screen, Vec::new()).expect("its name").into_string().expect("a path");
+    let terminal = || std::fs::File::options().read(true).write(true).open(&name).expect("its other end");
+
+    let typed = r#"hm claim create "a human says so" --scope src"#;
+    let piped = shell.command(typed).stdin(terminal()).output().expect("hm can be run");
+    assert_eq!(piped.status.code(), Some(2), "{piped:?}");
+    let seen = shell.command(typed).stdin(terminal()).stdout(terminal()).status().expect("hm can be run");
+    assert!(seen.success());
+    assert_eq!(shell.json("hm --json claim list")["claims"][0]["owner"], "operator");
+}

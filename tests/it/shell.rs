@@ -1,0 +1,177 @@
+//! A workspace of its own, and `hm` run in it as from a shell; what differs between runs gets a stable name.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use expect_test::Expect;
+use hivemind::workspace::Workspace;
+use serde_json::Value;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// How long a writer may take to leave.
+const LEAVES_WITHIN: Duration = Duration::from_secs(10);
+
+/// How often a writer is asked for; each time it has a second to come.
+const STARTS: u32 = 20;
+
+/// A workspace in a temporary directory. Ids are called ID1, ID2 ... in the order in which they are first
+/// shown, and can be used under that name in the lines that follow.
+pub(crate) struct Shell {
+    dir: TempDir,
+    ids: Vec<Uuid>,
+}
+
+impl Shell {
+    /// A fresh workspace with its writer up, so that a busy machine cannot turn a commit into a queued one.
+    pub(crate) fn new() -> Self {
+        let shell = Self::without_writer();
+        let started = (0..STARTS).any(|_| shell.run("hm rebuild").status.success());
+        assert!(started, "{:?}", std::fs::read_to_string(shell.workspace().writer_log()));
+        shell
+    }
+
+    /// A fresh workspace, as `hm init` makes it.
+    pub(crate) fn without_writer() -> Self {
+        let mut shell = Self { dir: tempfile::tempdir().expect("a temporary directory"), ids: Vec::new() };
+        let init = shell.transcript("hm init");
+        assert!(init.contains("is a workspace now"), "{init}");
+        shell
+    }
+
+    /// The workspace as the library sees it.
+    pub(crate) fn workspace(&self) -> Workspace {
+        let dir = self.dir.path();
+        Workspace::find(Some(dir), dir, dir.to_str()).expect("the workspace of this shell")
+    }
+
+    /// Runs the lines one after the other and compares what they show.
+    pub(crate) fn check(&mut self, lines: &[&str], expected: Expect) {
+        let shown: String = lines.iter().map(|line| self.transcript(line)).collect();
+        expected.assert_eq(&shown);
+    }
+
+    /// The line, what it printed, and its exit code unless that is 0.
+    pub(crate) fn transcript(&mut self, line: &str) -> String {
+        let output = self.run(line);
+        let mut text = format!("$ {line}\n");
+        text.push_str(&String::from_utf8_lossy(&output.stdout));
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+        match output.status.code() {
+            Some(0) => {}
+            Some(code) => text.push_str(&format!("[exit {code}]\n")),
+            None => text.push_str("[killed]\n"),
+        }
+        self.masked(&text)
+    }
+
+    /// What the line prints, as JSON; it must succeed or be refused in JSON.
+    pub(crate) fn json(&self, line: &str) -> Value {
+        let output = self.run(line);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
+    }
+
+    /// Runs one line to its end: no terminal anywhere.
+    pub(crate) fn run(&self, line: &str) -> Output {
+        self.command(line).output().expect("hm can be run")
+    }
+
+    /// The line as a process that is not started yet.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut words = words(line).into_iter();
+        assert_eq!(words.next().as_deref(), Some("hm"), "a line of this shell starts with hm");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hm"));
+        command.args(words.map(|word| self.unmasked(word))).current_dir(self.dir.path()).stdin(Stdio::null());
+        for variable in ["HM_DIR", "HM_AGENT", "HM_LOG", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"] {
+            command.env_remove(variable);
+        }
+        command.env("XDG_RUNTIME_DIR", self.dir.path());
+        command
+    }
+
+    fn unmasked(&self, word: String) -> String {
+        let id = word.strip_prefix("ID").and_then(|number| number.parse::<usize>().ok());
+        id.map_or(word, |number| self.ids[number - 1].to_string())
+    }
+
+    fn masked(&mut self, text: &str) -> String {
+        let dir = self.dir.path();
+        let real = dir.canonicalize().expect("the directory of this shell");
+        let shown = |path: &Path| path.display().to_string();
+        let mut rest = &*text.replace(&shown(&real), "DIR").replace(&shown(dir), "DIR");
+        let mut masked = String::new();
+        while let Some(first) = rest.chars().next() {
+            let (name, bytes) = self.named(rest).unwrap_or_else(|| (first.to_string(), first.len_utf8()));
+            masked.push_str(&name);
+            rest = &rest[bytes..];
+        }
+        masked
+    }
+
+    /// The stable name of what the text starts with, and how many bytes it stands for.
+    fn named(&mut self, text: &str) -> Option<(String, usize)> {
+        if let Some(id) = text.get(..36).and_then(|text| Uuid::try_parse(text).ok()) {
+            let known = self.ids.iter().position(|known| *known == id).unwrap_or_else(|| {
+                self.ids.push(id);
+                self.ids.len() - 1
+            });
+            return Some((format!("ID{}", known + 1), 36));
+        }
+        let leads = |len: usize, belongs: fn(char) -> bool| {
+            text.get(..len).is_some_and(|text| text.chars().all(belongs))
+        };
+        if leads(64, |c| c.is_ascii_hexdigit()) {
+            return Some(("HASH".to_owned(), 64));
+        }
+        if leads(20, |c| c.is_ascii_digit() || "-T:Z".contains(c)) && leads(4, |c| c.is_ascii_digit()) {
+            return Some(("TIME".to_owned(), 20));
+        }
+        let digits = text.chars().take_while(char::is_ascii_digit).count();
+        if digits > 0 && text[digits..].starts_with("s ago") {
+            return Some(("AGE".to_owned(), digits + 1));
+        }
+        None
+    }
+}
+
+impl Drop for Shell {
+    /// Ends the writer that a line started. It is detached and leaves by itself only after minutes of
+    /// idleness, so it is found by asking the kernel who listens on this workspace's own socket.
+    fn drop(&mut self) {
+        let dir = self.dir.path();
+        let Ok(workspace) = Workspace::find(Some(dir), dir, dir.to_str()) else { return };
+        #[cfg(unix)]
+        if let Some(writer) = listener(&workspace.socket()) {
+            let _ = rustix::process::kill_process(writer, rustix::process::Signal::TERM);
+        }
+        // The directory goes next: not before the writer let go of its lock.
+        let Ok(lock) = std::fs::File::open(workspace.writer_lock()) else { return };
+        let mut left = LEAVES_WITHIN;
+        while lock.try_lock().is_err() && left > Duration::ZERO {
+            std::thread::sleep(Duration::from_millis(5));
+            left = left.saturating_sub(Duration::from_millis(5));
+        }
+    }
+}
+
+/// The process that listens on a Unix socket, if one does.
+#[cfg(unix)]
+fn listener(socket: &Path) -> Option<rustix::process::Pid> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    let peer = runtime.block_on(async { tokio::net::UnixStream::connect(socket).await?.peer_cred() }).ok()?;
+    rustix::process::Pid::from_raw(peer.pid()?)
+}
+
+/// Splits a line at spaces; double quotes keep words together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('"').enumerate() {
+        if index % 2 == 0 {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        } else {
+            words.push(part.to_owned());
+        }
+    }
+    words
+}
