@@ -7,7 +7,7 @@ mod verify;
 
 pub use export::{ExportTrailer, export_line};
 pub use sqlite::{Ledger, Reader};
-pub(crate) use sqlite::{harden, open_readonly};
+pub(crate) use sqlite::{checkpoint, harden, open_readonly};
 pub use verify::{Fault, Report};
 
 use crate::domain::agent::AgentId;

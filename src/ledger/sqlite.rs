@@ -18,6 +18,9 @@ pub(crate) type Error = rusqlite::Error;
 
 /// The WAL-reset bug that could lose commits is fixed from this version on.
 const OLDEST_ENGINE: (i32, &str) = (3_051_003, "3.51.3");
+/// Pages after which a commit copies the write-ahead log back on its own (32 MiB). The writer does it
+/// earlier, when idle, so that no caller waits for it.
+const AUTOCHECKPOINT_PAGES: i64 = 8_000;
 /// How long a connection waits for another one's lock; only a backup or an operator's shell takes one.
 const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
@@ -97,6 +100,12 @@ impl Ledger {
         })?;
         self.head = head;
         Ok(head)
+    }
+
+    /// Copies the write-ahead log back into the file, as far as no reader holds it. Failing is harmless:
+    /// the log is as durable as the file.
+    pub fn checkpoint(&self) {
+        checkpoint(&self.db);
     }
 
     /// The events a command has in the ledger; empty if it has none.
@@ -214,7 +223,15 @@ fn configure_writer(db: &Connection) -> Result<(), Error> {
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "fullfsync", cfg!(target_os = "macos"))?;
     db.pragma_update(None, "recursive_triggers", true)?;
+    db.pragma_update(None, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
     harden(db)
+}
+
+/// See [`Ledger::checkpoint`].
+pub(crate) fn checkpoint(db: &Connection) {
+    if let Err(error) = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+        tracing::warn!(%error, "cannot checkpoint the write-ahead log");
+    }
 }
 
 /// Settings of every connection: the file is data, not code.

@@ -51,6 +51,11 @@ impl Projection {
         Ok(Self { db, folded })
     }
 
+    /// Copies the write-ahead log back into the file; see [`Ledger::checkpoint`].
+    pub fn checkpoint(&self) {
+        crate::ledger::checkpoint(&self.db);
+    }
+
     /// The ledger position folded so far.
     pub const fn folded(&self) -> Cursor {
         self.folded
@@ -137,6 +142,7 @@ fn configure(db: &Connection) -> Result<(), rusqlite::Error> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     // Losing the last folds in a power cut costs a catch-up, nothing else.
     db.pragma_update(None, "synchronous", "NORMAL")?;
+    db.pragma_update(None, "wal_autocheckpoint", 8_000)?;
     db.set_prepared_statement_cache_capacity(64);
     crate::ledger::harden(db)
 }

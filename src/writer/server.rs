@@ -111,6 +111,7 @@ fn commit_loop(
     queue: &Receiver<Work>,
     head: &watch::Sender<u64>,
 ) -> Result<(), WriterError> {
+    let mut untidy = true;
     loop {
         let first = match queue.recv_timeout(SPOOL_TICK) {
             Ok(work) => Some(work),
@@ -126,7 +127,14 @@ fn commit_loop(
             }
             head.send_replace(committer.head().seq);
         }
-        let Some(first) = first else { continue };
+        let Some(first) = first else {
+            if untidy {
+                committer.tidy();
+                untidy = false;
+            }
+            continue;
+        };
+        untidy = true;
         let mut submissions = Vec::new();
         let mut replies = Vec::new();
         let mut rebuilds = Vec::new();
