@@ -175,6 +175,11 @@ impl Committer {
         self.ledger.head()
     }
 
+    /// What the next command is decided against.
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
     /// Decides and appends a group of commands: one ledger transaction, one fsync, one projection
     /// transaction. A refused command harms no other.
     ///
@@ -202,7 +207,16 @@ impl Committer {
                 }
             };
             let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
-            let twin = by_command.get(&submission.command_id).or_else(|| by_key.get(key.as_ref()?)).copied();
+            let twin = match by_command.get(&submission.command_id) {
+                Some(batch) => Some(*batch),
+                // As in `known`, the command's own id comes before its key.
+                None => match key.as_ref().and_then(|key| by_key.get(key)) {
+                    Some(batch) if self.ledger.find_command(submission.command_id)?.is_empty() => {
+                        Some(*batch)
+                    }
+                    _ => None,
+                },
+            };
             progress.push(if let Some(batch) = twin {
                 match same_request(submission, &batches[batch].events[0].payload) {
                     Ok(()) => Progress::Twin { batch },
