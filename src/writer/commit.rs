@@ -1,6 +1,6 @@
 //! The pipeline of every write: recognise, decide, append, project, answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sha2::{Digest, Sha256};
@@ -411,7 +411,8 @@ impl Committer {
                 break;
             }
         }
-        if done.committed + done.rejected > 0 {
+        // Told even when a crash before the truncation left nothing but duplicates to this replay.
+        if done != Replayed::default() {
             let Replayed { committed, duplicates, rejected } = done;
             let event = Box::new(SpoolFlushed { committed, duplicates, rejected }.into());
             let causation = CommandId::from_uuid((self.sources.ids)());
@@ -440,6 +441,7 @@ impl Committer {
         let group: Vec<Submission> = submissions.iter().map(|(_, submission)| submission.clone()).collect();
         let outcomes = self.commit(&group)?;
         let mut rejections: Vec<Item<'_>> = Vec::new();
+        let mut refused: HashSet<CommandId> = HashSet::new();
         for ((line, submission), outcome) in submissions.iter().zip(outcomes) {
             match outcome {
                 Ok(receipt) if receipt.duplicate => done.duplicates += 1,
@@ -449,6 +451,8 @@ impl Committer {
                 Err(_) if !self.ledger.find_command(submission.command_id)?.is_empty() => {
                     done.duplicates += 1;
                 }
+                // The same request queued twice is refused once: a command has one refusal on record.
+                Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
                 Err(rejection) => {
                     spool.set_aside(line, &rejection.to_string())?;
                     done.rejected += 1;
