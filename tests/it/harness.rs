@@ -159,6 +159,11 @@ pub(crate) fn at(root: &Path) -> Workspace {
 pub(crate) struct Writer(Child);
 
 impl Writer {
+    pub(crate) fn kill(&mut self) {
+        self.0.kill().expect("a child to kill");
+        self.0.wait().expect("a child to wait for");
+    }
+
     pub(crate) fn ended(&mut self) -> ExitStatus {
         let mut status = None;
         wait_until("the writer ends", || {
@@ -328,4 +333,32 @@ fn shown(value: ValueRef<'_>) -> String {
         ValueRef::Text(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
         ValueRef::Blob(bytes) => format!("x{}", hex::encode(bytes)),
     }
+}
+
+/// Which child this process is, and the workspace it works in.
+const CHILD: &str = "HM_TEST_CHILD";
+
+/// Runs an ignored test of this binary in so many processes at once; each must succeed.
+pub(crate) fn run_children(test: &str, processes: usize, root: &Path) {
+    let children: Vec<Child> = (0..processes)
+        .map(|index| {
+            let mut process = Process::new(std::env::current_exe().expect("the test binary"));
+            process.args(["--exact", test, "--ignored", "--nocapture"]);
+            process.env(CHILD, format!("{index}:{}", root.display()));
+            process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a child to start")
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().expect("a child to wait for");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("1 passed"), "{test} is no test of this binary: {said}");
+    }
+}
+
+/// The number and workspace of a child of [`run_children`]; none when somebody runs it by hand.
+pub(crate) fn child() -> Option<(usize, PathBuf)> {
+    let told = switch(CHILD)?;
+    let (index, root) = told.split_once(':').expect("a number and a path");
+    Some((index.parse().expect("a number"), root.into()))
 }
