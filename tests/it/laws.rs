@@ -23,7 +23,7 @@ use proptest::sample::Index;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 use uuid::Uuid;
 
-use crate::harness::{TempWorkspace, agent, dump, fixed_sources, folded, long, strings};
+use crate::harness::{TempWorkspace, agent, body, dump, fixed_sources, folded, long, strings};
 
 use Status::{Confirmed, Contested, Deprecated, PendingProof, Proposed};
 
@@ -107,9 +107,9 @@ impl Observed {
         assert!(!events.is_empty(), "an accepted command has events");
         let superseded: BTreeSet<ClaimId> = events
             .iter()
-            .filter_map(|event| match event {
-                Event::ClaimSuperseded(link) => Some(link.claim_id),
-                _ => None,
+            .filter_map(|event| {
+                let Event::ClaimSuperseded(link) = event else { return None };
+                Some(link.claim_id)
             })
             .collect();
         let active: BTreeSet<AgentId> = self
@@ -326,20 +326,16 @@ fn run(committer: &mut Committer, steps: &[Submission], size: usize) -> Vec<Answ
 
 /// Every move has exactly one row of history, creation included, and links are mutual.
 fn assert_history(workspace: &TempWorkspace) {
-    let mut moves: Vec<String> = workspace
-        .events()
-        .iter()
-        .filter_map(|stored| match crate::harness::body(stored) {
-            Event::ClaimCreated(created) => {
-                Some(format!("{} {} - proposed {}", stored.seq, created.claim_id, stored.agent))
-            }
-            Event::StatusChanged(change) => {
-                let (id, by) = (change.claim_id, &stored.agent);
-                Some(format!("{} {id} {} {} {by}", stored.seq, change.from, change.to))
-            }
-            _ => None,
-        })
-        .collect();
+    let mut moves: Vec<String> = Vec::new();
+    for stored in workspace.events() {
+        let (seq, by) = (stored.seq, &stored.agent);
+        let event = body(&stored);
+        if let Event::ClaimCreated(created) = &event {
+            moves.push(format!("{seq} {} - proposed {by}", created.claim_id));
+        } else if let Event::StatusChanged(change) = &event {
+            moves.push(format!("{seq} {} {} {} {by}", change.claim_id, change.from, change.to));
+        }
+    }
     moves.sort();
     let db = rusqlite::Connection::open(workspace.team_memory()).expect("read models");
     let history = strings(

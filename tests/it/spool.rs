@@ -34,10 +34,8 @@ fn append_raw(workspace: &TempWorkspace, bytes: &[u8]) {
 /// The flush an event reports.
 fn flushed(stored: &Stored) -> SpoolFlushed {
     assert_eq!(stored.agent.as_str(), "system");
-    match body(stored) {
-        Event::SpoolFlushed(flushed) => flushed,
-        other => panic!("{other:?} is no flush"),
-    }
+    let Event::SpoolFlushed(flushed) = body(stored) else { panic!("{stored:?}") };
+    flushed
 }
 
 fn counts(committed: u32, duplicates: u32, rejected: u32) -> SpoolFlushed {
