@@ -2,7 +2,14 @@
 
 mod bench;
 mod cli;
+mod crash;
+mod fixtures;
+mod harness;
 mod kill;
+mod laws;
 mod mcp;
+mod processes;
 mod shell;
+mod spool;
+mod tamper;
 mod walls;
