@@ -89,14 +89,16 @@ impl Server {
         Ok(())
     }
 
-    /// `subscriptions/listen`: serves one stream until the client cancels it.
+    /// `subscriptions/listen`: serves one stream until the client cancels it or leaves.
     pub(super) async fn serve_listener(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let since = self.head()?;
         let uris = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
         let subscriber = Subscriber::Listener { sink: context.sink().clone(), uris };
+        let mut left = self.left().subscribe();
         tokio::select! {
             () = self.forward(since, &subscriber) => {}
             () = context.cancelled() => {}
+            _ = left.wait_for(|left| *left) => {}
         }
         Ok(())
     }

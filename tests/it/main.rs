@@ -3,6 +3,7 @@
 mod bench;
 mod cli;
 mod crash;
+mod demo;
 mod fixtures;
 mod harness;
 mod kill;
