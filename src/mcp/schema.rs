@@ -66,7 +66,7 @@ fn portable(schema: Value) -> Value {
             Value::Object(object.into_iter().map(|(key, value)| (key, portable(value))).collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(portable).collect()),
-        plain => plain,
+        plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => plain,
     }
 }
 

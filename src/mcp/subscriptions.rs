@@ -179,7 +179,7 @@ async fn sleep_until(wake: Option<Instant>) {
 /// Whether an event changes what a view shows.
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
-    let claims = claims_of(event);
+    let claims = event.claims();
     let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
         let Some(store) = reads.store()? else { return Ok(true) };
         for id in &claims {
@@ -231,12 +231,4 @@ fn is_contested(reads: &mut Reads, claims: &[ClaimId], open: &ClaimFilter) -> Re
         }
     }
     Ok(false)
-}
-
-/// The claims an event changes.
-fn claims_of(event: &Event) -> Vec<ClaimId> {
-    match event {
-        Event::ClaimSuperseded(link) => vec![link.claim_id, link.superseded_by],
-        other => other.claim_id().into_iter().collect(),
-    }
 }
