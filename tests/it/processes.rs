@@ -91,3 +91,15 @@ fn a_hundred_retries_of_one_key_are_one_batch() {
     assert_eq!(created, [(first.command_id, first.seq)]);
     workspace.assert_sound();
 }
+
+#[test]
+fn a_second_writer_leaves_and_harms_nobody() {
+    let workspace = TempWorkspace::new();
+    let front = workspace.front();
+    let _serving = workspace.writer(&[]);
+    wait_until("the writer listens", || block_on(front.writer_is_up()));
+    assert!(!workspace.writer(&[]).ended().success(), "by hand, that is an error");
+    assert!(workspace.writer(&["--detached"]).ended().success(), "for a front, the other one is as good");
+    let receipt = block_on(front.submit(creation("devops", "still there"))).expect("a receipt");
+    assert_eq!(receipt.seq, Some(1));
+}

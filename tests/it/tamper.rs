@@ -216,31 +216,33 @@ fn a_value_of_another_type_is_named() {
 
 #[test]
 fn a_missing_moved_or_swapped_row_is_named() {
-    let cases: [(&str, u64); 9] = [
-        ("DELETE FROM payloads WHERE seq = 7", 7),
-        ("DELETE FROM events WHERE seq = 7", 7),
-        ("DELETE FROM events WHERE seq = 7; DELETE FROM payloads WHERE seq = 7", 7),
-        ("DELETE FROM events WHERE seq = 1", 1),
+    let missing = "event 7 is missing: the next one is 8";
+    let cases = [
+        ("DELETE FROM payloads WHERE seq = 7", "the payload of event 7 is missing and no event explains it"),
+        ("DELETE FROM events WHERE seq = 7", missing),
+        ("DELETE FROM events WHERE seq = 7; DELETE FROM payloads WHERE seq = 7", missing),
+        ("DELETE FROM events WHERE seq = 1", "event 1 is missing: the next one is 2"),
         // The last event, its payload left behind; without it, only a checkpoint can tell.
-        ("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)", 0),
-        ("UPDATE events SET seq = seq + 1048576 WHERE seq = 7", 7),
-        ("UPDATE events SET seq = 0 WHERE seq = 7", 1),
+        ("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)", "payload LAST belongs to no event"),
+        ("UPDATE events SET seq = seq + 1048576 WHERE seq = 7", missing),
+        ("UPDATE events SET seq = 0 WHERE seq = 7", "event 1 is missing: the next one is 0"),
         (
             "UPDATE events SET seq = -1 WHERE seq = 7; UPDATE events SET seq = 7 WHERE seq = 9;
              UPDATE events SET seq = 9 WHERE seq = -1",
-            7,
+            "event 7 does not follow the one before it: prev_hash differs",
         ),
         (
             "UPDATE payloads SET seq = -1 WHERE seq = 7; UPDATE payloads SET seq = 7 WHERE seq = 9;
              UPDATE payloads SET seq = 9 WHERE seq = -1",
-            7,
+            "the payload of event 7 was changed: its hash differs",
         ),
     ];
-    for (change, seq) in cases {
+    for (change, said) in cases {
         let workspace = ledger();
-        let last = workspace.events().len() as u64;
+        let last = workspace.events().len().to_string();
         intruder(&workspace).execute_batch(change).expect("a change");
-        assert_named(&workspace, if seq == 0 { last } else { seq }, change);
+        let fault = fault(&workspace).map(|fault| fault.to_string());
+        assert_eq!(fault, Some(said.replace("LAST", &last)), "{change}");
     }
 }
 
