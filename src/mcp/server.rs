@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::identity::Caller;
+use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::writer::Front;
 
@@ -39,6 +40,7 @@ struct Shared {
     config: Config,
     front: Front,
     reads: Mutex<Reads>,
+    announced: Mutex<Vec<Cursor>>,
     root: String,
 }
 
@@ -46,7 +48,8 @@ impl Server {
     /// A server for one caller of a workspace.
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
         let root = reads.workspace().root().display().to_string();
-        let shared = Shared { caller, config, front, reads: Mutex::new(reads), root };
+        let shared =
+            Shared { caller, config, front, reads: Mutex::new(reads), announced: Mutex::default(), root };
         Self { shared: Arc::new(shared), legacy: Arc::default(), left: watch::Sender::new(false) }
     }
 
@@ -68,6 +71,10 @@ impl Server {
 
     pub(super) fn legacy(&self) -> &Legacy {
         &self.legacy
+    }
+
+    pub(super) fn announced(&self) -> &Mutex<Vec<Cursor>> {
+        &self.shared.announced
     }
 
     /// Becomes true when the client has left.
@@ -181,6 +188,7 @@ impl ServerHandler for Server {
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.retain(|uri| self.address(uri).is_ok());
         }
+        self.announce_listener();
         Some(accepted)
     }
 

@@ -89,9 +89,25 @@ impl Server {
         Ok(())
     }
 
+    /// Notes where the ledger stands before a `subscriptions/listen` is acknowledged: a change made on
+    /// hearing the acknowledgment must not be missed.
+    pub(super) fn announce_listener(&self) {
+        if let Ok(head) = self.head() {
+            self.announced().lock().unwrap_or_else(PoisonError::into_inner).push(head);
+        }
+    }
+
+    /// The earliest place noted for a listener that has not started yet. With several at once one may get
+    /// another's, which costs it a needless `updated` at most.
+    fn announced_head(&self) -> Option<Cursor> {
+        let mut announced = self.announced().lock().unwrap_or_else(PoisonError::into_inner);
+        let earliest = (0..announced.len()).min_by_key(|at| announced[*at].seq)?;
+        Some(announced.swap_remove(earliest))
+    }
+
     /// `subscriptions/listen`: serves one stream until the client cancels it or leaves.
     pub(super) async fn serve_listener(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let since = self.head()?;
+        let since = self.announced_head().map_or_else(|| self.head(), Ok)?;
         let uris = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
         let subscriber = Subscriber::Listener { sink: context.sink().clone(), uris };
         let mut left = self.left().subscribe();
