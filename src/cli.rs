@@ -162,9 +162,10 @@ impl Context {
             idempotency_key: key,
             command,
         };
+        let name = submission.command.name();
         let front = self.front()?;
         let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
-        let json = serde_json::to_value(&receipt).map_err(Failure::internal)?;
+        let json = views::receipt_json(&receipt, name);
         output::print(self.global.json, &output::receipt(done, &receipt), &json)
     }
 

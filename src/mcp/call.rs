@@ -9,16 +9,17 @@ use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::schema::{self, Arguments};
 use super::server::Server;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
-use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
+use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::system;
+use crate::views;
 
 /// A tool call as it came in.
 pub(super) struct Call {
@@ -115,23 +116,7 @@ fn unknown_arguments<T: Arguments>(arguments: &JsonObject) -> Option<Warning> {
 }
 
 fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
-    let mut structured = serde_json::to_value(receipt).expect("a receipt is plain data");
-    if let Some(id) = receipt.entity_id {
-        let name = if tool == "report_event" { "event_id" } else { "claim_id" };
-        structured[name] = json!(id);
-    }
-    let mut line = tool.to_owned();
-    if let Some(id) = receipt.entity_id {
-        line.push_str(&format!(" {id}"));
-    }
-    line.push_str(&match (receipt.state, receipt.seq) {
-        (Acceptance::Committed, Some(seq)) => format!(": committed at seq {seq}"),
-        (Acceptance::Committed, None) => ": committed".to_owned(),
-        (Acceptance::Queued, _) => ": queued, not yet committed".to_owned(),
-    });
-    if receipt.duplicate {
-        line.push_str(" (the same request as before)");
-    }
+    let mut line = views::receipt_line(receipt, tool);
     for warning in &receipt.warnings {
         line.push_str(&format!("; warning: {}", warning.message));
     }
@@ -139,7 +124,7 @@ fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
         line.push_str(&format!("; next: {next}"));
     }
     let mut result = CallToolResult::success(vec![ContentBlock::text(line)]);
-    result.structured_content = Some(structured);
+    result.structured_content = Some(views::receipt_json(receipt, tool));
     result
 }
 
