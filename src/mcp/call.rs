@@ -1,8 +1,6 @@
 //! One tool call: arguments become types, types become a command, the command is submitted, the receipt
 //! comes back.
 
-use std::collections::BTreeSet;
-
 use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
@@ -12,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::schema::{self, Arguments};
 use super::server::Server;
+use super::tools;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
@@ -57,7 +55,7 @@ struct Common {
 impl Server {
     /// Runs a call whose arguments are a `T` and whose command `build` makes of them, with a fresh id
     /// for what the command creates.
-    pub(super) async fn run<T: Arguments + DeserializeOwned>(
+    pub(super) async fn run<T: DeserializeOwned>(
         &self,
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
@@ -69,12 +67,12 @@ impl Server {
         }
     }
 
-    async fn submit<T: Arguments + DeserializeOwned>(
+    async fn submit<T: DeserializeOwned>(
         &self,
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
     ) -> Result<Receipt, Rejection> {
-        let unknown = unknown_arguments::<T>(&call.arguments);
+        let unknown = unknown_arguments(&call);
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
         let agent = self.caller().speaks_for(common.agent.as_deref())?;
@@ -104,10 +102,11 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
 }
 
 /// Some clients add arguments of their own; they are ignored, and said to be.
-fn unknown_arguments<T: Arguments>(arguments: &JsonObject) -> Option<Warning> {
-    let known: BTreeSet<String> = schema::properties::<T>();
+fn unknown_arguments(call: &Call) -> Option<Warning> {
+    let tool = tools::ROUTER.get(&call.tool)?;
+    let known = tool.input_schema.get("properties").and_then(Value::as_object)?;
     let unknown: Vec<&str> =
-        arguments.keys().filter(|name| !known.contains(*name)).map(String::as_str).collect();
+        call.arguments.keys().filter(|name| !known.contains_key(*name)).map(String::as_str).collect();
     (!unknown.is_empty()).then(|| Warning {
         code: WarningCode::UnknownArgument,
         message: format!("ignored, this tool does not take it: {}", unknown.join(", ")),
