@@ -49,6 +49,7 @@ fn main() {
     if !options.shared.asked() {
         return;
     }
+    let load = support::load();
     let mut sizes: Vec<Size> = options.claims.iter().map(|claims| Size::fill(*claims, &options)).collect();
     for round in 1..=options.rounds {
         support::say(&format!("reads, round {round} of {}", options.rounds));
@@ -69,7 +70,7 @@ fn main() {
     let mut tables: Vec<Table> = sizes.iter().map(Size::reads_table).collect();
     tables.extend(growth(&sizes));
     tables.extend(sizes.iter().map(Size::folds_table));
-    support::print("reads", options.shared.json, &tables);
+    support::print("reads", &options.shared, load, &tables);
 }
 
 /// One workspace and what was measured in it.
