@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     /// Print the figures as JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the workspaces go; fsync is only real on a disk (default: target/tmp)
+    /// Where the workspaces go; fsync is only real on a disk
     #[arg(long, value_name = "PATH", default_value = env!("CARGO_TARGET_TMPDIR"))]
     pub(crate) on: std::path::PathBuf,
     #[arg(long, hide = true)]
