@@ -49,6 +49,7 @@ fn main() {
     if !options.shared.asked() {
         return;
     }
+    let load = support::load();
     let mut sizes: Vec<Size> = options.claims.iter().map(|claims| Size::fill(*claims, &options)).collect();
     for round in 1..=options.rounds {
         support::say(&format!("reads, round {round} of {}", options.rounds));
@@ -69,7 +70,7 @@ fn main() {
     let mut tables: Vec<Table> = sizes.iter().map(Size::reads_table).collect();
     tables.extend(growth(&sizes));
     tables.extend(sizes.iter().map(Size::folds_table));
-    support::print("reads", options.shared.json, &tables);
+    support::print("reads", &options.shared, load, &tables);
 }
 
 /// One workspace and what was measured in it.
@@ -104,14 +105,12 @@ type Address = fn(&[ClaimId], usize) -> String;
 const QUESTIONS: [(&str, &str, Address); 8] = [
     ("claims/{id}", "p50 < 500", |ids, n| format!("hivemind://claims/{}", ids[n * 7919 % ids.len()])),
     ("claims, 50", "p50 < 500", |_, _| "hivemind://claims".to_owned()),
-    ("claims, 50, from the middle", "p50 < 500", |ids, _| {
-        format!("hivemind://claims?cursor={}", ids.len() / 2)
-    }),
+    ("claims, 50, mid-list", "p50 < 500", |ids, _| format!("hivemind://claims?cursor={}", ids.len() / 2)),
     ("claims, 50, of a type", "p50 < 500", |_, _| "hivemind://claims?type=hypothesis".to_owned()),
     ("claims at a file", "p50 < 500", |_, n| {
         format!("hivemind://claims?scope=src/area{}/file{}.rs", n % 50, n % 2_000)
     }),
-    ("negative at a directory", "p50 < 500", |_, n| format!("hivemind://negative?scope=src/area{}", n % 50)),
+    ("negative at a dir", "p50 < 500", |_, n| format!("hivemind://negative?scope=src/area{}", n % 50)),
     ("context", "p95 < 10,000", |_, _| "hivemind://context".to_owned()),
     ("status", "", |_, _| "hivemind://status".to_owned()),
 ];

@@ -31,6 +31,7 @@ fn main() {
     if !options.shared.asked() {
         return;
     }
+    let load = support::load();
     let mut tables = Vec::new();
     let mut memory = Table::new("Memory at rest, in MB", &["what", "resident", "of it anonymous", "budget"]);
     for claims in &options.claims {
@@ -50,7 +51,7 @@ fn main() {
         memory.row(resident(&format!("writer, {claims} claims"), writer, "< 40"));
     }
     tables.push(memory);
-    support::print("start", options.shared.json, &tables);
+    support::print("start", &options.shared, load, &tables);
 }
 
 /// Starts a process and says how long it took.

@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     /// Print the figures as JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the workspaces go; fsync is only real on a disk (default: target/tmp)
+    /// Where the workspaces go; fsync is only real on a disk
     #[arg(long, value_name = "PATH", default_value = env!("CARGO_TARGET_TMPDIR"))]
     pub(crate) on: std::path::PathBuf,
     #[arg(long, hide = true)]
@@ -460,16 +460,27 @@ fn shown(cell: &Value) -> String {
     }
 }
 
-/// Prints the tables, or all of it as one JSON object.
-pub(crate) fn print(name: &str, as_json: bool, tables: &[Table]) {
+/// Load above which others take time from the figures.
+const BUSY: f64 = 0.5;
+
+/// Processes that wanted a processor in the last minute, where the kernel tells.
+pub(crate) fn load() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Prints the tables, or all of it as one JSON object. `load` is what the machine did before.
+pub(crate) fn print(name: &str, shared: &Shared, before: Option<f64>, tables: &[Table]) {
     let build = if cfg!(debug_assertions) { "dev" } else { "release" };
-    if as_json {
+    if shared.json {
         let tables: Vec<Value> = tables.iter().map(Table::to_json).collect();
-        println!("{}", json!({ "bench": name, "build": build, "tables": tables }));
+        println!("{}", json!({ "bench": name, "build": build, "load_before": before, "tables": tables }));
         return;
     }
     if build == "dev" {
         println!("An unoptimised build: these figures say nothing.\n");
+    }
+    if let Some(load) = before.filter(|load| *load > BUSY) {
+        println!("The machine was busy (load {load}): the ratios are no better than its mood.\n");
     }
     let texts: Vec<String> = tables.iter().map(Table::to_text).collect();
     print!("{}", texts.join("\n"));

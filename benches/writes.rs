@@ -62,6 +62,7 @@ fn main() {
     if !options.shared.asked() {
         return;
     }
+    let load = support::load();
     let mut one = One::default();
     let mut many: Vec<Many> = options.in_flight.iter().map(|_| Many::default()).collect();
     let mut bare = Bare::default();
@@ -83,7 +84,7 @@ fn main() {
     for (in_flight, many) in options.in_flight.iter().zip(&many) {
         many.report(*in_flight, &bare, &mut throughput);
     }
-    support::print("writes", options.shared.json, &[one.table(), throughput]);
+    support::print("writes", &options.shared, load, &[one.table(), throughput]);
 }
 
 /// One caller, and one fsync.
