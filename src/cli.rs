@@ -213,12 +213,11 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-/// Logs go to stderr: stdout is the protocol. `HM_LOG` sets the level (default: warn).
+/// Logs go to stderr: stdout is the protocol. `HM_LOG` sets the level (default: warn; of the protocol
+/// library, which warns of every refused request, errors only).
 fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::builder()
-        .with_env_var("HM_LOG")
-        .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
-        .from_env_lossy();
+    let wanted = Environment::read().log.unwrap_or_else(|| format!("warn,{}", crate::mcp::QUIET_LOG));
+    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(wanted);
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 

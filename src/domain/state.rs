@@ -90,10 +90,17 @@ impl State {
             // Ancestors of a normal scope are normal.
             self.dead_ends.get(&Scope::try_from(above.to_owned()).ok()?)
         });
+        // Everything is below the workspace itself; below a directory is one range of names.
+        let whole = scope.as_str() == ".";
         let below = self
             .dead_ends
-            .range(scope.clone()..)
-            .take_while(|(known, _)| known.as_str().starts_with(scope.as_str()))
+            .iter()
+            .filter(move |_| whole)
+            .chain(
+                self.dead_ends
+                    .range(scope.clone()..)
+                    .take_while(move |(known, _)| !whole && known.as_str().starts_with(scope.as_str())),
+            )
             .filter(|(known, _)| scope.covers(known))
             .map(|(_, ids)| ids);
         at_or_above.chain(below).flatten().copied().collect()
@@ -181,5 +188,57 @@ impl State {
                 !ids.is_empty()
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+    use crate::domain::agent::AgentId;
+    use crate::domain::claim::{ClaimType, Share};
+    use crate::domain::event::{ClaimCreated, Recorded};
+    use crate::domain::ids::{ClaimId, CommandId, EventId};
+    use crate::domain::scope::Scope;
+    use crate::domain::time::Timestamp;
+
+    fn scope(text: &str) -> Scope {
+        text.parse().expect("a valid scope")
+    }
+
+    #[test]
+    fn dead_ends_are_found_at_above_and_below_a_scope() {
+        let mut state = State::default();
+        for (number, at) in [(1, "src/db"), (2, "src/db/pool.rs"), (3, "src/dbx"), (4, "tag:db"), (5, ".")] {
+            let id = uuid::Uuid::from_u128(number);
+            let created = ClaimCreated {
+                claim_id: ClaimId::from_uuid(id),
+                statement: format!("dead end {number}").parse().expect("a statement"),
+                claim_type: ClaimType::Negative,
+                scopes: vec![scope(at)],
+                confidence: Share::FULL,
+                supersedes: None,
+                ttl_hours: None,
+                trigger: None,
+            };
+            state.evolve(&Recorded {
+                seq: number as u64,
+                id: EventId::from_uuid(id),
+                agent: AgentId::architect(),
+                session: None,
+                causation: CommandId::from_uuid(id),
+                at: Timestamp::from_ms(0),
+                event: Some(created.into()),
+            });
+        }
+        let found = |at: &str| -> Vec<u128> {
+            state.dead_ends_at(&scope(at)).into_iter().map(|id| id.uuid().as_u128()).collect()
+        };
+        assert_eq!(found("src/db"), [1, 2, 5]);
+        assert_eq!(found("src/db/pool.rs"), [1, 2, 5]);
+        assert_eq!(found("src/db/other.rs"), [1, 5]);
+        assert_eq!(found("src/dbx"), [3, 5]);
+        assert_eq!(found("."), [1, 2, 3, 5]);
+        assert_eq!(found("tag:db"), [4]);
+        assert_eq!(found("docs"), [5]);
     }
 }

@@ -60,6 +60,7 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
     for scope in &body.scopes {
         scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
     }
+    count(db, at, body.claim_id, Status::Proposed, 1)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
 }
 
@@ -70,7 +71,20 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
         .execute(params![body.claim_id.to_string(), body.to.as_str(), at.at.ms(), at.seq as i64])?;
+    count(db, at, body.claim_id, body.from, -1)?;
+    count(db, at, body.claim_id, body.to, 1)?;
     history(db, at, body.claim_id, Some(body.from), body.to, Some(body.reason.as_str()))
+}
+
+/// Counts a claim in or out of a status.
+fn count(db: &Connection, at: &Recorded, claim: ClaimId, status: Status, by: i64) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) \
+         SELECT owner, claim_type, ?2, ?3, ?4 FROM claims WHERE id = ?1 \
+         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?3, seq = ?4",
+    )?
+    .execute(params![claim.to_string(), status.as_str(), by, at.seq as i64])?;
+    Ok(())
 }
 
 fn history(
@@ -150,12 +164,15 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
     touch(db, at, body.claim_id)
 }
 
+/// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.
 fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
-    db.prepare_cached("UPDATE claims SET touched_at = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
-        claim.to_string(),
-        at.at.ms(),
-        at.seq as i64
-    ])?;
+    db.prepare_cached(
+        "UPDATE claims SET touched_at = ?2, seq = ?3, \
+         supports = (SELECT count(*) FROM consensus WHERE claim_id = ?1 AND position = 'support'), \
+         challenges = (SELECT count(*) FROM consensus WHERE claim_id = ?1 AND position = 'challenge'), \
+         evidence = (SELECT count(*) FROM claim_evidence WHERE claim_id = ?1) WHERE id = ?1",
+    )?
+    .execute(params![claim.to_string(), at.at.ms(), at.seq as i64])?;
     Ok(())
 }
 

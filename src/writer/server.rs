@@ -279,12 +279,12 @@ async fn read_requests(
 
 async fn write_replies(mut sending: &Stream, mut replies: UnboundedReceiver<Reply>) -> std::io::Result<()> {
     while let Some(reply) = replies.recv().await {
+        if replies.len() > MAX_UNREAD {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
         let mut frames = wire::encode(&reply)?;
         while let Ok(more) = replies.try_recv() {
             frames.extend(wire::encode(&more)?);
-        }
-        if replies.len() > MAX_UNREAD {
-            return Err(std::io::ErrorKind::TimedOut.into());
         }
         tokio::time::timeout(STALLED_AFTER, sending.write_all(&frames)).await??;
     }
