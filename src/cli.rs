@@ -1,6 +1,7 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
 mod claim;
+mod decision;
 mod demo;
 mod export;
 mod init;
@@ -80,6 +81,9 @@ enum Verb {
         after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
     )]
     Claim(claim::Claim),
+    /// Record decisions and what became of them
+    #[command(subcommand, after_help = "Example: hm decision list")]
+    Decision(decision::Decision),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
     Log(log::Log),
@@ -206,6 +210,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Claim(verb) => verb.run(&Context::find(global)?),
+        Verb::Decision(verb) => verb.run(&Context::find(global)?),
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),

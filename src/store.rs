@@ -1,11 +1,15 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
 mod claims;
+mod decisions;
 mod fold;
 mod project;
 mod team;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
+pub use decisions::{
+    AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
+};
 pub use fold::Projection;
 pub use team::{AgentActivity, Counts, RejectedCommand};
 

@@ -16,7 +16,10 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ClaimPage, ClaimView, Counts, Reader, RejectedCommand, StoreError};
+use crate::store::{
+    ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand,
+    StoreError,
+};
 use crate::writer::Spool;
 
 pub use markdown::{event_line, inline, table};
@@ -38,6 +41,8 @@ pub enum View {
     Claims(ClaimFilter),
     /// One claim with everything known about it.
     Claim(ClaimId),
+    /// A page of decisions.
+    Decisions(DecisionFilter),
     /// Dead ends in force, at a scope or everywhere.
     Negative(Option<Scope>),
     /// Who there is and when they were last seen.
@@ -209,12 +214,15 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             let text = markdown::status(&status);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
-        View::Claims(_) | View::Claim(_) | View::Negative(_) | View::Agents | View::Context(..) => {
-            match reads.store()? {
-                Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
-                None => empty(config, view, now),
-            }
-        }
+        View::Claims(_)
+        | View::Claim(_)
+        | View::Decisions(_)
+        | View::Negative(_)
+        | View::Agents
+        | View::Context(..) => match reads.store()? {
+            Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
+            None => empty(config, view, now),
+        },
     }
 }
 
@@ -226,6 +234,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
             Ok(claim_page(seq, &claim, now))
         }
+        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
         View::Negative(scope) => {
             let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
             Ok(claims_page(seq, &page, "dead ends", now))
@@ -247,6 +256,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Context(agent, budget) => {
             Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
         }
+        View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
             Ok(claims_page(0, &nothing, "claims", now))
@@ -366,6 +376,10 @@ fn to_json(view: &impl Serialize) -> Value {
 
 fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
     page(seq, to_json(claims), markdown::claims(claims, what, now))
+}
+
+fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
+    page(seq, to_json(decisions), markdown::decisions(decisions, now))
 }
 
 fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {

@@ -134,6 +134,10 @@ bounded_text!(
     Reason, "reason", 2_000
 );
 bounded_text!(
+    /// Why something was chosen, in 10 to 2,000 characters (spec 02).
+    Rationale, "rationale", 2_000
+);
+bounded_text!(
     /// What happened, in 1 to 2,000 characters.
     Summary, "summary", 2_000
 );

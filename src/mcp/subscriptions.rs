@@ -217,6 +217,10 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
     match view {
         View::Claim(id) => Ok(claims.contains(id)),
         View::Claims(filter) => any_claim(reads, filter),
+        View::Decisions(_) => {
+            let claim_type = Some(ClaimType::Decision);
+            any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })
+        }
         View::Negative(scope) => {
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })

@@ -160,6 +160,9 @@ pub struct ClaimView {
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposes_to_supersede: Option<String>,
+    /// Why it was chosen, instead of what, and what became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<super::DecisionView>,
     /// Its successors, the one in force last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub successors: Vec<String>,
@@ -204,6 +207,7 @@ impl Reader {
             .map_err(|error| StoreError::Malformed(error.to_string()))?;
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
+            decision: self.decision(&id)?,
             positions: self.positions(&id)?,
             evidence_items: self.evidence(&id)?,
             history: self.history(&id)?,
