@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::privacy::Secrets;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::identity::Caller;
@@ -179,9 +180,14 @@ impl Context {
         Reads::of(self.workspace.clone())
     }
 
+    /// What this process keeps to itself.
+    fn secrets(&self) -> Secrets {
+        Secrets { own: self.config.own_secrets.clone(), known: self.environment.secrets.clone() }
+    }
+
     fn front(&self) -> Result<Front, Failure> {
         let binary = std::env::current_exe().map_err(Failure::internal)?;
-        Ok(Front::new(self.workspace.clone(), binary))
+        Ok(Front::guarding(self.workspace.clone(), binary, self.secrets()))
     }
 }
 

@@ -112,6 +112,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::AlreadySuperseded
         | Code::NotAllowed
         | Code::IdempotencyConflict
+        | Code::PrivacyDenySensitive
         | Code::TooLarge => 1,
     }
 }

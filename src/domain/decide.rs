@@ -2,9 +2,12 @@
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
-use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, ReportEvent, TakePosition};
+use crate::domain::command::{
+    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, ReportEvent, TakePosition,
+};
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, PositionTaken, StatusChanged,
+    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, PositionTaken,
+    StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::receipt::{Warning, WarningCode};
@@ -73,6 +76,7 @@ pub fn decide(
         Command::AddEvidence(add) => add_evidence(state, add),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
+        Command::DenyRecord(deny) => Ok(deny_record(deny)),
     }
 }
 
@@ -437,6 +441,11 @@ fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejecti
         next: Some(format!("cite it as evidence: evidence_ref {}", report.event_id)),
         ..Decision::default()
     })
+}
+
+fn deny_record(deny: &DenyRecord) -> Decision {
+    let DenyRecord { rule, field, command } = deny.clone();
+    Decision { events: vec![MemoryDenied { rule, field, command }.into()], ..Decision::default() }
 }
 
 fn check_list(argument: &str, len: usize) -> Result<(), Rejection> {

@@ -143,7 +143,10 @@ impl State {
                     claim.evidence.insert((added.evidence_ref, added.relation));
                 }
             }
-            Event::EventReported(_) | Event::CommandRejected(_) | Event::SpoolFlushed(_) => {}
+            Event::EventReported(_)
+            | Event::CommandRejected(_)
+            | Event::SpoolFlushed(_)
+            | Event::MemoryDenied(_) => {}
         }
     }
 
