@@ -3,6 +3,7 @@
 mod claim;
 mod demo;
 mod export;
+mod guard;
 mod init;
 mod log;
 mod output;
@@ -194,7 +195,14 @@ impl Context {
 /// Parses the command line, runs it, and turns the outcome into an exit code: 0 ok (also queued),
 /// 1 rejected, 2 usage or invalid, 70 internal, 75 busy.
 pub fn main() -> ExitCode {
-    let Cli { global, verb } = Cli::parse();
+    let Cli { global, verb } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help is no error, and quotes nothing.
+        Err(problem) => match guard::typed(&Secrets::default()).filter(|_| problem.use_stderr()) {
+            Some(denial) => return Failure::usage(Rejection::from(denial)).report(false),
+            None => problem.exit(),
+        },
+    };
     start_logging();
     let json = global.json;
     match run(global, verb) {
@@ -210,7 +218,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
-        Verb::Claim(verb) => verb.run(&Context::find(global)?),
+        Verb::Claim(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
@@ -223,7 +234,9 @@ fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::builder()
         .with_env_var("HM_LOG")
         .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
-        .from_env_lossy();
+        .from_env_lossy()
+        // Below a warning the protocol's own log quotes whole messages, also those that are refused.
+        .add_directive("rmcp=warn".parse().expect("a target and a level"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 

@@ -22,7 +22,7 @@ const MIN_BITS_PER_CHAR: f64 = 2.9;
 
 /// A name, a type where one stands, and what assigns.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,63})["'`\])]{0,2}(?:[\t ]*:[\t ]*&?[A-Za-z][A-Za-z0-9_<>]*[\t ]*=|[\t ]*(?::=|=>|={1,3}|:))[\t ]*"#;
+    let pattern = r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,63})["'`\])]{0,2}(?:[\t ]*:[\t ]*&?[A-Za-z][A-Za-z_<>]*[\t ]+=|[\t ]*(?::=|=>|={1,3}|:))[\t ]*"#;
     Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
 });
 /// An option of a command line, and white space.
@@ -72,7 +72,9 @@ fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
 fn is_random(value: &str) -> bool {
     (MIN_CHARS..=MAX_CHARS).contains(&value.len())
         && value.is_ascii()
-        && !value.contains("://")
+        && !["://", "sha1:", "sha256:", "sha512:", "sha256-", "sha512-"]
+            .iter()
+            .any(|mark| value.contains(mark))
         && !value.starts_with(['/', '.', '~', '@', '&'])
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())

@@ -340,8 +340,9 @@ fn runs(
 
 /// Whether a token may start here: not inside a word, but after an escape such as `\n` or `%3D`.
 fn starts_word(text: &str, at: usize) -> bool {
-    let before = &text.as_bytes()[..at];
-    let inside = before.last().is_some_and(u8::is_ascii_alphanumeric);
+    let (before, here) = text.as_bytes().split_at(at);
+    let inside = here.first().is_some_and(u8::is_ascii_alphanumeric)
+        && before.last().is_some_and(u8::is_ascii_alphanumeric);
     let escaped = matches!(before, [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'])
         || matches!(before, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit());
     !inside || escaped
