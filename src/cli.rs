@@ -235,8 +235,7 @@ fn start_logging() {
         .with_env_var("HM_LOG")
         .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
         .from_env_lossy()
-        // Below a warning the protocol's own log quotes whole messages, also those that are refused.
-        .add_directive("rmcp=warn".parse().expect("a target and a level"));
+        .add_directive(crate::mcp::QUIET_LOG.parse().expect("a target and a level"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 

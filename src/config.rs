@@ -228,7 +228,9 @@ mod tests {
         assert_eq!(redacted("badge CORP-123456 opens it", &secrets), "badge [redacted:own-1] opens it");
         let bad = ["CORP-(", "[a-z]*"]
             .map(|pattern| load(&format!("[privacy]\npatterns = ['x', '{pattern}']\n")).expect_err("bad"));
-        expect![[r#""#]].assert_eq(&bad.join("\n"));
+        expect![[r#"
+            config.toml: [privacy] patterns: `CORP-(` is no regular expression: unclosed group
+            config.toml: [privacy] patterns: `[a-z]*` matches the empty text, and so would refuse everything"#]].assert_eq(&bad.join("\n"));
     }
 
     #[test]

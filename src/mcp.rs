@@ -14,3 +14,7 @@ mod uri;
 pub use client::{Era, Pane, PaneError, ToolAnswer};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
+
+/// How much of its own the protocol library may log: below a warning it quotes whole messages, also those
+/// that are refused for holding a secret.
+pub const QUIET_LOG: &str = "rmcp=warn";
