@@ -354,10 +354,14 @@ impl Committer {
         let Denial { rule, field, command } = denial;
         let event: Event = MemoryDenied { rule, field, command }.into();
         let causation = CommandId::from_uuid((self.sources.ids)());
-        let clean = privacy::scan(agent.as_str(), &self.secrets).is_empty();
-        let agent = if clean { agent.clone() } else { AgentId::system() };
-        let batch = self.batch_of_fact(&agent, causation, &event);
+        let batch = self.batch_of_fact(&self.recordable(agent), causation, &event);
         (batch, Decision { events: vec![event], ..Decision::default() })
+    }
+
+    /// An agent as it may stand in a record: what came without a front may hold anything for a name.
+    fn recordable(&self, agent: &AgentId) -> AgentId {
+        let clean = privacy::scan(agent.as_str(), &self.secrets).is_empty();
+        if clean { agent.clone() } else { AgentId::system() }
     }
 
     /// Keeps a spool line that did not pass for a human to look at, without the secrets it may hold.
@@ -490,7 +494,7 @@ impl Committer {
                     self.set_aside(spool, line, &rejection.to_string())?;
                     done.rejected += 1;
                     rejections.push(Item::Fact {
-                        agent: submission.agent.clone(),
+                        agent: self.recordable(&submission.agent),
                         causation: submission.command_id,
                         event: Box::new(
                             CommandRejected {
