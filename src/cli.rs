@@ -4,6 +4,7 @@ mod claim;
 mod decision;
 mod demo;
 mod export;
+mod guard;
 mod init;
 mod log;
 mod output;
@@ -23,6 +24,7 @@ use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::privacy::Secrets;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::identity::Caller;
@@ -184,16 +186,28 @@ impl Context {
         Reads::of(self.workspace.clone())
     }
 
+    /// What this process keeps to itself.
+    fn secrets(&self) -> Secrets {
+        Secrets { own: self.config.own_secrets.clone(), known: self.environment.secrets.clone() }
+    }
+
     fn front(&self) -> Result<Front, Failure> {
         let binary = std::env::current_exe().map_err(Failure::internal)?;
-        Ok(Front::new(self.workspace.clone(), binary))
+        Ok(Front::guarding(self.workspace.clone(), binary, self.secrets()))
     }
 }
 
 /// Parses the command line, runs it, and turns the outcome into an exit code: 0 ok (also queued),
 /// 1 rejected, 2 usage or invalid, 70 internal, 75 busy.
 pub fn main() -> ExitCode {
-    let Cli { global, verb } = Cli::parse();
+    let Cli { global, verb } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help is no error, and quotes nothing.
+        Err(problem) => match guard::typed(&Secrets::default()).filter(|_| problem.use_stderr()) {
+            Some(denial) => return Failure::usage(Rejection::from(denial)).report(false),
+            None => problem.exit(),
+        },
+    };
     start_logging();
     let json = global.json;
     match run(global, verb) {
@@ -209,8 +223,14 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
-        Verb::Claim(verb) => verb.run(&Context::find(global)?),
-        Verb::Decision(verb) => verb.run(&Context::find(global)?),
+        Verb::Claim(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Decision(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
@@ -221,8 +241,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
 /// Logs go to stderr: stdout is the protocol. `HM_LOG` sets the level (default: warn; of the protocol
 /// library, which warns of every refused request, errors only).
 fn start_logging() {
-    let wanted = Environment::read().log.unwrap_or_else(|| format!("warn,{}", crate::mcp::QUIET_LOG));
-    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(wanted);
+    let wanted = Environment::read().log.unwrap_or_else(|| "warn".to_owned());
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .parse_lossy(wanted)
+        .add_directive(crate::mcp::QUIET_LOG.parse().expect("a target and a level"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 

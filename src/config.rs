@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::domain::agent::{BadRoster, Roster};
 use crate::domain::decide::{Policy, Quorum};
+use crate::domain::privacy::{BadPattern, Own};
 
 /// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
 const MAX_IDLE_MINUTES: u64 = 365 * 24 * 60;
@@ -31,6 +32,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Whether every agent seen in the last 24 h, the owner aside, must support.
 # all_active = false
 
+[privacy]
+# Regular expressions of your own secrets, besides the built-in rules: what matches is refused (own-1, own-2 ...).
+# patterns = []
+
 [writer]
 # The writer leaves after so many minutes without a client or work, at least 1.
 # idle_exit_minutes = 15
@@ -41,6 +46,7 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 struct File {
     agents: Agents,
     quorum: QuorumKeys,
+    privacy: PrivacyKeys,
     writer: WriterKeys,
 }
 
@@ -66,6 +72,12 @@ impl Default for QuorumKeys {
     }
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PrivacyKeys {
+    patterns: Vec<String>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct WriterKeys {
@@ -85,6 +97,8 @@ pub struct Config {
     pub roster: Roster,
     /// What rules depend on.
     pub policy: Policy,
+    /// The team's own secret patterns.
+    pub own_secrets: Own,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
 }
@@ -116,6 +130,14 @@ pub enum ConfigError {
         /// What is wrong.
         source: BadRoster,
     },
+    /// A secret pattern that cannot be used.
+    #[error("{path}: {source}")]
+    Privacy {
+        /// Which file.
+        path: String,
+        /// What is wrong.
+        source: BadPattern,
+    },
 }
 
 impl Config {
@@ -135,9 +157,12 @@ impl Config {
         let file: File = toml::from_str(&text)
             .map_err(|source| ConfigError::Syntax { path: shown(), source: Box::new(source) })?;
         let roster = roster(&file.agents).map_err(|source| ConfigError::Roster { path: shown(), source })?;
+        let own_secrets = Own::new(&file.privacy.patterns)
+            .map_err(|source| ConfigError::Privacy { path: shown(), source })?;
         let QuorumKeys { supports, owner_counts, all_active } = file.quorum;
         Ok(Self {
             roster,
+            own_secrets,
             policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },
             // A writer that leaves at once would leave before its first client comes.
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
@@ -163,7 +188,10 @@ fn roster(agents: &Agents) -> Result<Roster, BadRoster> {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::{Config, TEMPLATE};
+    use crate::domain::privacy::{Secrets, redacted};
 
     fn load(text: &str) -> Result<Config, String> {
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -191,6 +219,18 @@ mod tests {
         assert!(unknown.contains("suports") && unknown.contains("line 2"), "{unknown}");
         let dangling = load("[agents.aliases]\ndata = \"sage\"\n").expect_err("an alias to nowhere");
         assert!(dangling.contains("`sage`"), "{dangling}");
+    }
+
+    #[test]
+    fn own_patterns_are_compiled_and_bad_ones_named() {
+        let config = load("[privacy]\npatterns = ['CORP-[0-9]{6}']\n").expect("a valid file");
+        let secrets = Secrets { own: config.own_secrets, ..Secrets::default() };
+        assert_eq!(redacted("badge CORP-123456 opens it", &secrets), "badge [redacted:own-1] opens it");
+        let bad = ["CORP-(", "[a-z]*"]
+            .map(|pattern| load(&format!("[privacy]\npatterns = ['x', '{pattern}']\n")).expect_err("bad"));
+        expect![[r#"
+            config.toml: [privacy] patterns: `CORP-(` is no regular expression: unclosed group
+            config.toml: [privacy] patterns: `[a-z]*` matches the empty text, and so would refuse everything"#]].assert_eq(&bad.join("\n"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod command;
 pub mod decide;
 pub mod event;
 pub mod ids;
+pub mod privacy;
 pub mod receipt;
 pub mod rejection;
 pub mod scope;

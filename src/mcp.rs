@@ -15,5 +15,7 @@ pub use client::{Era, Pane, PaneError, ToolAnswer};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 
-/// The protocol library warns of every request that is answered with an error; that is no news to us.
+/// How much of its own the protocol library may log: it warns of every request that is answered with an
+/// error, which is no news, and below a warning it quotes whole messages, also those that are refused for
+/// holding a secret.
 pub const QUIET_LOG: &str = "rmcp=error";

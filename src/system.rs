@@ -5,6 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
+use crate::domain::privacy::Known;
 use crate::domain::time::Timestamp;
 
 /// The sources a writer draws on; tests hand in fixed ones.
@@ -65,6 +66,8 @@ pub struct Environment {
     pub log: Option<String>,
     /// `XDG_RUNTIME_DIR`: where a socket goes whose workspace path is too long.
     pub runtime_dir: Option<String>,
+    /// Values of variables whose names look secret: never written, never shown.
+    pub secrets: Known,
 }
 
 impl Environment {
@@ -77,6 +80,13 @@ impl Environment {
             session: var("CLAUDE_CODE_SESSION_ID").or_else(|| var("CODEX_THREAD_ID")),
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
+            secrets: Known::from_variables(variables()),
         }
     }
+}
+
+/// The variables of this process that are text.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -31,6 +31,8 @@ pub const DEFAULT_LIMIT: usize = 50;
 pub const MAX_LIMIT: usize = 500;
 /// Claims of each kind considered for a context; the budget holds far fewer.
 const CONTEXT_CANDIDATES: usize = 100;
+/// The type of the events that [`StatusView::denials`] counts.
+const MEMORY_DENIED: &str = "memory.denied";
 /// Rejected commands that status shows.
 const REJECTED_SHOWN: usize = 5;
 
@@ -182,6 +184,8 @@ pub struct StatusView {
     pub agents_seen: u64,
     /// Commands that wait in the spool.
     pub spooled: u64,
+    /// Commands refused because they held what looked like a secret.
+    pub denials: u64,
     /// Queued commands that did not pass, newest first.
     pub rejected: Vec<RejectedCommand>,
 }
@@ -321,6 +325,7 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let spooled = Spool::of(reads.workspace()).waiting();
     let workspace = reads.workspace().root().display().to_string();
     let ledger_seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+    let denials = reads.ledger()?.map(|ledger| ledger.count(MEMORY_DENIED)).transpose()?.unwrap_or(0);
     let mut status = StatusView {
         workspace,
         ledger_seq,
@@ -328,6 +333,7 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
         counts: Counts::default(),
         agents_seen: 0,
         spooled,
+        denials,
         rejected: Vec::new(),
     };
     if let Some(store) = reads.store()? {

@@ -116,6 +116,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::DuplicateOutcome
         | Code::NotAllowed
         | Code::IdempotencyConflict
+        | Code::PrivacyDenySensitive
         | Code::TooLarge => 1,
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ErrorSignature, Rationale, Reason, Statement, Summary};
+use crate::domain::text::{CommandLine, ErrorSignature, Label, Rationale, Reason, Statement, Summary};
 use crate::domain::time::Hours;
 
 /// State a fact, a decision, a hypothesis or a dead end.
@@ -153,6 +153,17 @@ pub struct ReportEvent {
     pub error_signature: Option<ErrorSignature>,
 }
 
+/// Put on record that a front refused a command which held a secret; made by fronts, not by agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DenyRecord {
+    /// The rule that found it.
+    pub rule: Label,
+    /// The field it stood in.
+    pub field: Label,
+    /// The command it was part of.
+    pub command: Label,
+}
+
 /// Everything an agent can ask for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", rename_all = "snake_case")]
@@ -171,6 +182,8 @@ pub enum Command {
     RecordDecision(RecordDecision),
     /// See [`RecordOutcome`].
     RecordOutcome(RecordOutcome),
+    /// See [`DenyRecord`].
+    DenyRecord(DenyRecord),
 }
 
 impl Command {
@@ -184,6 +197,7 @@ impl Command {
             Self::ReportEvent(_) => "report_event",
             Self::RecordDecision(_) => "record_decision",
             Self::RecordOutcome(_) => "record_outcome",
+            Self::DenyRecord(_) => "deny_record",
         }
     }
 
@@ -197,7 +211,8 @@ impl Command {
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
-            | Self::RecordOutcome(_) => None,
+            | Self::RecordOutcome(_)
+            | Self::DenyRecord(_) => None,
         }
     }
 
@@ -211,7 +226,58 @@ impl Command {
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
             Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
+            Self::DenyRecord(_) => None,
         }
+    }
+
+    /// Every text of the command, with the name of its field.
+    pub fn texts(&self) -> Vec<(&'static str, &str)> {
+        let mut texts = Vec::new();
+        match self {
+            Self::CreateClaim(create) => {
+                texts.push(("statement", create.statement.as_str()));
+                texts.extend(create.scopes.iter().map(|scope| ("scopes", scope.as_str())));
+                if let Some(Trigger { paths, commands, symbols, error_signature }) = &create.trigger {
+                    texts.extend(paths.iter().map(|path| ("trigger.paths", path.as_str())));
+                    texts.extend(commands.iter().map(|command| ("trigger.commands", command.as_str())));
+                    texts.extend(symbols.iter().map(|symbol| ("trigger.symbols", symbol.as_str())));
+                    texts.extend(
+                        error_signature.iter().map(|error| ("trigger.error_signature", error.as_str())),
+                    );
+                }
+            }
+            Self::TakePosition(take) => {
+                texts.extend(take.reason.iter().map(|reason| ("reason", reason.as_str())));
+            }
+            Self::AddEvidence(add) => texts.extend(add.note.iter().map(|note| ("note", note.as_str()))),
+            Self::DeprecateClaim(deprecate) => texts.push(("reason", deprecate.reason.as_str())),
+            Self::ReportEvent(report) => {
+                texts.push(("summary", report.summary.as_str()));
+                texts.extend(report.paths.iter().map(|path| ("paths", path.as_str())));
+                texts.extend(report.command.iter().map(|command| ("command", command.as_str())));
+                texts.extend(report.error_signature.iter().map(|error| ("error_signature", error.as_str())));
+            }
+            Self::RecordDecision(record) => {
+                texts.extend(record.statement.iter().map(|statement| ("statement", statement.as_str())));
+                texts.push(("rationale", record.rationale.as_str()));
+                texts.extend(record.context.iter().map(|context| ("context", context.as_str())));
+                texts.extend(record.target.iter().map(|target| ("target", target.as_str())));
+                texts.extend(record.scopes.iter().map(|scope| ("scopes", scope.as_str())));
+                for alternative in &record.alternatives {
+                    texts.extend(alternative.statement.iter().map(|text| ("alternatives", text.as_str())));
+                    texts.push(("alternatives", alternative.rejection_reason.as_str()));
+                }
+            }
+            Self::RecordOutcome(record) => {
+                texts.extend(record.notes.iter().map(|notes| ("notes", notes.as_str())));
+            }
+            Self::DenyRecord(DenyRecord { rule, field, command }) => texts.extend([
+                ("rule", rule.as_str()),
+                ("field", field.as_str()),
+                ("command", command.as_str()),
+            ]),
+        }
+        texts
     }
 
     /// The command as its caller meant it: without the ids a front minted, which differ between retries.
@@ -231,7 +297,8 @@ impl Command {
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
-            | Self::RecordOutcome(_) => {}
+            | Self::RecordOutcome(_)
+            | Self::DenyRecord(_) => {}
         }
         intent
     }
@@ -255,4 +322,16 @@ pub struct Submission {
     pub idempotency_key: Option<IdempotencyKey>,
     /// What is asked.
     pub command: Command,
+}
+
+impl Submission {
+    /// Every text of the submission, with the name of its field.
+    pub fn texts(&self) -> Vec<(&'static str, &str)> {
+        let mut texts = self.command.texts();
+        texts.push(("agent", self.agent.as_str()));
+        texts.extend(self.session.iter().map(|session| ("session", session.as_str())));
+        texts.extend(self.trace_id.iter().map(|trace| ("trace_id", trace.as_str())));
+        texts.extend(self.idempotency_key.iter().map(|key| ("idempotency_key", key.as_str())));
+        texts
+    }
 }

@@ -4,9 +4,12 @@ mod decision;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
-use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, ReportEvent, TakePosition};
+use crate::domain::command::{
+    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, ReportEvent, TakePosition,
+};
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, PositionTaken, StatusChanged,
+    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, PositionTaken,
+    StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::receipt::{Warning, WarningCode};
@@ -77,6 +80,7 @@ pub fn decide(
         Command::ReportEvent(report) => report_event(state, report),
         Command::RecordDecision(record) => decision::record(state, agent, record),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
+        Command::DenyRecord(deny) => Ok(deny_record(deny)),
     }
 }
 
@@ -441,6 +445,11 @@ fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejecti
         next: Some(format!("cite it as evidence: evidence_ref {}", report.event_id)),
         ..Decision::default()
     })
+}
+
+fn deny_record(deny: &DenyRecord) -> Decision {
+    let DenyRecord { rule, field, command } = deny.clone();
+    Decision { events: vec![MemoryDenied { rule, field, command }.into()], ..Decision::default() }
 }
 
 fn check_list(argument: &str, len: usize) -> Result<(), Rejection> {

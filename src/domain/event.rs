@@ -10,7 +10,7 @@ use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, S
 use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
 use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ErrorSignature, Rationale, Reason, Statement, Summary};
+use crate::domain::text::{CommandLine, ErrorSignature, Label, Rationale, Reason, Statement, Summary};
 use crate::domain::time::{Hours, Timestamp};
 
 /// The newest event vocabulary this binary folds. An event whose `min_reader` is above it stops the
@@ -178,6 +178,17 @@ pub struct SpoolFlushed {
     pub rejected: u32,
 }
 
+/// A command was refused because a text of it held what looked like a secret; nothing of the text is here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryDenied {
+    /// The rule that found it, such as `aws-key`.
+    pub rule: Label,
+    /// The field it stood in, such as `statement`.
+    pub field: Label,
+    /// The command it was part of, such as `create_claim`.
+    pub command: Label,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -254,6 +265,7 @@ events! {
     OutcomeRecorded(OutcomeRecorded) = "outcome.recorded", min_reader 1;
     CommandRejected(CommandRejected) = "command.rejected", min_reader 1;
     SpoolFlushed(SpoolFlushed) = "spool.flushed", min_reader 1;
+    MemoryDenied(MemoryDenied) = "memory.denied", min_reader 1;
 }
 
 impl Event {
@@ -268,7 +280,10 @@ impl Event {
             Self::EvidenceAdded(body) => Some(body.claim_id),
             Self::DecisionRecorded(body) => Some(body.claim_id),
             Self::OutcomeRecorded(body) => Some(body.claim_id),
-            Self::EventReported(_) | Self::CommandRejected(_) | Self::SpoolFlushed(_) => None,
+            Self::EventReported(_)
+            | Self::CommandRejected(_)
+            | Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_) => None,
         }
     }
 }
@@ -286,7 +301,8 @@ impl Event {
             | Self::OutcomeRecorded(_)
             | Self::EventReported(_)
             | Self::CommandRejected(_)
-            | Self::SpoolFlushed(_) => None,
+            | Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }

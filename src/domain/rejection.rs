@@ -44,6 +44,8 @@ pub enum Code {
     NotAllowed,
     /// The idempotency key was used for another command.
     IdempotencyConflict,
+    /// A text holds what looks like a secret; neither it nor the command was kept.
+    PrivacyDenySensitive,
     /// More than one command may hold.
     TooLarge,
     /// The front and the writer are of different versions.
@@ -73,6 +75,7 @@ impl Code {
             Self::DuplicateOutcome => "duplicate_outcome",
             Self::NotAllowed => "not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",
+            Self::PrivacyDenySensitive => "privacy_deny_sensitive",
             Self::TooLarge => "too_large",
             Self::VersionMismatch => "version_mismatch",
             Self::Unavailable => "unavailable",

@@ -190,7 +190,10 @@ impl State {
                     decision.outcome = Some(recorded.outcome);
                 }
             }
-            Event::EventReported(_) | Event::CommandRejected(_) | Event::SpoolFlushed(_) => {}
+            Event::EventReported(_)
+            | Event::CommandRejected(_)
+            | Event::SpoolFlushed(_)
+            | Event::MemoryDenied(_) => {}
         }
     }
 

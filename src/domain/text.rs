@@ -149,3 +149,53 @@ bounded_text!(
     /// The first line of an error, masked or not, in 1 to 500 characters.
     ErrorSignature, "error_signature", 500
 );
+
+/// A name of our own, such as a rule, a field or a command: 1 to 64 of `a-z 0-9 _ . -`, never free text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Label(String);
+
+/// Text that is no label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a label has 1 to {max} of a-z, 0-9, _, . and -", max = Label::MAX_CHARS)]
+pub struct BadLabel;
+
+impl Label {
+    /// The longest it may be, in characters.
+    pub const MAX_CHARS: usize = 64;
+
+    /// A label of what is one already; what does not belong is left out.
+    pub fn of(name: &str) -> Self {
+        Self(name.chars().filter(|c| Self::has(*c)).take(Self::MAX_CHARS).collect())
+    }
+
+    /// The label.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    const fn has(c: char) -> bool {
+        matches!(c, 'a'..='z' | '0'..='9' | '_' | '.' | '-')
+    }
+}
+
+impl TryFrom<String> for Label {
+    type Error = BadLabel;
+
+    fn try_from(text: String) -> Result<Self, BadLabel> {
+        let fits = !text.is_empty() && text.len() <= Self::MAX_CHARS && text.chars().all(Self::has);
+        if fits { Ok(Self(text)) } else { Err(BadLabel) }
+    }
+}
+
+impl From<Label> for String {
+    fn from(label: Label) -> Self {
+        label.0
+    }
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}

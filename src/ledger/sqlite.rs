@@ -199,6 +199,17 @@ impl Reader {
         Ok(events)
     }
 
+    /// How many events of a type there are.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub fn count(&self, kind: &str) -> Result<u64, LedgerError> {
+        let sql = "SELECT count(*) FROM events WHERE type = ?1";
+        let count =
+            self.db.prepare_cached(sql).and_then(|mut query| query.query_row([kind], |row| row.get(0)));
+        count.map(|count: i64| count as u64).map_err(read_failed)
+    }
+
     /// Walks the whole chain; `progress` hears the seq every few thousand events.
     ///
     /// # Errors

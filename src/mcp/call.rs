@@ -14,6 +14,7 @@ use super::server::Server;
 use super::tools;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::privacy::{self, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::system;
@@ -73,21 +74,58 @@ impl Server {
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
     ) -> Result<Receipt, Rejection> {
         let unknown = unknown_arguments(&call);
-        let common: Common = parse(&call.arguments)?;
-        let arguments: T = parse(&call.arguments)?;
-        let agent = self.caller().speaks_for(common.agent.as_deref())?;
-        let command = build(arguments, system::new_id())?;
-        let submission = Submission {
-            command_id: CommandId::from_uuid(system::new_id()),
-            agent,
-            session: Some(common.session.unwrap_or_else(|| self.caller().session().clone())),
-            trace_id: call.trace_id,
-            idempotency_key: common.idempotency_key,
-            command,
+        let submission = match self.submission(&call, build) {
+            Ok(submission) => submission,
+            Err(rejection) => return Err(self.guarded(&call, rejection).await),
         };
         let mut receipt = self.front().submit(submission).await?;
         receipt.warnings.extend(unknown);
         Ok(receipt)
+    }
+
+    fn submission<T: DeserializeOwned>(
+        &self,
+        call: &Call,
+        build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
+    ) -> Result<Submission, Rejection> {
+        let common: Common = parse(&call.arguments)?;
+        let arguments: T = parse(&call.arguments)?;
+        let agent = self.caller().speaks_for(common.agent.as_deref())?;
+        let command = build(arguments, system::new_id())?;
+        Ok(Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            agent,
+            session: Some(common.session.unwrap_or_else(|| self.caller().session().clone())),
+            trace_id: call.trace_id.clone(),
+            idempotency_key: common.idempotency_key,
+            command,
+        })
+    }
+
+    /// A refusal as it may be shown: it quotes arguments, and one of them may hold a secret.
+    async fn guarded(&self, call: &Call, rejection: Rejection) -> Rejection {
+        let mut texts = Vec::new();
+        call.arguments.iter().for_each(|(_, value)| collect_texts(value, &mut texts));
+        let texts = texts.into_iter().map(|text| ("arguments", text));
+        let Some(denial) = self.front().deny(&call.tool, texts) else { return rejection };
+        let named = call.arguments.get("agent").and_then(Value::as_str);
+        match self.caller().speaks_for(named) {
+            Ok(agent) => self.front().refuse(denial, &agent, Some(self.caller().session().clone())).await,
+            Err(_) => denial.into(),
+        }
+    }
+}
+
+/// Every text in a value, names included.
+fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            texts.push(name);
+            collect_texts(value, texts);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -109,7 +147,10 @@ fn unknown_arguments(call: &Call) -> Option<Warning> {
         call.arguments.keys().filter(|name| !known.contains_key(*name)).map(String::as_str).collect();
     (!unknown.is_empty()).then(|| Warning {
         code: WarningCode::UnknownArgument,
-        message: format!("ignored, this tool does not take it: {}", unknown.join(", ")),
+        message: privacy::redacted(
+            &format!("ignored, this tool does not take it: {}", unknown.join(", ")),
+            &Secrets::default(),
+        ),
         claim_id: None,
     })
 }

@@ -32,7 +32,7 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
         Event::CommandRejected(body) => command_rejected(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::EventReported(_) | Event::SpoolFlushed(_) => {}
+        Event::EventReported(_) | Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
     }
     Ok(())
 }

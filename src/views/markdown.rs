@@ -356,6 +356,10 @@ pub(super) fn status(status: &StatusView) -> String {
         status.counts.negative,
         status.agents_seen,
     );
+    if status.denials > 0 {
+        let _ =
+            writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
+    }
     for rejected in &status.rejected {
         let _ = writeln!(
             text,

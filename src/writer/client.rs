@@ -14,7 +14,10 @@ use super::commit::{idempotency_conflict, receipt_of};
 use super::server::socket_name;
 use super::spool::{Spool, SpoolError};
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
-use crate::domain::command::Submission;
+use crate::domain::agent::AgentId;
+use crate::domain::command::{Command, DenyRecord, Submission};
+use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
 use crate::system;
@@ -44,6 +47,7 @@ struct Shared {
     workspace: Workspace,
     spool: Spool,
     binary: PathBuf,
+    secrets: Secrets,
     connection: tokio::sync::Mutex<Option<Connection>>,
     start_failed: Mutex<Option<Instant>>,
 }
@@ -68,13 +72,20 @@ enum Unreachable {
 
 impl Front {
     /// A front of a workspace; nothing is opened yet. `binary` is started as `binary writer` on demand.
+    /// It knows the built-in secret formats only.
     pub fn new(workspace: Workspace, binary: PathBuf) -> Self {
+        Self::guarding(workspace, binary, Secrets::default())
+    }
+
+    /// [`Front::new`] that also keeps the team's own patterns and this process's values out.
+    pub fn guarding(workspace: Workspace, binary: PathBuf, secrets: Secrets) -> Self {
         let spool = Spool::of(&workspace);
         Self {
             shared: Arc::new(Shared {
                 workspace,
                 spool,
                 binary,
+                secrets,
                 connection: tokio::sync::Mutex::new(None),
                 start_failed: Mutex::new(None),
             }),
@@ -84,8 +95,39 @@ impl Front {
     /// Submits a command. `committed` means durable in the ledger; `queued` means durable in the spool.
     ///
     /// # Errors
-    /// The writer's refusal, or `unavailable` when neither writer nor spool can take it.
+    /// `privacy_deny_sensitive` before any of it leaves this process; the writer's refusal; or
+    /// `unavailable` when neither writer nor spool can take it.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        match privacy::deny(&submission, &self.shared.secrets) {
+            Some(denial) => Err(self.refuse(denial, &submission.agent, submission.session).await),
+            None => self.send(submission).await,
+        }
+    }
+
+    /// Looks for a secret in texts that are no submission yet; `None` when they may pass.
+    pub fn deny<'t>(&self, command: &str, texts: impl Iterator<Item = (&'t str, &'t str)>) -> Option<Denial> {
+        privacy::deny_texts(command, texts, &self.shared.secrets)
+    }
+
+    /// Puts a denial on record, durable like any command, and says what the caller is told.
+    pub async fn refuse(&self, denial: Denial, agent: &AgentId, session: Option<SessionId>) -> Rejection {
+        let clean = |text: &str| privacy::scan(text, &self.shared.secrets).is_empty();
+        let Denial { rule, field, command } = denial.clone();
+        let record = Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            agent: agent.clone(),
+            session: session.filter(|session| clean(session.as_str())),
+            trace_id: None,
+            idempotency_key: None,
+            command: Command::DenyRecord(DenyRecord { rule, field, command }),
+        };
+        if let Err(unrecorded) = self.send(record).await {
+            tracing::warn!(%unrecorded, "a denial could not be put on record");
+        }
+        denial.into()
+    }
+
+    async fn send(&self, submission: Submission) -> Result<Receipt, Rejection> {
         for _ in 0..ATTEMPTS {
             let connection = match self.connection().await {
                 Ok(connection) => connection,

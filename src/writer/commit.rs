@@ -10,8 +10,9 @@ use super::spool::{Spool, SpoolError};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
 use crate::domain::decide::{Decision, Policy, decide, expiry};
-use crate::domain::event::{CommandRejected, Event, Recorded, SpoolFlushed};
+use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey};
+use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
@@ -142,6 +143,7 @@ pub struct Committer {
     projection: Projection,
     state: State,
     policy: Policy,
+    secrets: Secrets,
     sources: Sources,
     crash_at: Option<CrashPoint>,
 }
@@ -160,7 +162,15 @@ impl Committer {
         if let Err(error) = projection.catch_up(&ledger) {
             tracing::error!(%error, "the read models stay behind until `hm rebuild`");
         }
-        Ok(Self { ledger, projection, state, policy, sources, crash_at: None })
+        let secrets = Secrets::default();
+        Ok(Self { ledger, projection, state, policy, secrets, sources, crash_at: None })
+    }
+
+    /// Also keeps the team's own patterns out; the built-in rules hold anyway.
+    #[must_use]
+    pub fn guarding(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
     }
 
     /// Makes the writer abort at a place, for tests of recovery.
@@ -224,6 +234,11 @@ impl Committer {
                 }
             } else if let Some(answer) = self.known(submission)? {
                 answer.map_or_else(Progress::Refused, Progress::Known)
+            } else if let Some(denial) = privacy::deny(submission, &self.secrets) {
+                // Fronts look before they send; this one did not, or knew other patterns.
+                let (batch, decision) = self.denied(&submission.agent, denial.clone());
+                self.stage(batch, &decision, &mut batches, &mut recorded);
+                Progress::Refused(denial.into())
             } else {
                 match self.prepare(submission) {
                     Err(rejection) => Progress::Refused(rejection),
@@ -319,7 +334,8 @@ impl Committer {
                 | Event::DecisionRecorded(_)
                 | Event::OutcomeRecorded(_)
                 | Event::CommandRejected(_)
-                | Event::SpoolFlushed(_) => None,
+                | Event::SpoolFlushed(_)
+                | Event::MemoryDenied(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }
@@ -342,6 +358,27 @@ impl Committer {
             events,
         };
         Ok((batch, decision))
+    }
+
+    /// The record of a denial, under a command id of its own: the denied one may come again, corrected.
+    fn denied(&mut self, agent: &AgentId, denial: Denial) -> (Batch, Decision) {
+        let Denial { rule, field, command } = denial;
+        let event: Event = MemoryDenied { rule, field, command }.into();
+        let causation = CommandId::from_uuid((self.sources.ids)());
+        let batch = self.batch_of_fact(&self.recordable(agent), causation, &event);
+        (batch, Decision { events: vec![event], ..Decision::default() })
+    }
+
+    /// An agent as it may stand in a record: what came without a front may hold anything for a name.
+    fn recordable(&self, agent: &AgentId) -> AgentId {
+        let clean = privacy::scan(agent.as_str(), &self.secrets).is_empty();
+        if clean { agent.clone() } else { AgentId::system() }
+    }
+
+    /// Keeps a spool line that did not pass for a human to look at, without the secrets it may hold.
+    fn set_aside(&self, spool: &Spool, line: &str, reason: &str) -> Result<(), SpoolError> {
+        let clean = |text: &str| privacy::redacted(text, &self.secrets);
+        spool.set_aside(&clean(line), &clean(reason))
     }
 
     fn batch_of_fact(&mut self, agent: &AgentId, causation: CommandId, event: &Event) -> Batch {
@@ -407,7 +444,8 @@ impl Committer {
                 }
             }
             if let Some(torn) = &lines.torn {
-                spool.set_aside(
+                self.set_aside(
+                    spool,
                     torn,
                     "half a line: its front died while writing, it was never acknowledged",
                 )?;
@@ -443,7 +481,7 @@ impl Committer {
             match serde_json::from_str::<Submission>(line) {
                 Ok(submission) => submissions.push((line, submission)),
                 Err(error) => {
-                    spool.set_aside(line, &format!("not a command this version knows: {error}"))?;
+                    self.set_aside(spool, line, &format!("not a command this version knows: {error}"))?;
                     done.rejected += 1;
                 }
             }
@@ -464,10 +502,10 @@ impl Committer {
                 // The same request queued twice is refused once: a command has one refusal on record.
                 Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
                 Err(rejection) => {
-                    spool.set_aside(line, &rejection.to_string())?;
+                    self.set_aside(spool, line, &rejection.to_string())?;
                     done.rejected += 1;
                     rejections.push(Item::Fact {
-                        agent: submission.agent.clone(),
+                        agent: self.recordable(&submission.agent),
                         causation: submission.command_id,
                         event: Box::new(
                             CommandRejected {

@@ -19,6 +19,7 @@ use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::config::Config;
 use crate::domain::command::Submission;
+use crate::domain::privacy::{self, Secrets};
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
@@ -55,8 +56,10 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     workspace.create_runtime()?;
     let _lock = lock(workspace)?;
     let spool = Spool::of(workspace);
-    let mut committer =
-        Committer::open(workspace, config.policy, Sources::system())?.crashing_at(options.crash_at);
+    let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
+    let mut committer = Committer::open(workspace, config.policy, Sources::system())?
+        .guarding(secrets)
+        .crashing_at(options.crash_at);
     if !spool.is_empty() {
         committer.replay(&spool)?;
     }
@@ -200,6 +203,8 @@ async fn listen(
                 let (work, heads, clients) = (work.clone(), heads.clone(), Arc::clone(&clients));
                 tokio::spawn(async move {
                     if let Err(error) = serve_client(stream, work, heads).await {
+                        // What does not parse is quoted in the error, and may be anything.
+                        let error = privacy::redacted(&error.to_string(), &Secrets::default());
                         tracing::debug!(%error, "dropped a client");
                     }
                     clients.fetch_sub(1, Ordering::Relaxed);

@@ -167,7 +167,8 @@ impl Observed {
                 Event::EvidenceAdded(_)
                 | Event::EventReported(_)
                 | Event::CommandRejected(_)
-                | Event::SpoolFlushed(_) => {}
+                | Event::SpoolFlushed(_)
+                | Event::MemoryDenied(_) => {}
             }
         }
         for event in events {

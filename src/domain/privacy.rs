@@ -1,0 +1,86 @@
+//! What never enters shared memory: secrets, recognised by their public formats and by where they stand.
+//!
+//! No set of rules is a guarantee. Formats are found by the table in [`formats`], other secrets where a
+//! random value is assigned to a secret-looking name, and a front also knows the values of its own
+//! environment. A word such as "password" alone is never a finding.
+
+mod assignment;
+mod formats;
+mod gate;
+mod known;
+mod names;
+mod own;
+mod random;
+
+use std::ops::Range;
+
+pub use gate::{Denial, deny, deny_texts};
+pub use known::Known;
+pub use own::{BadPattern, Own};
+
+/// The rule of values that stand in an environment variable with a secret-looking name.
+pub const ENVIRONMENT_RULE: &str = "environment-value";
+/// The rule of random values assigned to secret-looking names.
+pub const ASSIGNMENT_RULE: &str = "secret-assignment";
+
+/// What a workspace and a process know besides the built-in rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Secrets {
+    /// Patterns of `[privacy]` in config.toml.
+    pub own: Own,
+    /// Values of this process's environment; only a front has them.
+    pub known: Known,
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that found it, such as `aws-key` or `own-1`.
+    pub rule: String,
+    /// Where it stands, in bytes, on character boundaries.
+    pub span: Range<usize>,
+}
+
+/// The names of the built-in rules, each once.
+pub fn rules() -> Vec<&'static str> {
+    let mut names: Vec<&str> = formats::FORMATS.iter().map(|format| format.rule).collect();
+    names.extend([ASSIGNMENT_RULE, ENVIRONMENT_RULE]);
+    names.dedup();
+    names
+}
+
+/// Every secret in a text, in the order in which they stand, none overlapping another.
+pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    let mut add = |rule: &str, span: Range<usize>| {
+        // The first to name a span wins: what is known for certain, then formats, then guesses.
+        let free = found.iter().all(|other| span.end <= other.span.start || other.span.end <= span.start);
+        if free && !span.is_empty() {
+            found.push(Finding { rule: rule.to_owned(), span });
+        }
+    };
+    secrets.known.find(text, |span| add(ENVIRONMENT_RULE, span));
+    secrets.own.find(text, &mut add);
+    let maybe = formats::prefilter(text);
+    for format in maybe.formats() {
+        format.find(text, |span| add(format.rule, span));
+    }
+    if maybe.assigns() {
+        assignment::find(text, |span| add(ASSIGNMENT_RULE, span));
+    }
+    found.sort_by_key(|finding| finding.span.start);
+    found
+}
+
+/// The text with every secret replaced by `[redacted:RULE]`.
+pub fn redacted(text: &str, secrets: &Secrets) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut at = 0;
+    for Finding { rule, span } in scan(text, secrets) {
+        clean.push_str(&text[at..span.start]);
+        clean.push_str(&format!("[redacted:{rule}]"));
+        at = span.end;
+    }
+    clean.push_str(&text[at..]);
+    clean
+}

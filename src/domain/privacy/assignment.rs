@@ -1,0 +1,96 @@
+//! A random value assigned to a secret-looking name: `db_password: "…"`, `API_KEY=…`, `--token …`.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::names;
+use super::random::{MIN_UNWORDLY_CHARS, bits_per_char, is_placeholder, unwordly_chars};
+
+/// What an assignment to a secret name may look like; the set of all formats asks this one first.
+pub(super) const PREFILTER: &str = r#"(?i-u)(?:passw|passphrase|pwd|secret|token|key|credential|pat)[a-z0-9_.-]*["'`\])]*[\t ]*[:=]|--[a-z-]*(?:passw|passphrase|pwd|secret|token|key)"#;
+
+/// The fewest characters of a random value: 64 bits in hex, the least anybody issues.
+const MIN_CHARS: usize = 16;
+/// The fewest characters of a password a person made up.
+const MIN_PASSWORD_CHARS: usize = 8;
+/// Longer runs are data, not one secret.
+const MAX_CHARS: usize = 512;
+/// Shannon entropy over the value's own characters; 16 random hex digits have 3.2 on average.
+const MIN_BITS_PER_CHAR: f64 = 2.9;
+
+/// A name, a type where one stands, and what assigns.
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,63})["'`\])]{0,2}(?:[\t ]*:[\t ]*&?[A-Za-z][A-Za-z_<>]*[\t ]+=|[\t ]*(?::=|=>|={1,3}|:))[\t ]*"#;
+    Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
+});
+/// An option of a command line, and white space.
+static OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)--([A-Za-z][A-Za-z0-9-]{1,63})[\t ]+")
+        .expect("a pattern of our own, compiled in the tests")
+});
+
+/// Calls `found` with each value.
+pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
+    for regex in [&*ASSIGNED, &*OPTION] {
+        let mut at = 0;
+        while let Some(hit) = regex.captures_at(text, at) {
+            let (Some(whole), Some(name)) = (hit.get(0), hit.get(1)) else { break };
+            // `a: b = c` is two assignments when the first does not count.
+            at = name.end().max(at + 1);
+            if names::is_secret(name.as_str())
+                && let Some(span) = value(text, whole.end(), name.as_str())
+            {
+                at = span.end;
+                found(span);
+            }
+        }
+    }
+}
+
+/// The value that starts at a byte, if it looks like a secret.
+fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
+    let rest = &text[start..];
+    // Quotes, also escaped as in JSON inside a string, and prefixes such as Rust's `b"` or Python's `f"`.
+    let bare = rest.trim_start_matches(['b', 'r', 'f', 'u', '#', '\\']);
+    let quote = bare.chars().next().filter(|c| "\"'`".contains(*c));
+    let (opened, ends): (usize, fn(char) -> bool) = match quote {
+        Some(_) => (rest.len() - bare.len() + 1, |c| "\"'`".contains(c) || c.is_whitespace()),
+        None => (0, |c| "\"'`,;()[]{}<>|\\".contains(c) || c.is_whitespace()),
+    };
+    let body = &rest[opened..];
+    let len = body.find(ends).unwrap_or(body.len());
+    let after = body[len..].chars().next();
+    let value = body[..len].trim_end_matches(['.', '\\', ':', '!', '?']);
+    // A call or an index is code that fetches the secret.
+    let code = quote.is_none() && matches!(after, Some('(' | '[' | '{' | '<'));
+    let secret = !code && (is_random(value) || names::is_password(name) && is_password(value));
+    secret.then(|| start + opened..start + opened + value.len())
+}
+
+fn is_random(value: &str) -> bool {
+    (MIN_CHARS..=MAX_CHARS).contains(&value.len())
+        && value.is_ascii()
+        && !["://", "sha1:", "sha256:", "sha512:", "sha256-", "sha512-"]
+            .iter()
+            .any(|mark| value.contains(mark))
+        && !value.starts_with(['/', '.', '~', '@', '&'])
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && unwordly_chars(value) >= MIN_UNWORDLY_CHARS
+        && bits_per_char(value) >= MIN_BITS_PER_CHAR
+        && !is_placeholder(value)
+}
+
+/// Letters, digits and punctuation without a break: what password rules make people type.
+fn is_password(value: &str) -> bool {
+    (MIN_PASSWORD_CHARS..=64).contains(&value.len())
+        && value.is_ascii()
+        && !value.contains("://")
+        && !value.contains(['(', '[', '{', '<', '\\', '/', '$', '='])
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && value.contains(['!', '@', '#', '%', '^', '&', '*', '?', '~', '+'])
+        && !is_placeholder(value)
+}

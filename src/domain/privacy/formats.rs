@@ -1,0 +1,349 @@
+//! The table of public secret formats, from the issuers' own documentation, and how it is searched.
+
+use std::ops::{Range, RangeInclusive};
+use std::sync::{LazyLock, OnceLock};
+
+use regex::{Regex, RegexSet, SetMatches};
+
+use super::assignment;
+use super::random::{MIN_UNWORDLY_CHARS, has_crc32_suffix, is_placeholder, unwordly_chars};
+
+use Alphabet::{Alnum, Dotted, Hex, Url, Word};
+
+/// What follows a prefix. Letters match in either case: tags and targets are stored in lower case.
+#[derive(Debug, Clone, Copy)]
+enum Alphabet {
+    Hex,
+    Alnum,
+    /// Letters, digits, `_`.
+    Word,
+    /// Letters, digits, `_`, `-`: base64url.
+    Url,
+    /// Letters, digits, `_`, `-`, `.`.
+    Dotted,
+}
+
+impl Alphabet {
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Hex => "[0-9a-f]",
+            Self::Alnum => "[0-9a-z]",
+            Self::Word => "[0-9a-z_]",
+            Self::Url => "[0-9a-z_-]",
+            Self::Dotted => "[0-9a-z_.-]",
+        }
+    }
+
+    const fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Hex => byte.is_ascii_hexdigit(),
+            Self::Alnum => byte.is_ascii_alphanumeric(),
+            Self::Word => byte.is_ascii_alphanumeric() || byte == b'_',
+            Self::Url => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
+            Self::Dotted => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'),
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Shape {
+    /// One of these prefixes, then so many characters of an alphabet, and no more of them.
+    Run { prefixes: &'static [&'static str], alphabet: Alphabet, chars: RangeInclusive<usize> },
+    /// A run that ends in a CRC-32. A right one convicts whatever the rest looks like; a wrong one acquits
+    /// nothing, because issuers change their schemes and texts change case.
+    Checked { prefixes: &'static [&'static str], chars: RangeInclusive<usize> },
+    /// Anything else: where a search is worth it, and what is searched; the first group is the secret, or all
+    /// of it where there is none.
+    Pattern { hint: &'static str, pattern: &'static str },
+}
+
+/// One line of the table.
+#[derive(Debug)]
+pub(super) struct Format {
+    /// The rule's name; several lines may share one.
+    pub rule: &'static str,
+    shape: Shape,
+}
+
+const fn run(
+    rule: &'static str,
+    prefixes: &'static [&'static str],
+    alphabet: Alphabet,
+    chars: RangeInclusive<usize>,
+) -> Format {
+    Format { rule, shape: Shape::Run { prefixes, alphabet, chars } }
+}
+
+const fn checked(
+    rule: &'static str,
+    prefixes: &'static [&'static str],
+    chars: RangeInclusive<usize>,
+) -> Format {
+    Format { rule, shape: Shape::Checked { prefixes, chars } }
+}
+
+const fn pattern(rule: &'static str, hint: &'static str, pattern: &'static str) -> Format {
+    Format { rule, shape: Shape::Pattern { hint, pattern } }
+}
+
+/// Every known format. Upper bounds leave room for growth where an issuer announced none.
+pub(super) static FORMATS: &[Format] = &[
+    // Cloud and infrastructure.
+    run("aws-key", &["AKIA", "ASIA", "ABIA", "ACCA"], Alnum, 16..=16),
+    pattern(
+        "aws-secret-key",
+        r"aws[a-z0-9_.-]*secret",
+        r#"aws[a-z0-9_.-]{0,24}secret[a-z0-9_.-]{0,24}["'`\]]{0,2}[\t ]*(?::=|=>|[:=])[\t ]*["'`]?([a-z0-9/+]{40})"#,
+    ),
+    pattern("azure-storage-key", r"accountkey=", r"accountkey=([a-z0-9+/]{86}==)"),
+    pattern("azure-sas", r"[?&]sig=", r"[?&]sig=([a-z0-9+/]{20}[a-z0-9+/%]{16,60}(?:=|%3d))"),
+    run("google-api-key", &["AIza"], Url, 35..=35),
+    run("google-oauth", &["GOCSPX-"], Url, 20..=64),
+    run("google-oauth", &["ya29."], Dotted, 30..=2_048),
+    run("google-oauth", &["1//0"], Url, 40..=256),
+    run("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], Hex, 64..=64),
+    run("vault-token", &["hvs.", "hvb.", "hvr."], Url, 24..=512),
+    pattern("terraform-token", r"\.atlasv1\.", r"[a-z0-9]{14}\.atlasv1\.[a-z0-9_=-]{60,70}"),
+    run("databricks-token", &["dapi"], Hex, 32..=32),
+    run("grafana-token", &["glsa_"], Word, 41..=41),
+    run("grafana-token", &["glc_"], Alnum, 32..=400),
+    run("newrelic-key", &["NRAK-"], Alnum, 27..=27),
+    run("supabase-token", &["sbp_"], Hex, 40..=40),
+    run("planetscale-token", &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], Dotted, 32..=64),
+    // Forges and package registries.
+    checked("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], 36..=255),
+    run("github-fine-grained", &["github_pat_"], Word, 70..=255),
+    pattern(
+        "gitlab-token",
+        r"gl(?:pat|dt|rt|ptt|oas|ft|soat|cbt|agent|imt)-",
+        r"gl(?:pat|dt|rt|ptt|oas|ft|soat|cbt|agent|imt)-[a-z0-9_-]{20,300}(?:\.[a-z0-9]{2}\.[a-z0-9]{7,12})?",
+    ),
+    checked("npm-token", &["npm_"], 36..=36),
+    run("pypi-token", &["pypi-AgE"], Url, 50..=512),
+    run("rubygems-key", &["rubygems_"], Hex, 48..=48),
+    run("crates-io-token", &["cio"], Alnum, 32..=32),
+    run("docker-token", &["dckr_pat_", "dckr_oat_"], Url, 27..=64),
+    run("atlassian-token", &["ATATT3", "ATCTT3", "ATBB"], Url, 28..=300),
+    // Chat and mail.
+    run(
+        "slack-token",
+        &["xoxb-", "xoxp-", "xoxa-", "xoxo-", "xoxr-", "xoxs-", "xoxe-", "xoxe.xoxp-", "xoxe.xoxb-"],
+        Url,
+        20..=255,
+    ),
+    run("slack-token", &["xapp-"], Url, 40..=255),
+    pattern(
+        "slack-webhook",
+        r"hooks\.slack\.com/",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/[a-z0-9]+/[a-z0-9]+/([a-z0-9/]{18,64})",
+    ),
+    pattern(
+        "discord-token",
+        r"\.[a-z0-9_-]{6}\.[a-z0-9_-]{8}",
+        r"[mno][a-z0-9_-]{23,27}\.[a-z0-9_-]{6}\.[a-z0-9_-]{27,38}",
+    ),
+    pattern(
+        "discord-webhook",
+        r"/webhooks/[0-9]",
+        r"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{17,20}/([a-z0-9_-]{60,72})",
+    ),
+    pattern("telegram-token", r"[0-9]:aa[a-z0-9_-]", r"[0-9]{8,10}:aa[a-z0-9_-]{33}"),
+    pattern("sendgrid-key", r"sg\.[a-z0-9_-]{8}", r"sg\.[a-z0-9_-]{22}\.[a-z0-9_-]{43}"),
+    run("twilio-key", &["SK"], Hex, 32..=32),
+    pattern("mailchimp-key", r"[0-9a-f]-us[0-9]", r"[0-9a-f]{32}-us[0-9]{1,2}"),
+    // Payment and commerce.
+    run("stripe-key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], Alnum, 20..=247),
+    run("stripe-key", &["whsec_"], Alnum, 32..=64),
+    run("square-token", &["sq0atp-", "sq0csp-"], Url, 22..=64),
+    run("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], Hex, 32..=32),
+    // Models.
+    run("anthropic-key", &["sk-ant-"], Url, 40..=255),
+    run("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"], Url, 40..=255),
+    run("openai-key", &["sk-"], Alnum, 40..=64),
+    run("openrouter-key", &["sk-or-v1-"], Hex, 64..=64),
+    run("hugging-face-token", &["hf_", "api_org_"], Alnum, 34..=40),
+    run("groq-key", &["gsk_"], Alnum, 52..=52),
+    run("xai-key", &["xai-"], Alnum, 80..=80),
+    run("perplexity-key", &["pplx-"], Alnum, 48..=56),
+    run("replicate-token", &["r8_"], Alnum, 37..=37),
+    // Work.
+    run("linear-key", &["lin_api_", "lin_oauth_"], Alnum, 40..=64),
+    run("notion-token", &["ntn_"], Alnum, 40..=64),
+    pattern("postman-key", r"pmak-", r"pmak-[0-9a-f]{24}-[0-9a-f]{34}"),
+    run("sentry-token", &["sntryu_"], Hex, 64..=64),
+    pattern("sentry-token", r"sntrys_", r"sntrys_[a-z0-9+/=_-]{60,400}"),
+    run("age-key", &["AGE-SECRET-KEY-1"], Alnum, 58..=58),
+    // Of any issuer.
+    pattern(
+        "private-key",
+        r"-----begin ",
+        r"-----begin (?:[a-z0-9]+ ){0,4}private key(?: block)?-----(?:\\[nr]|[\t\n\r -~]){0,240}?[a-z0-9+/]{32}(?:[a-z0-9+/=\s]|\\[nr])*(?:-----end (?:[a-z0-9]+ ){0,4}private key(?: block)?-----)?",
+    ),
+    pattern("jwt", r"eyj[a-z0-9_-]+\.eyj", r"eyj[a-z0-9_-]{10,}\.eyj[a-z0-9_-]{8,}\.[a-z0-9_-]{16,}"),
+    pattern(
+        "database-url",
+        r"://[!-9;-~]*:[!-~]+@",
+        r"(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|nats|jdbc:[a-z]+)(?:\+[a-z0-9]+)?://[!#-&(-+.0-9;=?A-_a-~-]{0,64}:([!#-&(-.0-9:;=?A-_a-~]{3,128})@",
+    ),
+    pattern(
+        "url-password",
+        r"://[!-9;-~]*:[!-~]+@",
+        r"(?:https?|ftps?|sftp|ssh|git|wss?|smtps?|imaps?|ldaps?)(?:\+[a-z0-9]+)?://[!#-&(-+.0-9;=?A-_a-~-]{0,64}:([!#-&(-.0-9:;=?A-_a-~]{3,255})@",
+    ),
+    pattern(
+        "authorization-header",
+        r"authorization",
+        r#"authorization["'`\]]{0,2}[\t ]*(?:,|=>|[:=])[\t ]*["'`]?(?:bearer|basic|token)[\t ]+([a-z0-9._~+/=-]{16,})"#,
+    ),
+    pattern(
+        "curl-password",
+        r"curl[\t -~]*-u",
+        r#"curl[\t ][\t -~]{0,160}?(?:-u|--user)[\t =]["'`]?[a-z0-9._@-]{1,64}:([!#-&(-;=?-_a-~]{6,128})"#,
+    ),
+];
+
+/// Passwords that protect nothing: what local examples are written with.
+const IDLE_PASSWORDS: &[&str] = &[
+    "admin", "guest", "pass", "passwd", "password", "postgres", "root", "secret", "test", "user", "username",
+    "pw", "pwd", "mysql", "redis", "changeit", "hunter2", "token", "apikey", "api_key",
+];
+
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    let patterns = FORMATS.iter().map(Format::prefilter).chain([assignment::PREFILTER.to_owned()]);
+    RegexSet::new(patterns).expect("patterns of our own, compiled in the tests")
+});
+static PATTERNS: LazyLock<Vec<OnceLock<Regex>>> =
+    LazyLock::new(|| FORMATS.iter().map(|_| OnceLock::new()).collect());
+
+/// Which rules may find something in a text: one pass for all of them.
+pub(super) struct Maybe(SetMatches);
+
+/// Asks every rule at once.
+pub(super) fn prefilter(text: &str) -> Maybe {
+    Maybe(SET.matches(text))
+}
+
+impl Maybe {
+    /// The formats that are worth a search.
+    pub(super) fn formats(&self) -> impl Iterator<Item = &'static Format> {
+        self.0.iter().filter_map(|index| FORMATS.get(index))
+    }
+
+    /// Whether something may be assigned to a secret name.
+    pub(super) fn assigns(&self) -> bool {
+        self.0.matched(FORMATS.len())
+    }
+}
+
+impl Format {
+    /// A pattern that matches wherever this format does, cheap to compile and to run.
+    fn prefilter(&self) -> String {
+        let (prefixes, class) = match &self.shape {
+            Shape::Run { prefixes, alphabet, .. } => (*prefixes, alphabet.class()),
+            Shape::Checked { prefixes, .. } => (*prefixes, Alnum.class()),
+            Shape::Pattern { hint, .. } => return format!("(?i-u){hint}"),
+        };
+        let prefixes: Vec<String> = prefixes.iter().map(|prefix| regex::escape(prefix)).collect();
+        format!("(?i-u)(?:{}){class}{{8}}", prefixes.join("|"))
+    }
+
+    /// Calls `found` with each secret of this format.
+    pub(super) fn find(&'static self, text: &str, mut found: impl FnMut(Range<usize>)) {
+        match &self.shape {
+            Shape::Run { prefixes, alphabet, chars } => {
+                runs(text, prefixes, *alphabet, chars, |body, span| {
+                    if !is_placeholder(body) {
+                        found(span);
+                    }
+                });
+            }
+            Shape::Checked { prefixes, chars } => {
+                runs(text, prefixes, Alnum, chars, |body, span| {
+                    if has_crc32_suffix(body) || !is_placeholder(body) {
+                        found(span);
+                    }
+                });
+            }
+            Shape::Pattern { .. } => self.find_pattern(text, found),
+        }
+    }
+
+    fn find_pattern(&'static self, text: &str, mut found: impl FnMut(Range<usize>)) {
+        let Some(regex) = self.regex() else { return };
+        let mut at = 0;
+        while let Some(hit) = regex.captures_at(text, at) {
+            let Some(whole) = hit.get(0) else { break };
+            let secret = hit.get(1).unwrap_or(whole);
+            if starts_word(text, whole.start()) && self.counts(text, secret.range()) {
+                found(secret.range());
+                at = whole.end();
+            } else {
+                // The matches of these patterns start with ASCII: the next byte starts a character.
+                at = whole.start() + 1;
+            }
+        }
+    }
+
+    /// What a pattern cannot say.
+    fn counts(&self, text: &str, span: Range<usize>) -> bool {
+        let secret = &text[span.clone()];
+        match self.rule {
+            "private-key" => true,
+            "database-url" | "url-password" | "curl-password" => {
+                // `redis:redis@`, `user:password@`: the user's own name, or a word for what stands there.
+                let user = text[..span.start].trim_end_matches(':').rsplit(['/', ' ', '"', '\'']).next();
+                let same = user.is_some_and(|user| user.eq_ignore_ascii_case(secret));
+                let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
+                !same && !idle && !is_placeholder(secret)
+            }
+            "authorization-header" | "discord-token" => {
+                !is_placeholder(secret) && unwordly_chars(secret) >= MIN_UNWORDLY_CHARS
+            }
+            _ => !is_placeholder(secret),
+        }
+    }
+
+    fn regex(&'static self) -> Option<&'static Regex> {
+        let Shape::Pattern { pattern, .. } = &self.shape else { return None };
+        let index = FORMATS.iter().position(|format| std::ptr::eq(format, self))?;
+        let compile =
+            || Regex::new(&format!("(?i-u){pattern}")).expect("a pattern of our own, compiled in the tests");
+        Some(PATTERNS.get(index)?.get_or_init(compile))
+    }
+}
+
+/// Calls `found` with the body and the whole span of each prefix and run.
+fn runs(
+    text: &str,
+    prefixes: &[&str],
+    alphabet: Alphabet,
+    chars: &RangeInclusive<usize>,
+    mut found: impl FnMut(&str, Range<usize>),
+) {
+    let bytes = text.as_bytes();
+    for prefix in prefixes {
+        let Some(last) = bytes.len().checked_sub(prefix.len()) else { continue };
+        for start in 0..=last {
+            let body = start + prefix.len();
+            if !bytes[start..body].eq_ignore_ascii_case(prefix.as_bytes()) || !starts_word(text, start) {
+                continue;
+            }
+            let run = bytes[body..].iter().take_while(|byte| alphabet.has(**byte)).count();
+            // A full stop ends the sentence, not the token.
+            let run = text[body..body + run].trim_end_matches('.').len();
+            if chars.contains(&run) {
+                found(&text[body..body + run], start..body + run);
+            }
+        }
+    }
+}
+
+/// Whether a token may start here: not inside a word, but after an escape such as `\n` or `%3D`.
+fn starts_word(text: &str, at: usize) -> bool {
+    let (before, here) = text.as_bytes().split_at(at);
+    let inside = here.first().is_some_and(u8::is_ascii_alphanumeric)
+        && before.last().is_some_and(u8::is_ascii_alphanumeric);
+    let escaped = matches!(before, [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'])
+        || matches!(before, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit());
+    !inside || escaped
+}

@@ -1,0 +1,46 @@
+//! The gate: every text of a submission, before it is written, logged or hashed.
+
+use super::{Secrets, scan};
+use crate::domain::command::Submission;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::text::Label;
+
+/// A refusal, without the value: which rule, in which field, of what kind of command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The rule, such as `aws-key`.
+    pub rule: Label,
+    /// The field, such as `statement`.
+    pub field: Label,
+    /// The command, such as `create_claim`.
+    pub command: Label,
+}
+
+/// Looks for a secret in every text of a submission.
+pub fn deny(submission: &Submission, secrets: &Secrets) -> Option<Denial> {
+    deny_texts(submission.command.name(), submission.texts().into_iter(), secrets)
+}
+
+/// Looks for a secret in named texts; the first one found is the refusal.
+pub fn deny_texts<'t>(
+    command: &str,
+    mut texts: impl Iterator<Item = (&'t str, &'t str)>,
+    secrets: &Secrets,
+) -> Option<Denial> {
+    texts.find_map(|(field, text)| {
+        let rule = scan(text, secrets).into_iter().next()?.rule;
+        Some(Denial { rule: Label::of(&rule), field: Label::of(field), command: Label::of(command) })
+    })
+}
+
+impl From<Denial> for Rejection {
+    fn from(Denial { rule, field, .. }: Denial) -> Self {
+        Self::new(
+            Code::PrivacyDenySensitive,
+            format!("`{field}` holds what looks like a secret (rule {rule}); nothing of it was kept"),
+            "leave the secret out and name where it is kept instead, such as the variable or the vault path",
+        )
+        .with("rule", rule)
+        .with("field", field)
+    }
+}

@@ -1,0 +1,121 @@
+//! Which names say that their value is a secret.
+
+/// Words that make a name secret when it ends in them, also run together as in `dbpassword`.
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "credential",
+    "credentials",
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+];
+/// What makes a `key` a secret one; a cache key or a primary key is none.
+const SECRET_KEYS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "api",
+    "app",
+    "auth",
+    "client",
+    "encryption",
+    "license",
+    "master",
+    "private",
+    "root",
+    "secret",
+    "service",
+    "signing",
+    "storage",
+    "subscription",
+    "webhook",
+];
+/// Words that may follow without changing what the value is, such as in Rails' `SECRET_KEY_BASE`.
+const NEUTRAL: &[&str] = &["base", "dev", "live", "prod", "production", "staging", "test", "value"];
+
+/// Whether a name such as `DB_PASSWORD`, `apiKey` or `client-secret` announces a secret. `token_budget`,
+/// `password_policy` and `tokenizer` do not.
+pub(super) fn is_secret(name: &str) -> bool {
+    let words = words(name);
+    let mut words = words.iter().rev().map(String::as_str);
+    let Some(last) = words.find(|word| !NEUTRAL.contains(word) && !word.bytes().all(|b| b.is_ascii_digit()))
+    else {
+        return false;
+    };
+    match last {
+        "key" => words.next().is_some_and(|before| SECRET_KEYS.contains(&before)),
+        "pat" => true,
+        _ => SECRET_WORDS.iter().any(|secret| last.ends_with(secret)),
+    }
+}
+
+/// Whether the name is that of something a person types.
+pub(super) fn is_password(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    is_secret(name) && ["passw", "passphrase", "pwd"].iter().any(|word| lower.contains(word))
+}
+
+/// The words of a name in lower case, split at everything but letters and digits, and inside camel case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        let starts = !c.is_ascii_alphanumeric() || c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        if starts {
+            words.push(String::new());
+        }
+        if c.is_ascii_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret;
+
+    #[test]
+    fn a_name_is_judged_by_how_it_ends() {
+        let secret = [
+            "DB_PASSWORD",
+            "apiKey",
+            "client-secret",
+            "AWS_SECRET_ACCESS_KEY",
+            "SECRET_KEY_BASE",
+            "dbpasswd",
+            "x-api-key",
+            "GITHUB_TOKEN_2",
+            "refreshToken",
+            "GITHUB_PAT",
+            "stripe.secret",
+        ];
+        let ordinary = [
+            "token_budget",
+            "password_policy",
+            "tokenizer",
+            "max_tokens",
+            "cache_key",
+            "primaryKey",
+            "key",
+            "secret_name",
+            "TOKEN_URL",
+            "AWS_ACCESS_KEY_ID",
+            "path",
+            "passed",
+            "2",
+        ];
+        assert_eq!(secret.iter().filter(|name| !is_secret(name)).collect::<Vec<_>>(), [&""; 0]);
+        assert_eq!(ordinary.iter().filter(|name| is_secret(name)).collect::<Vec<_>>(), [&""; 0]);
+    }
+}
