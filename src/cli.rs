@@ -27,10 +27,11 @@ use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::Secrets;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::reads::Reads;
 use crate::system::{self, Environment};
-use crate::views::{self, View};
+use crate::views::{self, View, ViewError};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
@@ -55,6 +56,9 @@ struct Global {
     /// Who speaks, a name or alias of the roster (env HM_AGENT)
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
+    /// Answer as of then: a ledger position or a time; for verbs that read
+    #[arg(long, global = true, value_name = "SEQ|TIME")]
+    at: Option<String>,
     /// Answer in JSON, for programs
     #[arg(long, global = true, help_heading = "Global options")]
     json: bool,
@@ -159,6 +163,9 @@ impl Context {
 
     /// Submits a command and prints its receipt.
     fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
+        if self.global.at.is_some() {
+            return Err(Failure::usage("the past is not written: leave out --at"));
+        }
         let (agent, session) = self.speaker()?;
         let submission = Submission {
             command_id: CommandId::from_uuid(system::new_id()),
@@ -177,13 +184,17 @@ impl Context {
 
     /// Prints the answer to a question.
     fn show(&self, view: &View) -> Result<(), Failure> {
-        let mut reads = self.reads();
+        let mut reads = self.reads()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         output::print(self.global.json, &answer.text, &answer.json)
     }
 
-    fn reads(&self) -> Reads {
-        Reads::of(self.workspace.clone())
+    fn reads(&self) -> Result<Reads, Failure> {
+        let mut present = Reads::of(self.workspace.clone());
+        match parse_optional::<Moment>("at", self.global.at.as_deref())? {
+            None => Ok(present),
+            Some(moment) => Ok(present.at(moment).map_err(ViewError::from)?),
+        }
     }
 
     /// What this process keeps to itself.
@@ -217,6 +228,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(global: Global, verb: Verb) -> Result<(), Failure> {
+    let reads = matches!(verb, Verb::Status | Verb::Claim(_) | Verb::Decision(_) | Verb::Log(_));
+    if global.at.is_some() && !reads {
+        return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
+    }
     match verb {
         Verb::Init => init::run(&global),
         Verb::Demo(args) => args.run(&global),

@@ -137,6 +137,8 @@ impl Stored {
 pub struct Filter {
     /// Only events after this seq.
     pub after: u64,
+    /// Only events up to this seq.
+    pub until: Option<u64>,
     /// Only this type.
     pub kind: Option<String>,
     /// Only of this agent.

@@ -12,10 +12,10 @@ use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
-use crate::reads::Reads;
+use crate::reads::{Reads, TravelError};
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand,
     StoreError,
@@ -84,6 +84,9 @@ pub enum ViewError {
     /// The ledger cannot be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The past cannot be folded.
+    #[error(transparent)]
+    Travel(#[from] TravelError),
 }
 
 impl From<ViewError> for Rejection {
@@ -96,6 +99,11 @@ impl From<ViewError> for Rejection {
                 Code::Unavailable,
                 error.to_string(),
                 "nothing was changed; try again after the cure",
+            ),
+            ViewError::Travel(error) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "nothing was changed; ask for the present instead",
             ),
             ViewError::Ledger(error) => {
                 Self::new(Code::Unavailable, error.to_string(), "nothing was changed; `hm verify` tells more")
@@ -197,6 +205,7 @@ pub struct StatusView {
 pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
     match view {
         View::Events(filter) => {
+            let filter = &ledger::Filter { until: reads.horizon(), ..filter.clone() };
             let events = match reads.ledger()? {
                 Some(ledger) => ledger.list(filter)?,
                 None => Vec::new(),
@@ -207,7 +216,9 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             Ok(page(seq, json!({ "events": events }), text))
         }
         View::Event(id) => {
+            let horizon = reads.horizon();
             let found = reads.ledger()?.map(|ledger| ledger.event(*id)).transpose()?.flatten();
+            let found = found.filter(|event| horizon.is_none_or(|last| event.seq <= last));
             let stored = found.ok_or_else(|| ViewError::NotFound(format!("no event has the id {id}")))?;
             let event = EventView::from(&stored);
             let text = markdown::event(&event);
@@ -227,6 +238,23 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
             None => empty(config, view, now),
         },
+    }
+}
+
+/// Answers one question as of then, or of now.
+///
+/// # Errors
+/// [`ViewError`]; nothing is ever written, but to a temporary database.
+pub fn answer_at(
+    reads: &mut Reads,
+    config: &Config,
+    view: &View,
+    now: Timestamp,
+    moment: Option<Moment>,
+) -> Result<Answer, ViewError> {
+    match moment {
+        None => answer(reads, config, view, now),
+        Some(moment) => answer(&mut reads.at(moment)?, config, view, now),
     }
 }
 
@@ -322,9 +350,12 @@ fn packed(entries: pack::Entries, budget: usize) -> Answer {
 }
 
 fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
-    let spooled = Spool::of(reads.workspace()).waiting();
+    let horizon = reads.horizon();
+    // What waits now did not wait then.
+    let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
     let workspace = reads.workspace().root().display().to_string();
-    let ledger_seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+    let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+    let ledger_seq = horizon.unwrap_or(head);
     let denials = reads.ledger()?.map(|ledger| ledger.count(MEMORY_DENIED)).transpose()?.unwrap_or(0);
     let mut status = StatusView {
         workspace,

@@ -240,7 +240,7 @@ impl Evidence {
 impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
         let filter = self.filter(context)?;
-        let page = match context.reads().store()? {
+        let page = match context.reads()?.store()? {
             Some(store) => store.claims(&filter)?,
             None => ClaimPage { claims: Vec::new(), next: None },
         };

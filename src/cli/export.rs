@@ -23,7 +23,7 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let mut reads = context.reads();
+        let mut reads = context.reads()?;
         let ledger = reads.ledger()?;
         let Some(file) = &self.file else {
             let mut out = output::stream();

@@ -38,7 +38,11 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let agent = self.agent_is.as_deref().map(|name| context.agent("agent-is", name)).transpose()?;
+        if self.follow && context.global.at.is_some() {
+            return Err(Failure::usage("the past has nothing to follow: leave out --at or --follow"));
+        }
         let filter = Filter {
+            until: None,
             after: self.after.unwrap_or(0),
             kind: self.kind.clone(),
             agent,
@@ -51,7 +55,7 @@ impl Log {
 
 /// Prints what the filter finds now, then every new event it lets through, until interrupted.
 async fn follow(context: &Context, filter: &Filter) -> Result<(), Failure> {
-    let mut reads = context.reads();
+    let mut reads = context.reads()?;
     let mut cursor = Cursor::GENESIS;
     if let Some(ledger) = reads.ledger()? {
         // The head first: what is appended between the two reads comes a second time, not never.

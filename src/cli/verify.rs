@@ -11,7 +11,7 @@ use crate::reads::Reads;
 const NOTHING: Report = Report { events: 0, head: Cursor::GENESIS, fault: None };
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
-    let mut reads = context.reads();
+    let mut reads = context.reads()?;
     let folded = folded(&mut reads);
     let (report, problem) = match walk(&mut reads) {
         Ok(report) => {

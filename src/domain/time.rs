@@ -31,6 +31,34 @@ impl Timestamp {
     }
 }
 
+/// A place in the past: a ledger position, or a point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// After this event.
+    Seq(u64),
+    /// After everything up to this time.
+    Time(Timestamp),
+}
+
+/// Text that is no place in the past.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither a ledger position (1200) nor a time (2026-11-20T22:10:00Z)")]
+pub struct BadMoment(String);
+
+impl std::str::FromStr for Moment {
+    type Err = BadMoment;
+
+    fn from_str(text: &str) -> Result<Self, BadMoment> {
+        let text = text.trim();
+        if let Ok(seq) = text.parse() {
+            return Ok(Self::Seq(seq));
+        }
+        let time: Result<jiff::Timestamp, _> = text.parse();
+        time.map(|time| Self::Time(Timestamp(time.as_millisecond())))
+            .map_err(|_| BadMoment(text.chars().take(60).collect()))
+    }
+}
+
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC, to the second: `2026-11-20T22:10:00Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -175,6 +175,20 @@ impl Reader {
         Ok(select(&self.db, &sql, params![id.to_string()])?.pop())
     }
 
+    /// The last event at or before a point in time; 0 when there is none. Looks from the end backwards, so
+    /// the recent past is found at once.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn seq_at(&self, at: Timestamp) -> Result<u64, LedgerError> {
+        let seq: Option<i64> = self
+            .db
+            .prepare_cached("SELECT seq FROM events WHERE at_ms <= ?1 ORDER BY seq DESC LIMIT 1")
+            .and_then(|mut statement| statement.query_row([at.ms()], |row| row.get(0)).optional())
+            .map_err(read_failed)?;
+        Ok(seq.map_or(0, |seq| seq as u64))
+    }
+
     /// Events that pass a filter, in ledger order.
     ///
     /// # Errors
@@ -183,6 +197,10 @@ impl Reader {
         let direction = if filter.newest { "DESC" } else { "ASC" };
         let mut conditions = String::from("e.seq > ?1");
         let mut values: Vec<Box<dyn rusqlite::ToSql>> = vec![Box::new(sql_seq(filter.after))];
+        if let Some(until) = filter.until {
+            values.push(Box::new(sql_seq(until)));
+            conditions.push_str(" AND e.seq <= ?2");
+        }
         for (column, value) in
             [("e.type", filter.kind.as_deref()), ("e.agent", filter.agent.as_ref().map(AgentId::as_str))]
         {

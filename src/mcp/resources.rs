@@ -65,10 +65,12 @@ impl Server {
     pub(super) fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
         let parsed = self.address(address)?;
         let answer = self
-            .with_reads(|reads| views::answer(reads, self.config(), &parsed.view, system::now()))
+            .with_reads(|reads| {
+                views::answer_at(reads, self.config(), &parsed.view, system::now(), parsed.moment)
+            })
             .map_err(|error| match error {
                 ViewError::NotFound(message) => ErrorData::resource_not_found(message, None),
-                ViewError::Store(_) | ViewError::Ledger(_) => {
+                ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
                     ErrorData::internal_error(error.to_string(), None)
                 }
             })?;

@@ -164,10 +164,16 @@ impl Server {
         }
     }
 
+    /// What an address shows now; the past does not change.
+    fn present(&self, uri: &str) -> Option<View> {
+        let address = self.address(uri).ok()?;
+        address.moment.is_none().then_some(address.view)
+    }
+
     /// Which addresses the next events touch, and where those end; `None` when there is nothing to read.
     fn touched_since(&self, seen: Cursor, uris: &BTreeSet<String>) -> Option<(BTreeSet<String>, Cursor)> {
         let views: Vec<(&String, View)> =
-            uris.iter().filter_map(|uri| Some((uri, self.address(uri).ok()?.view))).collect();
+            uris.iter().filter_map(|uri| Some((uri, self.present(uri)?))).collect();
         self.with_reads(|reads| {
             let stored = reads.ledger().ok()??.read_from(seen, CHUNK).ok()?;
             let last = stored.last()?.cursor();

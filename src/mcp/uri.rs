@@ -5,6 +5,7 @@ use url::Url;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::scope::Scope;
+use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
@@ -18,6 +19,8 @@ pub(super) struct Address {
     pub view: View,
     /// Whether `?format=json` was asked for.
     pub json: bool,
+    /// As of when; none for now.
+    pub moment: Option<Moment>,
 }
 
 /// Why an address shows nothing.
@@ -46,6 +49,7 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         Some("json") => true,
         Some(_) => return Err(bad("format", "use json, or leave it out")),
     };
+    let moment = parameters.parse("at")?;
     let view = match (kind, id) {
         ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root)?),
         ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
@@ -65,7 +69,7 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         _ => return Err(unknown()),
     };
     match parameters.0.first() {
-        None => Ok(Address { view, json }),
+        None => Ok(Address { view, json, moment }),
         Some((name, _)) => Err(bad(name, "this resource has no such parameter")),
     }
 }
@@ -158,6 +162,7 @@ fn event_filter(parameters: &mut Parameters, caller: &Caller) -> Result<ledger::
         kind: parameters.take("type"),
         agent: by,
         limit: limit(parameters)?,
+        until: None,
         // Without a place to start from, the latest are wanted.
         newest: after.is_none(),
     })

@@ -97,6 +97,21 @@ impl Projection {
         Ok(())
     }
 
+    /// Folds the ledger up to an event, and no further: how things stood then.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn fold_until(&mut self, ledger: &crate::ledger::Reader, seq: u64) -> Result<(), StoreError> {
+        while self.folded.seq < seq {
+            let wanted = CHUNK.min(usize::try_from(seq - self.folded.seq).unwrap_or(CHUNK));
+            let stored = ledger.read_from(self.folded, wanted)?;
+            let Some(last) = stored.last().map(crate::ledger::Stored::cursor) else { break };
+            let events = recorded(&stored)?;
+            self.apply(&events, last)?;
+        }
+        Ok(())
+    }
+
     /// Drops every projection and folds the ledger again, in one transaction: readers see the old
     /// state until the new one is complete.
     ///

@@ -17,4 +17,5 @@ mod secrets;
 mod shell;
 mod spool;
 mod tamper;
+mod travel;
 mod walls;
