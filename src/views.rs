@@ -15,7 +15,9 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ClaimPage, ClaimView, Counts, Reader, RejectedCommand, StoreError};
+use crate::store::{
+    ClaimFilter, ClaimPage, ClaimView, Counts, Reader, RejectedCommand, Search, SearchPage, StoreError,
+};
 use crate::writer::Spool;
 
 pub use markdown::{event_line, inline, table};
@@ -36,6 +38,8 @@ pub enum View {
     Claims(ClaimFilter),
     /// One claim with everything known about it.
     Claim(ClaimId),
+    /// Claims that answer a question, best first.
+    Search(Search),
     /// Dead ends in force, at a scope or everywhere.
     Negative(Option<Scope>),
     /// Who there is and when they were last seen.
@@ -207,12 +211,15 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             let text = markdown::status(&status);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
-        View::Claims(_) | View::Claim(_) | View::Negative(_) | View::Agents | View::Context(..) => {
-            match reads.store()? {
-                Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
-                None => empty(config, view, now),
-            }
-        }
+        View::Claims(_)
+        | View::Claim(_)
+        | View::Search(_)
+        | View::Negative(_)
+        | View::Agents
+        | View::Context(..) => match reads.store()? {
+            Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
+            None => empty(config, view, now),
+        },
     }
 }
 
@@ -224,6 +231,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
             Ok(claim_page(seq, &claim, now))
         }
+        View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
         View::Negative(scope) => {
             let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
             Ok(claims_page(seq, &page, "dead ends", now))
@@ -245,6 +253,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Context(agent, budget) => {
             Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
         }
+        View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
             Ok(claims_page(0, &nothing, "claims", now))
@@ -364,6 +373,10 @@ fn to_json(view: &impl Serialize) -> Value {
 
 fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
     page(seq, to_json(claims), markdown::claims(claims, what, now))
+}
+
+fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
+    page(seq, to_json(found), markdown::search(found, now))
 }
 
 fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {

@@ -23,7 +23,7 @@ const CONCRETE: [(&str, &str, &str); 6] = [
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 6] = [
+const TEMPLATES: [(&str, &str, &str); 7] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
         "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
@@ -31,6 +31,11 @@ const TEMPLATES: [(&str, &str, &str); 6] = [
         "Claims that match; status takes several with commas, since and until are epoch ms",
     ),
     ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
+    (
+        "hivemind://search{?q,scope,type,status,mode,since,until,limit}",
+        "search",
+        "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
+    ),
     ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),

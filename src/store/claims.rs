@@ -271,6 +271,12 @@ impl Reader {
         Ok(ClaimPage { claims, next })
     }
 
+    /// One claim as lists show it.
+    pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
+        let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
+        self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
+    }
+
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
         let mut chain: Vec<String> = Vec::new();
         let mut next = claim.superseded_by.clone();
@@ -342,13 +348,13 @@ impl Reader {
 
 /// The conditions of a query and the values bound in them.
 #[derive(Default)]
-struct Select {
+pub(super) struct Select {
     conditions: String,
-    values: Vec<Box<dyn ToSql>>,
+    pub(super) values: Vec<Box<dyn ToSql>>,
 }
 
 impl Select {
-    fn bind(&mut self, value: impl ToSql + 'static) -> String {
+    pub(super) fn bind(&mut self, value: impl ToSql + 'static) -> String {
         self.values.push(Box::new(value));
         format!("?{}", self.values.len())
     }
@@ -387,6 +393,6 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
     })
 }
 
-fn malformed(problem: impl ToString) -> StoreError {
+pub(super) fn malformed(problem: impl ToString) -> StoreError {
     StoreError::Malformed(problem.to_string())
 }

@@ -8,7 +8,7 @@ use crate::domain::event::{
     StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
-use crate::store::StoreError;
+use crate::store::{StoreError, index};
 
 /// Folds one event into the read models.
 pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
@@ -64,6 +64,7 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
     for scope in &body.scopes {
         scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
     }
+    index::add(db, at, body)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
 }
 

@@ -4,5 +4,6 @@ mod bench;
 mod cli;
 mod kill;
 mod mcp;
+mod search;
 mod shell;
 mod walls;
