@@ -1,6 +1,7 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
 mod claim;
+mod demo;
 mod export;
 mod init;
 mod log;
@@ -62,6 +63,9 @@ enum Verb {
     /// Make this directory a workspace
     #[command(after_help = "Example: cd my-project && hm init")]
     Init,
+    /// Watch four agents share a memory: a story through real processes, in a temporary workspace
+    #[command(after_help = "Examples:\n  hm demo\n  hm demo --keep\n  hm demo --json")]
+    Demo(demo::Demo),
     /// Serve MCP over stdio, as a client starts it
     #[command(after_help = "Example: hm serve --agent devops")]
     Serve(serve::Serve),
@@ -159,9 +163,10 @@ impl Context {
             idempotency_key: key,
             command,
         };
+        let name = submission.command.name();
         let front = self.front()?;
         let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
-        let json = serde_json::to_value(&receipt).map_err(Failure::internal)?;
+        let json = views::receipt_json(&receipt, name);
         output::print(self.global.json, &output::receipt(done, &receipt), &json)
     }
 
@@ -197,6 +202,7 @@ pub fn main() -> ExitCode {
 fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Init => init::run(&global),
+        Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),

@@ -6,8 +6,8 @@ mod sqlite;
 mod verify;
 
 pub use export::{ExportTrailer, export_line};
+pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
 pub use sqlite::{Ledger, Reader};
-pub(crate) use sqlite::{checkpoint, harden, open_readonly};
 pub use verify::{Fault, Report};
 
 use crate::domain::agent::AgentId;

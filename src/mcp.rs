@@ -6,9 +6,11 @@ mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod stdio;
 mod subscriptions;
 mod tools;
 mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
-pub use server::{Server, ServerError, serve_stdio};
+pub use server::Server;
+pub use stdio::{ServerError, serve_stdio};

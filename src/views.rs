@@ -1,6 +1,7 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
 mod markdown;
+mod receipt;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ use crate::store::{
 use crate::writer::Spool;
 
 pub use markdown::{event_line, inline, table};
+pub use receipt::{receipt_json, receipt_line};
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;

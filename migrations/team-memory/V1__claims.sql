@@ -6,8 +6,10 @@ CREATE TABLE projection (
   folded_hash BLOB    NOT NULL
 ) STRICT;
 
+-- Few pages per event: the creation's position is the row's own key, and small tables hang on one tree.
 CREATE TABLE claims (
-  id                    TEXT PRIMARY KEY,
+  created_seq           INTEGER PRIMARY KEY,
+  id                    TEXT    NOT NULL UNIQUE,
   statement             TEXT    NOT NULL,
   claim_type            TEXT    NOT NULL CHECK (claim_type IN ('fact', 'decision', 'hypothesis', 'negative')),
   owner                 TEXT    NOT NULL,
@@ -20,16 +22,15 @@ CREATE TABLE claims (
   superseded_by         TEXT,               -- in force
   proposes_to_supersede TEXT,               -- in force once this claim is confirmed
   trigger_when          TEXT,               -- JSON: when a negative claim warns
+  scopes                TEXT    NOT NULL,   -- JSON: the same as in claim_scopes, for showing
   created_at            INTEGER NOT NULL,   -- epoch_ms
   touched_at            INTEGER NOT NULL,   -- epoch_ms: created, positioned, given evidence, moved
-  created_seq           INTEGER NOT NULL,
   seq                   INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX claims_created ON claims (created_seq);
-CREATE INDEX claims_status ON claims (status, created_seq);
-CREATE INDEX claims_owner ON claims (owner, created_seq);
-CREATE INDEX claims_type ON claims (claim_type, created_seq);
-CREATE INDEX claims_session ON claims (session, created_seq);
+CREATE INDEX claims_status ON claims (status);
+CREATE INDEX claims_owner ON claims (owner);
+CREATE INDEX claims_type ON claims (claim_type);
+CREATE INDEX claims_session ON claims (session);
 
 CREATE TABLE claim_scopes (
   claim_id TEXT    NOT NULL,
@@ -52,16 +53,16 @@ CREATE TABLE claim_evidence (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE claim_status_history (
-  id         TEXT PRIMARY KEY,              -- the event that moved the claim
   claim_id   TEXT    NOT NULL,
+  id         TEXT    NOT NULL,              -- the event that moved the claim
   old_status TEXT,
   new_status TEXT    NOT NULL,
   changed_by TEXT    NOT NULL,
   reason     TEXT,
   changed_at INTEGER NOT NULL,
-  seq        INTEGER NOT NULL
-) STRICT;
-CREATE INDEX claim_status_history_claim ON claim_status_history (claim_id, seq);
+  seq        INTEGER NOT NULL,
+  PRIMARY KEY (claim_id, seq)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE consensus (
   claim_id     TEXT    NOT NULL,
@@ -79,7 +80,7 @@ CREATE TABLE agents (
   agent        TEXT PRIMARY KEY,
   last_seen_at INTEGER NOT NULL,
   seq          INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE rejected_commands (
   command_id  TEXT PRIMARY KEY,
@@ -89,7 +90,7 @@ CREATE TABLE rejected_commands (
   message     TEXT    NOT NULL,
   rejected_at INTEGER NOT NULL,
   seq         INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW schema_migrations AS
   SELECT version, applied_on AS applied_at, name AS description FROM refinery_schema_history;

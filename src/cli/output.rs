@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::LedgerError;
 use crate::store::StoreError;
+use crate::views;
 use crate::views::ViewError;
 
 /// Columns of human output (spec: tables fit 100).
@@ -143,14 +144,7 @@ pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
 
 /// A receipt in one line and its warnings below.
 pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
-    let id = receipt.entity_id.map_or_else(String::new, |id| format!(" {id}"));
-    let state = match (receipt.state, receipt.seq) {
-        (Acceptance::Committed, Some(seq)) => format!("committed at seq {seq}"),
-        (Acceptance::Committed, None) => "committed".to_owned(),
-        (Acceptance::Queued, _) => "queued, not yet committed".to_owned(),
-    };
-    let again = if receipt.duplicate { " (the same request as before)" } else { "" };
-    let mut text = format!("{verb}{id}: {state}{again}\n");
+    let mut text = views::receipt_line(receipt, verb) + "\n";
     for warning in &receipt.warnings {
         text.push_str(&format!("warning: {}\n", warning.message));
     }

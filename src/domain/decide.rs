@@ -72,11 +72,12 @@ pub fn decide(
         Command::TakePosition(take) => take_position(state, agent, take, now, policy),
         Command::AddEvidence(add) => add_evidence(state, add),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
-        Command::ReportEvent(report) => report_event(report),
+        Command::ReportEvent(report) => report_event(state, report),
     }
 }
 
 fn create_claim(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<Decision, Rejection> {
+    fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let mut scopes = create.scopes.clone();
     scopes.sort();
     scopes.dedup();
@@ -404,7 +405,8 @@ fn deprecate_claim(
     })
 }
 
-fn report_event(report: &ReportEvent) -> Result<Decision, Rejection> {
+fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejection> {
+    fresh_id(state, "event_id", report.event_id)?;
     check_list("paths", report.paths.len())?;
     match report.kind {
         ReportKind::FileEdited if report.paths.is_empty() => {
@@ -461,6 +463,15 @@ fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
             "take the id from a receipt or from hivemind://claims",
         )
     })
+}
+
+/// An id minted by a front is used once: a second use could overwrite a claim or close a circle of
+/// supersessions, and the ledger would refuse the whole group with it.
+fn fresh_id(state: &State, argument: &str, id: EventId) -> Result<(), Rejection> {
+    if state.knows_event(id) {
+        return Err(Rejection::invalid(argument, format!("the id {id} is taken by an event of the ledger")));
+    }
+    Ok(())
 }
 
 fn known_event(state: &State, id: EventId) -> Result<(), Rejection> {

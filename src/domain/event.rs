@@ -230,6 +230,23 @@ impl Event {
     }
 }
 
+impl Event {
+    /// Every claim this event changes.
+    pub fn claims(&self) -> Vec<ClaimId> {
+        let other = match self {
+            Self::ClaimSuperseded(link) => Some(link.superseded_by),
+            Self::ClaimCreated(_)
+            | Self::StatusChanged(_)
+            | Self::PositionTaken(_)
+            | Self::EvidenceAdded(_)
+            | Self::EventReported(_)
+            | Self::CommandRejected(_)
+            | Self::SpoolFlushed(_) => None,
+        };
+        self.claim_id().into_iter().chain(other).collect()
+    }
+}
+
 /// An event with its place and origin, as every fold sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {

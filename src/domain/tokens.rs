@@ -189,7 +189,7 @@ mod tests {
                 The pool holds 20 connections -> pool hold 20 connect
                 OrderedExecution ordered_execution ordered-execution orderedExecution -> order execut orderedexecut order execut orderedexecut order execut orderedexecut order execut orderedexecut
                 HTTPServer parses IDs, URLs and x86_64; sha-256 is SHA256 -> http server httpserver pars id url x86 64 x8664 sha 256 sha256 sha256
-                src/db/pool.rs Pool::get_or_insert --no-verify -> src db pool r pool get insert getorinsert no verifi noverifi
+                src/db/pool.rs Pool::get_or_insert --no-verify -> src db pool rs pool get insert getorinsert no verifi noverifi
                 don't can’t cannot not -> dont cant cannot not
                 Über café naïve Straße ΣΊΣΥΦΟΣ İstanbul ﬁle ＦＵＬＬ -> uber cafe naiv strass σισυφοσ istanbul file full
                 接続プールの上限 -> 接続 続プ プー ール ルの の上 上限

@@ -12,6 +12,8 @@ pub(super) enum Column<'a> {
     Integer(i64),
     Text(&'a [u8]),
     Blob(&'a [u8]),
+    /// No version writes one; a forged one hashes like nothing else.
+    Real(f64),
 }
 
 /// SHA-256 over the previous hash and the columns in table order.
@@ -29,6 +31,7 @@ pub(super) fn event_hash<'a>(prev: &Hash, columns: impl IntoIterator<Item = Colu
             Column::Integer(number) => absorb(1, &number.to_le_bytes()),
             Column::Text(bytes) => absorb(2, bytes),
             Column::Blob(bytes) => absorb(3, bytes),
+            Column::Real(number) => absorb(4, &number.to_le_bytes()),
         }
     }
     hasher.finalize().into()

@@ -67,7 +67,7 @@ pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Rep
         if u64::try_from(found) != Ok(expected) {
             return stop(Fault::Gap { expected, found });
         }
-        if bytes(column(11)?) != Some(&head.hash[..]) {
+        if blob(column(11)?) != Some(&head.hash[..]) {
             return stop(Fault::Unlinked(expected));
         }
         let mut columns = Vec::with_capacity(11);
@@ -75,17 +75,19 @@ pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Rep
             columns.push(hashed(column(index)?));
         }
         let hash = chain::event_hash(&head.hash, columns);
-        if bytes(column(12)?) != Some(&hash[..]) {
+        if blob(column(12)?) != Some(&hash[..]) {
             return stop(Fault::Changed(expected));
         }
-        match (bytes(column(13)?), bytes(column(14)?)) {
-            (Some(salt), Some(payload)) => {
+        match (column(13)?, column(14)?) {
+            (ValueRef::Null, _) | (_, ValueRef::Null) => return stop(Fault::PayloadMissing(expected)),
+            (ValueRef::Blob(salt), ValueRef::Text(payload)) => {
                 let sealed: Hash = chain::payload_hash(salt, payload);
-                if bytes(column(10)?) != Some(&sealed[..]) {
+                if blob(column(10)?) != Some(&sealed[..]) {
                     return stop(Fault::PayloadChanged(expected));
                 }
             }
-            _ => return stop(Fault::PayloadMissing(expected)),
+            // Neither a salt nor a payload of ours has another type.
+            _ => return stop(Fault::PayloadChanged(expected)),
         }
         head = Cursor { seq: expected, hash };
         if head.seq.is_multiple_of(PROGRESS_EVERY) {
@@ -102,10 +104,10 @@ pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Rep
     Ok(Report { events: head.seq, head, fault: orphan.map(Fault::PayloadOrphaned) })
 }
 
-fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
+fn blob(value: ValueRef<'_>) -> Option<&[u8]> {
     match value {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+        ValueRef::Blob(bytes) => Some(bytes),
+        ValueRef::Text(_) | ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
     }
 }
 
@@ -114,7 +116,7 @@ fn hashed(value: ValueRef<'_>) -> Column<'_> {
         ValueRef::Integer(number) => Column::Integer(number),
         ValueRef::Text(bytes) => Column::Text(bytes),
         ValueRef::Blob(bytes) => Column::Blob(bytes),
-        // STRICT tables hold no REAL here; a forged one must not hash like anything we wrote.
-        ValueRef::Null | ValueRef::Real(_) => Column::Null,
+        ValueRef::Real(number) => Column::Real(number),
+        ValueRef::Null => Column::Null,
     }
 }

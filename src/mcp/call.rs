@@ -1,24 +1,23 @@
 //! One tool call: arguments become types, types become a command, the command is submitted, the receipt
 //! comes back.
 
-use std::collections::BTreeSet;
-
 use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
-use super::schema::{self, Arguments};
 use super::server::Server;
+use super::tools;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
-use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
+use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::system;
+use crate::views;
 
 /// A tool call as it came in.
 pub(super) struct Call {
@@ -56,7 +55,7 @@ struct Common {
 impl Server {
     /// Runs a call whose arguments are a `T` and whose command `build` makes of them, with a fresh id
     /// for what the command creates.
-    pub(super) async fn run<T: Arguments + DeserializeOwned>(
+    pub(super) async fn run<T: DeserializeOwned>(
         &self,
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
@@ -68,12 +67,12 @@ impl Server {
         }
     }
 
-    async fn submit<T: Arguments + DeserializeOwned>(
+    async fn submit<T: DeserializeOwned>(
         &self,
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
     ) -> Result<Receipt, Rejection> {
-        let unknown = unknown_arguments::<T>(&call.arguments);
+        let unknown = unknown_arguments(&call);
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
         let agent = self.caller().speaks_for(common.agent.as_deref())?;
@@ -103,10 +102,11 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
 }
 
 /// Some clients add arguments of their own; they are ignored, and said to be.
-fn unknown_arguments<T: Arguments>(arguments: &JsonObject) -> Option<Warning> {
-    let known: BTreeSet<String> = schema::properties::<T>();
+fn unknown_arguments(call: &Call) -> Option<Warning> {
+    let tool = tools::ROUTER.get(&call.tool)?;
+    let known = tool.input_schema.get("properties").and_then(Value::as_object)?;
     let unknown: Vec<&str> =
-        arguments.keys().filter(|name| !known.contains(*name)).map(String::as_str).collect();
+        call.arguments.keys().filter(|name| !known.contains_key(*name)).map(String::as_str).collect();
     (!unknown.is_empty()).then(|| Warning {
         code: WarningCode::UnknownArgument,
         message: format!("ignored, this tool does not take it: {}", unknown.join(", ")),
@@ -115,23 +115,7 @@ fn unknown_arguments<T: Arguments>(arguments: &JsonObject) -> Option<Warning> {
 }
 
 fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
-    let mut structured = serde_json::to_value(receipt).expect("a receipt is plain data");
-    if let Some(id) = receipt.entity_id {
-        let name = if tool == "report_event" { "event_id" } else { "claim_id" };
-        structured[name] = json!(id);
-    }
-    let mut line = tool.to_owned();
-    if let Some(id) = receipt.entity_id {
-        line.push_str(&format!(" {id}"));
-    }
-    line.push_str(&match (receipt.state, receipt.seq) {
-        (Acceptance::Committed, Some(seq)) => format!(": committed at seq {seq}"),
-        (Acceptance::Committed, None) => ": committed".to_owned(),
-        (Acceptance::Queued, _) => ": queued, not yet committed".to_owned(),
-    });
-    if receipt.duplicate {
-        line.push_str(" (the same request as before)");
-    }
+    let mut line = views::receipt_line(receipt, tool);
     for warning in &receipt.warnings {
         line.push_str(&format!("; warning: {}", warning.message));
     }
@@ -139,7 +123,7 @@ fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
         line.push_str(&format!("; next: {next}"));
     }
     let mut result = CallToolResult::success(vec![ContentBlock::text(line)]);
-    result.structured_content = Some(structured);
+    result.structured_content = Some(views::receipt_json(receipt, tool));
     result
 }
 

@@ -1,22 +1,16 @@
 //! Tool schemas that every client accepts: plain types, nothing nullable, references inlined.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::domain::claim::{ClaimType, Relation, ReportKind};
 
-/// The arguments of a tool.
-pub(super) trait Arguments: JsonSchema {}
-
-impl<T: JsonSchema> Arguments for T {}
-
 /// The input schema of a tool: its own arguments and what every tool takes.
-pub(super) fn of<T: Arguments>() -> Arc<JsonObject> {
+pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
     let generator = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
     let mut schema = portable(generator.into_root_schema_for::<T>().to_value());
     let object = schema.as_object_mut().expect("arguments are a struct");
@@ -32,13 +26,6 @@ pub(super) fn of<T: Arguments>() -> Arc<JsonObject> {
         json!({ "type": "string", "description": "Same key, written once." }),
     );
     Arc::new(object.clone())
-}
-
-/// The names a tool takes.
-pub(super) fn properties<T: Arguments>() -> BTreeSet<String> {
-    let schema = of::<T>();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
 /// Takes out what some client was seen to break on.
@@ -66,7 +53,7 @@ fn portable(schema: Value) -> Value {
             Value::Object(object.into_iter().map(|(key, value)| (key, portable(value))).collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(portable).collect()),
-        plain => plain,
+        plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => plain,
     }
 }
 

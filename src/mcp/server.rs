@@ -11,7 +11,8 @@ use rmcp::model::{
     ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
-use rmcp::{RoleServer, ServerHandler, ServiceExt};
+use rmcp::{RoleServer, ServerHandler};
+use tokio::sync::watch;
 
 use super::subscriptions::Legacy;
 use super::{prompts, resources, tools};
@@ -19,6 +20,7 @@ use crate::config::Config;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::identity::Caller;
+use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::writer::Front;
 
@@ -29,6 +31,7 @@ const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 pub struct Server {
     shared: Arc<Shared>,
     legacy: Arc<Legacy>,
+    left: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -37,36 +40,17 @@ struct Shared {
     config: Config,
     front: Front,
     reads: Mutex<Reads>,
+    announced: Mutex<Vec<Cursor>>,
     root: String,
-}
-
-/// Why serving ended.
-#[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// The client never got to say anything.
-    #[error("the client did not start a session: {0}")]
-    Handshake(#[from] Box<rmcp::service::ServerInitializeError>),
-    /// The serving task failed.
-    #[error("serving failed: {0}")]
-    Task(#[from] tokio::task::JoinError),
-}
-
-/// Serves one client over stdin and stdout until it leaves.
-///
-/// # Errors
-/// [`ServerError`].
-pub async fn serve_stdio(server: Server) -> Result<(), ServerError> {
-    let running = server.serve(rmcp::transport::stdio_pipes()).await.map_err(Box::new)?;
-    running.waiting().await?;
-    Ok(())
 }
 
 impl Server {
     /// A server for one caller of a workspace.
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
         let root = reads.workspace().root().display().to_string();
-        let shared = Shared { caller, config, front, reads: Mutex::new(reads), root };
-        Self { shared: Arc::new(shared), legacy: Arc::default() }
+        let shared =
+            Shared { caller, config, front, reads: Mutex::new(reads), announced: Mutex::default(), root };
+        Self { shared: Arc::new(shared), legacy: Arc::default(), left: watch::Sender::new(false) }
     }
 
     pub(super) fn caller(&self) -> &Caller {
@@ -87,6 +71,15 @@ impl Server {
 
     pub(super) fn legacy(&self) -> &Legacy {
         &self.legacy
+    }
+
+    pub(super) fn announced(&self) -> &Mutex<Vec<Cursor>> {
+        &self.shared.announced
+    }
+
+    /// Becomes true when the client has left.
+    pub(super) fn left(&self) -> &watch::Sender<bool> {
+        &self.left
     }
 
     pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
@@ -195,6 +188,7 @@ impl ServerHandler for Server {
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.retain(|uri| self.address(uri).is_ok());
         }
+        self.announce_listener();
         Some(accepted)
     }
 

@@ -89,14 +89,32 @@ impl Server {
         Ok(())
     }
 
-    /// `subscriptions/listen`: serves one stream until the client cancels it.
+    /// Notes where the ledger stands before a `subscriptions/listen` is acknowledged: a change made on
+    /// hearing the acknowledgment must not be missed.
+    pub(super) fn announce_listener(&self) {
+        if let Ok(head) = self.head() {
+            self.announced().lock().unwrap_or_else(PoisonError::into_inner).push(head);
+        }
+    }
+
+    /// The earliest place noted for a listener that has not started yet. With several at once one may get
+    /// another's, which costs it a needless `updated` at most.
+    fn announced_head(&self) -> Option<Cursor> {
+        let mut announced = self.announced().lock().unwrap_or_else(PoisonError::into_inner);
+        let earliest = (0..announced.len()).min_by_key(|at| announced[*at].seq)?;
+        Some(announced.swap_remove(earliest))
+    }
+
+    /// `subscriptions/listen`: serves one stream until the client cancels it or leaves.
     pub(super) async fn serve_listener(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let since = self.head()?;
+        let since = self.announced_head().map_or_else(|| self.head(), Ok)?;
         let uris = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
         let subscriber = Subscriber::Listener { sink: context.sink().clone(), uris };
+        let mut left = self.left().subscribe();
         tokio::select! {
             () = self.forward(since, &subscriber) => {}
             () = context.cancelled() => {}
+            _ = left.wait_for(|left| *left) => {}
         }
         Ok(())
     }
@@ -177,7 +195,7 @@ async fn sleep_until(wake: Option<Instant>) {
 /// Whether an event changes what a view shows.
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
-    let claims = claims_of(event);
+    let claims = event.claims();
     let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
         let Some(store) = reads.store()? else { return Ok(true) };
         for id in &claims {
@@ -238,12 +256,4 @@ fn is_contested(reads: &mut Reads, claims: &[ClaimId], open: &ClaimFilter) -> Re
         }
     }
     Ok(false)
-}
-
-/// The claims an event changes.
-fn claims_of(event: &Event) -> Vec<ClaimId> {
-    match event {
-        Event::ClaimSuperseded(link) => vec![link.claim_id, link.superseded_by],
-        other => other.claim_id().into_iter().collect(),
-    }
 }

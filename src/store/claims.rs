@@ -172,8 +172,7 @@ pub struct ClaimView {
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
-     c.touched_at, c.created_seq, c.seq, c.superseded_by, \
-     (SELECT json_group_array(scope) FROM (SELECT scope FROM claim_scopes WHERE claim_id = c.id ORDER BY scope)), \
+     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, \
      (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'support'), \
      (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'challenge'), \
      (SELECT count(*) FROM claim_evidence WHERE claim_id = c.id)";

@@ -165,7 +165,7 @@ fn configure(db: &Connection) -> Result<(), rusqlite::Error> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     // Losing the last folds in a power cut costs a catch-up, nothing else.
     db.pragma_update(None, "synchronous", "NORMAL")?;
-    db.pragma_update(None, "wal_autocheckpoint", 8_000)?;
+    db.pragma_update(None, "wal_autocheckpoint", crate::ledger::AUTOCHECKPOINT_PAGES)?;
     db.set_prepared_statement_cache_capacity(64);
     crate::ledger::harden(db)
 }

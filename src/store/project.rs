@@ -34,16 +34,11 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
 }
 
 fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
-    let trigger = body
-        .trigger
-        .as_ref()
-        .map(serde_json::to_string)
-        .transpose()
-        .map_err(|error| StoreError::Malformed(error.to_string()))?;
+    let trigger = body.trigger.as_ref().map(json).transpose()?;
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
-         proposes_to_supersede, trigger_when, created_at, touched_at, created_seq, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?12)",
+         proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -56,6 +51,7 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
         body.ttl_hours.map(|hours| hours.0),
         body.supersedes.map(|id| id.to_string()),
         trigger,
+        json(&body.scopes)?,
         at.at.ms(),
         at.seq as i64
     ])?;
@@ -66,6 +62,10 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
     }
     index::add(db, at, body)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
 }
 
 fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! The pipeline of every write: recognise, decide, append, project, answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sha2::{Digest, Sha256};
@@ -175,6 +175,11 @@ impl Committer {
         self.ledger.head()
     }
 
+    /// What the next command is decided against.
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
     /// Decides and appends a group of commands: one ledger transaction, one fsync, one projection
     /// transaction. A refused command harms no other.
     ///
@@ -202,7 +207,16 @@ impl Committer {
                 }
             };
             let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
-            let twin = by_command.get(&submission.command_id).or_else(|| by_key.get(key.as_ref()?)).copied();
+            let twin = match by_command.get(&submission.command_id) {
+                Some(batch) => Some(*batch),
+                // As in `known`, the command's own id comes before its key.
+                None => match key.as_ref().and_then(|key| by_key.get(key)) {
+                    Some(batch) if self.ledger.find_command(submission.command_id)?.is_empty() => {
+                        Some(*batch)
+                    }
+                    _ => None,
+                },
+            };
             progress.push(if let Some(batch) = twin {
                 match same_request(submission, &batches[batch].events[0].payload) {
                     Ok(()) => Progress::Twin { batch },
@@ -397,7 +411,8 @@ impl Committer {
                 break;
             }
         }
-        if done.committed + done.rejected > 0 {
+        // Told even when a crash before the truncation left nothing but duplicates to this replay.
+        if done != Replayed::default() {
             let Replayed { committed, duplicates, rejected } = done;
             let event = Box::new(SpoolFlushed { committed, duplicates, rejected }.into());
             let causation = CommandId::from_uuid((self.sources.ids)());
@@ -426,6 +441,7 @@ impl Committer {
         let group: Vec<Submission> = submissions.iter().map(|(_, submission)| submission.clone()).collect();
         let outcomes = self.commit(&group)?;
         let mut rejections: Vec<Item<'_>> = Vec::new();
+        let mut refused: HashSet<CommandId> = HashSet::new();
         for ((line, submission), outcome) in submissions.iter().zip(outcomes) {
             match outcome {
                 Ok(receipt) if receipt.duplicate => done.duplicates += 1,
@@ -435,6 +451,8 @@ impl Committer {
                 Err(_) if !self.ledger.find_command(submission.command_id)?.is_empty() => {
                     done.duplicates += 1;
                 }
+                // The same request queued twice is refused once: a command has one refusal on record.
+                Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
                 Err(rejection) => {
                     spool.set_aside(line, &rejection.to_string())?;
                     done.rejected += 1;

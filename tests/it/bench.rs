@@ -8,7 +8,6 @@ use hivemind::mcp::{Era, Pane, ToolAnswer};
 use hivemind::system::Sources;
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -103,43 +102,4 @@ impl Drop for Bench {
     fn drop(&mut self) {
         self.signal_writer();
     }
-}
-
-/// Whether the long campaigns were asked for.
-pub(crate) fn long() -> bool {
-    std::env::var_os("HM_LONG").is_some_and(|value| value == "1")
-}
-
-/// Every row of every table of a projection and every token of its index, in a stable order. Tables an index
-/// keeps for itself are left out: they hold the same tokens, arranged by history.
-pub(crate) fn dump(path: &Path) -> String {
-    let db = Connection::open(path).expect("the projection opens");
-    let tables: Vec<String> = db
-        .prepare(
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' \
-             AND name NOT LIKE 'refinery%' AND name NOT LIKE 'sqlite%' ORDER BY 1",
-        )
-        .and_then(|mut names| names.query_map([], |row| row.get(0))?.collect())
-        .expect("the tables");
-    db.execute_batch("CREATE VIRTUAL TABLE temp.tokens USING fts5vocab('main', 'claim_index', 'instance')")
-        .expect("the tokens of the index");
-    let mut text = String::new();
-    for table in tables.iter().map(String::as_str).chain(["claim_index"]) {
-        let source = if table == "claim_index" { "temp.tokens" } else { table };
-        let mut rows = db.prepare(&format!("SELECT * FROM {source}")).expect("a table");
-        let columns = rows.column_count();
-        let mut lines: Vec<String> = rows
-            .query_map([], |row| {
-                (0..columns)
-                    .map(|column| Ok(format!("{:?}", row.get_ref(column)?)))
-                    .collect::<Result<Vec<_>, _>>()
-            })
-            .expect("its rows")
-            .map(|row| format!("{table}: {}", row.expect("a row").join(" | ")))
-            .collect();
-        lines.sort();
-        text.push_str(&lines.join("\n"));
-        text.push('\n');
-    }
-    text
 }

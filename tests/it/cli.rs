@@ -401,10 +401,10 @@ fn programs_get_json() {
         shapes.push_str(&format!("{line}: {}", keys(&shell.json(line))));
     }
     expect![[r#"
-        hm --json --agent ops claim create "x" --scope src --key k: command_id duplicate entity_id next seq state warnings
+        hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id next seq state warnings
         hm --json claim show ID1: challenges confidence created_at created_seq evidence evidence_items history id owner positions scopes seq session statement status supports touched_at type [at by seq to]
         hm --json claim list: claims [challenges confidence created_at created_seq evidence id owner scopes seq statement status supports touched_at type]
-        hm --json --agent qa claim support ID1: command_id duplicate entity_id seq state warnings
+        hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
         hm --json --agent ops status: agent agents_seen by_status folded_seq ledger_seq negative rejected spooled workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
         hm --json verify: events fault head_hash ok

@@ -10,7 +10,8 @@ use hivemind::ledger;
 use hivemind::mcp::Era;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, dump, long};
+use crate::bench::Bench;
+use crate::harness::{dump, long, switch};
 
 /// Agents of the four panes, two of each era.
 const PANES: [(&str, Era); 4] =
@@ -149,8 +150,7 @@ async fn load(
 
 /// `HM_SEED` replays a run.
 fn seed() -> u64 {
-    std::env::var("HM_SEED")
-        .ok()
+    switch("HM_SEED")
         .and_then(|seed| seed.parse().ok())
         .unwrap_or_else(|| hivemind::system::now().ms().unsigned_abs())
 }

@@ -2,8 +2,17 @@
 
 mod bench;
 mod cli;
+mod crash;
+mod demo;
+mod fixtures;
+mod harness;
 mod kill;
+mod laws;
 mod mcp;
+mod processes;
 mod search;
+mod search_faces;
 mod shell;
+mod spool;
+mod tamper;
 mod walls;

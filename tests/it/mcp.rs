@@ -263,6 +263,19 @@ async fn both_eras_hear_of_changes() {
 }
 
 #[tokio::test]
+async fn a_pane_leaves_with_its_client() {
+    let bench = Bench::new();
+    for era in [Era::Legacy, Era::Modern] {
+        let mut pane = bench.pane(Some("devops"), era).await;
+        pane.subscribe(&["hivemind://claims"]).await.expect("a subscription");
+        let asked = hivemind::system::instant();
+        pane.close().await;
+        // Closing waits three seconds for the process before it uses force.
+        assert!(asked.elapsed() < Duration::from_secs(2), "{era:?}: the pane outlives its client");
+    }
+}
+
+#[tokio::test]
 async fn without_a_writer_reads_answer_and_writes_are_queued_in_order() {
     let bench = Bench::new();
     let pane = bench.pane(Some("devops"), Era::Modern).await;

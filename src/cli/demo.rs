@@ -1,0 +1,68 @@
+//! `hm demo`: a story of four agents through real panes in a temporary workspace. No model is asked, and every
+//! step is checked, so that it doubles as a smoke test.
+
+mod cast;
+mod page;
+mod stage;
+mod story;
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use serde_json::json;
+
+use self::cast::Step;
+use self::stage::Stage;
+use super::output::{self, Failure};
+use super::{Global, block_on};
+use crate::system;
+
+/// Tell the story.
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// Leave the workspace of the story on disk, and say where it is
+    #[arg(long)]
+    keep: bool,
+}
+
+impl Demo {
+    pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
+        if global.dir.is_some() || global.agent.is_some() {
+            return Err(Failure::usage(
+                "hm demo makes a workspace and four agents of its own: leave out --dir and --agent",
+            ));
+        }
+        let started = system::instant();
+        let stage = Stage::set(self.keep).map_err(Failure::internal)?;
+        let bold = std::io::stdout().is_terminal();
+        let say = |text: &str| {
+            if !global.json {
+                // A reader who leaves must not keep the stage from being cleared.
+                let _ = output::print(false, text, &json!(null));
+            }
+        };
+        say(&page::opening());
+        let mut steps = Vec::new();
+        let told = block_on(async {
+            let tell = |step: Step| {
+                steps.push(step);
+                say(&page::step(steps.len(), &steps[steps.len() - 1], bold));
+            };
+            tokio::select! {
+                told = story::play(&stage, tell) => told.map_err(Failure::internal),
+                _ = tokio::signal::ctrl_c() => Err(Failure::internal("the demo was interrupted")),
+            }
+        });
+        let kept = stage.strike().map_err(Failure::internal);
+        // A story that broke off matters more than a directory that is left behind.
+        told?;
+        let kept = kept?.map(|root| root.display().to_string());
+        let elapsed_ms = started.elapsed().as_millis();
+        let mut whole = json!({ "steps": steps, "elapsed_ms": elapsed_ms });
+        if let Some(root) = &kept {
+            whole["workspace"] = json!(root);
+        }
+        let text = page::closing(steps.len(), elapsed_ms, kept.as_deref());
+        output::print(global.json, &text, &whole)
+    }
+}

@@ -1,0 +1,220 @@
+//! The four agents and what they can do in the story: call a tool, read a resource, hear of a change. Each deed
+//! goes into the step being told.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::stage::Stage;
+use crate::ledger::LedgerError;
+use crate::mcp::{Era, Pane, PaneError, ToolAnswer};
+use crate::system;
+
+/// How long something that comes at once may take; only a broken build or a very busy machine takes longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait before a queued write is asked for again.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// Who plays. Two have clients of the older protocol, two of the newer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Agent {
+    Architect,
+    Devops,
+    Analyst,
+    Reviewer,
+}
+
+impl Agent {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Architect => "architect",
+            Self::Devops => "devops",
+            Self::Analyst => "analyst",
+            Self::Reviewer => "reviewer",
+        }
+    }
+
+    const fn era(self) -> Era {
+        match self {
+            Self::Architect | Self::Devops => Era::Legacy,
+            Self::Analyst | Self::Reviewer => Era::Modern,
+        }
+    }
+}
+
+/// One act, as it happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Step {
+    /// For programs, stable.
+    pub(super) name: &'static str,
+    /// Who acts.
+    pub(super) agent: &'static str,
+    /// What happens, in a sentence.
+    pub(super) what: String,
+    /// The call, as one would say it at a prompt.
+    pub(super) call: Option<String>,
+    /// What the agent got for it: a receipt or a refusal.
+    pub(super) receipt: Option<String>,
+    /// Whether it was a refusal.
+    pub(super) refused: bool,
+    /// What somebody sees then; a heading, and lines below it.
+    pub(super) seen: Vec<String>,
+}
+
+/// Why the story stops.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    /// A pane does not answer.
+    #[error(transparent)]
+    Pane(#[from] PaneError),
+    /// The ledger cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The workspace or the writer cannot be handled.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// An answer in JSON is none.
+    #[error("an answer is not the JSON it should be: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A step does not see what it must.
+    #[error("{0}")]
+    Unexpected(String),
+}
+
+/// Fails the step unless something holds; `otherwise` says what does not.
+pub(super) fn check(holds: bool, otherwise: impl Into<String>) -> Result<(), Problem> {
+    if holds { Ok(()) } else { Err(Problem::Unexpected(otherwise.into())) }
+}
+
+/// Arguments of a tool call, in the order they are told.
+pub(super) type Arguments<'a> = &'a [(&'a str, Value)];
+
+/// The panes, and the step being told.
+pub(super) struct Cast {
+    panes: [Pane; 4],
+}
+
+impl Cast {
+    /// Starts a pane for each agent, all at once.
+    pub(super) async fn enter(stage: &Stage) -> Result<Self, Problem> {
+        let pane = |agent: Agent| {
+            Pane::start(stage.binary(), stage.workspace().root(), Some(agent.name()), agent.era())
+        };
+        let (architect, devops, analyst, reviewer) = tokio::try_join!(
+            pane(Agent::Architect),
+            pane(Agent::Devops),
+            pane(Agent::Analyst),
+            pane(Agent::Reviewer),
+        )?;
+        Ok(Self { panes: [architect, devops, analyst, reviewer] })
+    }
+
+    /// Closes every pane and waits until its process is gone.
+    pub(super) async fn leave(self) {
+        let [architect, devops, analyst, reviewer] = self.panes;
+        tokio::join!(architect.close(), devops.close(), analyst.close(), reviewer.close());
+    }
+
+    fn pane(&self, agent: Agent) -> &Pane {
+        &self.panes[agent as usize]
+    }
+
+    /// Calls a tool that must be accepted and committed. A queued answer to a call with an idempotency key is
+    /// asked for again, as a client would: a slow machine may need longer to start the writer.
+    pub(super) async fn writes(
+        &self,
+        step: &mut Step,
+        agent: Agent,
+        tool: &str,
+        arguments: Arguments<'_>,
+    ) -> Result<ToolAnswer, Problem> {
+        let has_key = arguments.iter().any(|(name, _)| *name == "idempotency_key");
+        let deadline = system::instant() + PATIENCE;
+        let mut answer = self.call(step, agent, tool, arguments).await?;
+        while has_key && answer.field("state") == "queued" && system::instant() < deadline {
+            tokio::time::sleep(ASK_AGAIN_AFTER).await;
+            answer = self.call(step, agent, tool, arguments).await?;
+        }
+        let committed = !answer.refused && answer.field("state") == "committed";
+        check(committed, format!("{tool} is not committed: {}", answer.text))?;
+        Ok(answer)
+    }
+
+    /// Calls a tool that must be refused, with this code, and must change nothing.
+    pub(super) async fn is_refused(
+        &self,
+        step: &mut Step,
+        agent: Agent,
+        (tool, arguments): (&str, Arguments<'_>),
+        code: &str,
+    ) -> Result<ToolAnswer, Problem> {
+        let status = "hivemind://status";
+        let before = self.reads_json(agent, status).await?["ledger_seq"].clone();
+        let answer = self.call(step, agent, tool, arguments).await?;
+        let refused = answer.refused && answer.field("code") == code;
+        check(refused, format!("{tool} is not refused with {code}: {}", answer.text))?;
+        let after = self.reads_json(agent, status).await?["ledger_seq"].clone();
+        check(before == after, format!("the refused {tool} moved the ledger from {before} to {after}"))?;
+        step.seen.push(format!("nothing: the ledger has {after} events, as before"));
+        Ok(answer)
+    }
+
+    async fn call(
+        &self,
+        step: &mut Step,
+        agent: Agent,
+        tool: &str,
+        arguments: Arguments<'_>,
+    ) -> Result<ToolAnswer, Problem> {
+        let object: Map<String, Value> =
+            arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let answer = self.pane(agent).call(tool, Value::Object(object)).await?;
+        step.call = Some(short(tool, arguments));
+        step.receipt = Some(answer.text.clone());
+        step.refused = answer.refused;
+        Ok(answer)
+    }
+
+    /// Reads a resource as text.
+    pub(super) async fn reads(&self, agent: Agent, uri: &str) -> Result<String, Problem> {
+        Ok(self.pane(agent).read(uri).await?)
+    }
+
+    /// Reads a resource as a program does.
+    pub(super) async fn reads_json(&self, agent: Agent, uri: &str) -> Result<Value, Problem> {
+        let separator = if uri.contains('?') { '&' } else { '?' };
+        let text = self.reads(agent, &format!("{uri}{separator}format=json")).await?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Asks to be told when a resource changes.
+    pub(super) async fn subscribes(&mut self, agent: Agent, uri: &str) -> Result<(), Problem> {
+        Ok(self.panes[agent as usize].subscribe(&[uri]).await?)
+    }
+
+    /// Waits until the agent is told of a change, and returns of which.
+    pub(super) async fn hears(&mut self, agent: Agent) -> Result<String, Problem> {
+        let heard = self.panes[agent as usize].updated(PATIENCE).await;
+        heard.ok_or_else(|| Problem::Unexpected(format!("{} hears of nothing", agent.name())))
+    }
+}
+
+/// A call in one line.
+fn short(tool: &str, arguments: Arguments<'_>) -> String {
+    let words = arguments.iter().map(|(name, value)| format!(" {name}={}", word(value)));
+    std::iter::once(tool.to_owned()).chain(words).collect()
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.contains(char::is_whitespace) => format!("\"{text}\""),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(word).collect::<Vec<_>>().join(","),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| format!("{name}:{}", word(value)));
+            fields.collect::<Vec<_>>().join(",")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}

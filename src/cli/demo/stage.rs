@@ -1,0 +1,150 @@
+//! Where the story happens: a temporary workspace, and a writer process that does not outlive it.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::system::{self, Environment};
+use crate::workspace::Workspace;
+
+/// How long a writer may take to leave; it needs milliseconds, and SIGKILL follows.
+const LEAVES_WITHIN: Duration = Duration::from_secs(3);
+/// How often its lock is tried meanwhile.
+const LOCK_POLL: Duration = Duration::from_millis(2);
+
+/// A temporary workspace and its writer. Dropping it, for whatever reason, stops the one and removes the other.
+pub(super) struct Stage {
+    workspace: Workspace,
+    binary: PathBuf,
+    /// None once it is removed, or given away.
+    dir: Option<TempDir>,
+    keep: bool,
+}
+
+/// How a process is asked to end.
+#[derive(Clone, Copy)]
+enum Ask {
+    Leave,
+    Die,
+}
+
+impl Stage {
+    /// Makes the workspace; nothing runs in it yet.
+    pub(super) fn set(keep: bool) -> io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix("hivemind-demo-").tempdir()?;
+        let runtime_dir = Environment::read().runtime_dir;
+        let workspace = Workspace::init(dir.path(), runtime_dir.as_deref()).map_err(io::Error::other)?;
+        Ok(Self { workspace, binary: std::env::current_exe()?, dir: Some(dir), keep })
+    }
+
+    /// Its files.
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// The program whose panes play.
+    pub(super) fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// The process that writes, if one does.
+    pub(super) fn writer(&self) -> io::Result<Option<u32>> {
+        if self.lock_is_free()? {
+            return Ok(None);
+        }
+        let text = std::fs::read_to_string(self.workspace.writer_lock())?;
+        // Between taking the lock and writing its number a writer is there, but nobody can name it.
+        Ok(text.trim().parse().ok())
+    }
+
+    /// `kill -9` of the writer: no chance to finish anything. Returns who it was.
+    pub(super) fn kill_writer(&self) -> io::Result<u32> {
+        let writer = self.writer()?.ok_or_else(|| io::Error::other("no writer runs"))?;
+        signal(writer, Ask::Die)?;
+        self.wait_for_the_lock()?;
+        Ok(writer)
+    }
+
+    /// Stops the writer and removes the workspace; one that is kept is returned.
+    pub(super) fn strike(mut self) -> io::Result<Option<PathBuf>> {
+        self.stop_writer()?;
+        let Some(dir) = self.dir.take() else { return Ok(None) };
+        if self.keep {
+            return Ok(Some(dir.keep()));
+        }
+        dir.close()?;
+        Ok(None)
+    }
+
+    fn stop_writer(&self) -> io::Result<()> {
+        let Some(writer) = self.writer()? else { return Ok(()) };
+        signal(writer, Ask::Leave)?;
+        if self.wait_for_the_lock().is_ok() {
+            return Ok(());
+        }
+        signal(writer, Ask::Die)?;
+        self.wait_for_the_lock()
+    }
+
+    /// The lock ends with its process, however that ends.
+    fn wait_for_the_lock(&self) -> io::Result<()> {
+        let deadline: Instant = system::instant() + LEAVES_WITHIN;
+        while !self.lock_is_free()? {
+            if system::instant() > deadline {
+                return Err(io::Error::other("the writer does not leave"));
+            }
+            std::thread::sleep(LOCK_POLL);
+        }
+        Ok(())
+    }
+
+    fn lock_is_free(&self) -> io::Result<bool> {
+        let file = match File::options().write(true).open(self.workspace.writer_lock()) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some(dir) = self.dir.take() {
+            // The story broke off; what can still be done is done, and the failure is on its way already.
+            let _ = self.stop_writer();
+            if self.keep {
+                let _ = dir.keep();
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn signal(process: u32, ask: Ask) -> io::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other(format!("{process} is no process")))?;
+    let signal = match ask {
+        Ask::Leave => Signal::TERM,
+        Ask::Die => Signal::KILL,
+    };
+    match kill_process(pid, signal) {
+        // It ended by itself a moment ago.
+        Err(rustix::io::Errno::SRCH) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(unix))]
+fn signal(process: u32, _: Ask) -> io::Result<()> {
+    // No polite way there reaches a process without a window.
+    std::process::Command::new("taskkill").args(["/F", "/PID", &process.to_string()]).output().map(drop)
+}

@@ -1,0 +1,28 @@
+//! A receipt as people and programs see it, the same over MCP and on the command line.
+
+use serde_json::{Value, json};
+
+use super::to_json;
+use crate::domain::receipt::{Acceptance, Receipt};
+
+/// The receipt for programs; what the command made or changed also stands under its own name.
+pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
+    let mut value = to_json(receipt);
+    if let Some(id) = receipt.entity_id {
+        let name = if command == "report_event" { "event_id" } else { "claim_id" };
+        value[name] = json!(id);
+    }
+    value
+}
+
+/// What was done to what, and whether it stands: `support 0190…: committed at seq 12`.
+pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
+    let id = receipt.entity_id.map_or_else(String::new, |id| format!(" {id}"));
+    let state = match (receipt.state, receipt.seq) {
+        (Acceptance::Committed, Some(seq)) => format!("committed at seq {seq}"),
+        (Acceptance::Committed, None) => "committed".to_owned(),
+        (Acceptance::Queued, _) => "queued, not yet committed".to_owned(),
+    };
+    let again = if receipt.duplicate { " (the same request as before)" } else { "" };
+    format!("{done}{id}: {state}{again}")
+}

@@ -1,0 +1,374 @@
+//! What the tests of the store share: a workspace of their own, fixed sources, requests, and what the files hold.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Process, ExitStatus, Stdio};
+use std::time::Duration;
+
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::claim::{ClaimType, Position, Share};
+use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::event::Event;
+use hivemind::domain::ids::{ClaimId, CommandId, EventId};
+use hivemind::domain::receipt::{Acceptance, Receipt};
+use hivemind::domain::rejection::Rejection;
+use hivemind::domain::state::State;
+use hivemind::domain::time::Timestamp;
+use hivemind::ledger::{Cursor, Ledger, Reader, Stored};
+use hivemind::store::Projection;
+use hivemind::system::{self, Environment, Sources};
+use hivemind::workspace::Workspace;
+use hivemind::writer::{Committer, Front};
+use rusqlite::types::ValueRef;
+use uuid::Uuid;
+
+/// The binary under test.
+pub(crate) const HM: &str = env!("CARGO_BIN_EXE_hm");
+/// How long anything may take that happens by itself; slow machines run the tests too.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether the long run was asked for: `HM_LONG=1`.
+pub(crate) fn long() -> bool {
+    switch("HM_LONG").is_some()
+}
+
+/// A switch in the environment of the tests.
+#[expect(clippy::disallowed_methods, reason = "the switches of the tests are none of the product's")]
+pub(crate) fn switch(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Waits until something is so.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = system::instant() + PATIENCE;
+    while !is_so() {
+        assert!(system::instant() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A workspace in a directory of its own. Dropping it ends the writer that serves it.
+pub(crate) struct TempWorkspace {
+    workspace: Workspace,
+    _dir: tempfile::TempDir,
+}
+
+impl std::ops::Deref for TempWorkspace {
+    type Target = Workspace;
+
+    fn deref(&self) -> &Workspace {
+        &self.workspace
+    }
+}
+
+impl TempWorkspace {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self { workspace: at(dir.path()), _dir: dir }
+    }
+
+    /// The pipeline of the writer, in this process, with fixed sources.
+    pub(crate) fn committer(&self, seed: u64) -> Committer {
+        Committer::open(self, Policy::default(), fixed_sources(seed)).expect("a workspace to write in")
+    }
+
+    pub(crate) fn front(&self) -> Front {
+        Front::new(self.workspace.clone(), PathBuf::from(HM))
+    }
+
+    /// A front that can start no writer: what it takes goes to the spool.
+    pub(crate) fn front_without_writer(&self) -> Front {
+        Front::new(self.workspace.clone(), self.root().join("no-such-binary"))
+    }
+
+    /// A writer as a child of the test; it is killed when dropped.
+    pub(crate) fn writer(&self, options: &[&str]) -> Writer {
+        let mut process = Process::new(HM);
+        process.args(["writer", "--dir"]).arg(self.root()).args(options);
+        let child = process.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("a writer to start");
+        Writer(child)
+    }
+
+    pub(crate) fn ledger_reader(&self) -> Reader {
+        Reader::open(&self.ledger()).expect("a readable ledger").expect("a ledger")
+    }
+
+    /// Everything in the ledger, in order.
+    pub(crate) fn events(&self) -> Vec<Stored> {
+        self.ledger_reader().read_from(Cursor::GENESIS, usize::MAX >> 1).expect("readable events")
+    }
+
+    /// The events of one command.
+    pub(crate) fn events_of(&self, command: CommandId) -> Vec<Stored> {
+        self.events().into_iter().filter(|event| event.causation == command).collect()
+    }
+
+    /// Fails unless the chain stands and the read models are what a rebuild makes of it.
+    pub(crate) fn assert_sound(&self) {
+        let report = self.ledger_reader().verify(|_| ()).expect("a readable ledger");
+        assert_eq!(report.fault, None);
+        let ledger = Ledger::open(&self.ledger()).expect("the ledger");
+        assert_eq!(report.head, ledger.head());
+        let fresh = tempfile::tempdir().expect("a temporary directory");
+        let fresh = fresh.path().join("rebuilt.sqlite");
+        Projection::open(&fresh).expect("new read models").rebuild(&ledger, |_| ()).expect("a rebuild");
+        assert_eq!(dump(&self.team_memory()), dump(&fresh), "the read models are not what a rebuild makes");
+        let reader = hivemind::store::Reader::open(&self.team_memory()).expect("readable models");
+        assert_eq!(reader.expect("read models").folded().expect("a position"), report.head);
+    }
+
+    /// Ends the writer that serves this workspace, whoever started it, and waits until it is gone.
+    pub(crate) fn end_writer(&self) {
+        let deadline = system::instant() + PATIENCE;
+        while self.is_served() && system::instant() < deadline {
+            if let Some(pid) = self.writer_pid() {
+                // It may be gone by now.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whether somebody holds the writer's lock.
+    pub(crate) fn is_served(&self) -> bool {
+        let lock = std::fs::OpenOptions::new().write(true).open(self.writer_lock());
+        lock.is_ok_and(|lock| lock.try_lock().is_err())
+    }
+
+    fn writer_pid(&self) -> Option<rustix::process::Pid> {
+        use interprocess::local_socket::prelude::*;
+        let name = self.socket().to_fs_name::<interprocess::local_socket::GenericFilePath>().ok()?;
+        let pid = interprocess::local_socket::Stream::connect(name).ok()?.peer_creds().ok()?.pid()?;
+        rustix::process::Pid::from_raw(pid)
+    }
+}
+
+impl Drop for TempWorkspace {
+    fn drop(&mut self) {
+        self.end_writer();
+    }
+}
+
+/// The workspace of a directory, as a process of the product finds it.
+pub(crate) fn at(root: &Path) -> Workspace {
+    Workspace::init(root, Environment::read().runtime_dir.as_deref()).expect("a workspace")
+}
+
+/// A `hm writer` that dies with its test.
+pub(crate) struct Writer(Child);
+
+impl Writer {
+    pub(crate) fn kill(&mut self) {
+        self.0.kill().expect("a child to kill");
+        self.0.wait().expect("a child to wait for");
+    }
+
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        wait_until("the writer ends", || {
+            status = self.0.try_wait().expect("a child to wait for");
+            status.is_some()
+        });
+        status.expect("it ended")
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether a process aborted, as a writer does at a crash point.
+pub(crate) fn aborted(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal() == Some(rustix::process::Signal::ABORT.as_raw())
+}
+
+/// A runtime on this thread, as a front has it.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(future)
+}
+
+/// Submits until the answer says committed: a machine too slow to start a writer in time queues first.
+pub(crate) async fn committed(front: &Front, submission: &Submission) -> Result<Receipt, Rejection> {
+    let deadline = system::instant() + PATIENCE;
+    loop {
+        let receipt = front.submit(submission.clone()).await?;
+        if receipt.state == Acceptance::Committed {
+            return Ok(receipt);
+        }
+        assert!(system::instant() < deadline, "no writer came up");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A clock that ticks a minute at a time, ids and salts that count: the same in every run.
+pub(crate) fn fixed_sources(seed: u64) -> Sources {
+    let mut minutes = 0;
+    let mut ids = 0;
+    let mut salts = seed << 32;
+    Sources {
+        clock: Box::new(move || {
+            minutes += 1;
+            Timestamp::from_ms(1_800_000_000_000 + minutes * 60_000)
+        }),
+        ids: Box::new(move || {
+            ids += 1;
+            Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + (u128::from(seed) << 32) + ids)
+        }),
+        entropy: Box::new(move || {
+            salts += 1;
+            std::array::from_fn(|at| salts.to_le_bytes()[at % 8] ^ at as u8)
+        }),
+    }
+}
+
+pub(crate) fn agent(name: &str) -> AgentId {
+    AgentId::recorded(name)
+}
+
+/// A fresh request without a key.
+pub(crate) fn request(by: &str, command: Command) -> Submission {
+    Submission {
+        command_id: CommandId::from_uuid(system::new_id()),
+        agent: agent(by),
+        session: Some("s-1".parse().expect("a session id")),
+        trace_id: None,
+        idempotency_key: None,
+        command,
+    }
+}
+
+/// A request to create a fact about the whole workspace.
+pub(crate) fn creation(by: &str, statement: &str) -> Submission {
+    request(by, Command::CreateClaim(fact(statement)))
+}
+
+pub(crate) fn fact(statement: &str) -> CreateClaim {
+    CreateClaim {
+        claim_id: ClaimId::from_uuid(system::new_id()),
+        statement: statement.parse().expect("a statement"),
+        claim_type: ClaimType::Fact,
+        scopes: vec![".".to_owned().try_into().expect("a scope")],
+        confidence: Share::FULL,
+        supersedes: None,
+        ttl_hours: None,
+        evidence_refs: Vec::new(),
+        trigger: None,
+    }
+}
+
+pub(crate) fn position(by: &str, claim_id: ClaimId, position: Position) -> Submission {
+    let reason = (position == Position::Challenge).then(|| "seen otherwise".parse().expect("a reason"));
+    request(by, Command::TakePosition(TakePosition { claim_id, position, reason, evidence_ref: None }))
+}
+
+pub(crate) fn with_key(mut submission: Submission, key: &str) -> Submission {
+    submission.idempotency_key = Some(key.parse().expect("a key"));
+    submission
+}
+
+/// The claim a creation makes.
+pub(crate) fn claim_of(submission: &Submission) -> ClaimId {
+    let made = submission.command.minted().expect("a command that makes something");
+    EventId::from_uuid(made).as_claim()
+}
+
+/// What happened in a stored event.
+pub(crate) fn body(stored: &Stored) -> Event {
+    stored.recorded().expect("an event of this release").event.expect("a payload")
+}
+
+/// The state as folded from nothing but the ledger.
+pub(crate) fn folded(events: &[Stored]) -> State {
+    let mut state = State::default();
+    for stored in events {
+        state.evolve(&stored.recorded().expect("an event of this release"));
+    }
+    state
+}
+
+/// Every row of every table and every token of the search index, in an order that depends on nothing but the
+/// rows. How far the read models have folded is left out: an empty rebuild says 0, and nothing folded says
+/// nothing. So are the tables that an index keeps for itself: they hold the same tokens, arranged by history.
+pub(crate) fn dump(database: &Path) -> String {
+    let db = rusqlite::Connection::open(database).expect("a database");
+    let mut text = String::new();
+    let mut tables = strings(
+        &db,
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' \
+         AND name NOT LIKE 'refinery_%' AND name <> 'projection' ORDER BY name",
+    );
+    let index = "SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%'";
+    for index in strings(&db, index) {
+        let vocabulary = format!("tokens_of_{index}");
+        let sql =
+            format!("CREATE VIRTUAL TABLE temp.{vocabulary} USING fts5vocab('main', '{index}', 'instance')");
+        db.execute_batch(&sql).expect("the tokens of an index");
+        tables.push(vocabulary);
+    }
+    for table in tables {
+        writeln!(text, "{table}").expect("a string takes text");
+        let mut statement = db.prepare(&format!("SELECT * FROM \"{table}\"")).expect("a table");
+        let width = statement.column_count();
+        let rows = statement.query_map([], |row| {
+            (0..width).map(|at| row.get_ref(at).map(shown)).collect::<Result<Vec<_>, _>>()
+        });
+        let mut rows: Vec<String> =
+            rows.expect("rows").map(|row| row.expect("a readable row").join(" | ")).collect();
+        rows.sort();
+        for row in rows {
+            writeln!(text, "  {row}").expect("a string takes text");
+        }
+    }
+    text
+}
+
+/// The first column of a query, as text.
+pub(crate) fn strings(db: &rusqlite::Connection, sql: &str) -> Vec<String> {
+    let mut statement = db.prepare(sql).expect("a valid query");
+    let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+    rows.map(|row| row.expect("a text")).collect()
+}
+
+fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "null".to_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => format!("{number:?}"),
+        ValueRef::Text(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+        ValueRef::Blob(bytes) => format!("x{}", hex::encode(bytes)),
+    }
+}
+
+/// Which child this process is, and the workspace it works in.
+const CHILD: &str = "HM_TEST_CHILD";
+
+/// Runs an ignored test of this binary in so many processes at once; each must succeed.
+pub(crate) fn run_children(test: &str, processes: usize, root: &Path) {
+    let children: Vec<Child> = (0..processes)
+        .map(|index| {
+            let mut process = Process::new(std::env::current_exe().expect("the test binary"));
+            process.args(["--exact", test, "--ignored", "--nocapture"]);
+            process.env(CHILD, format!("{index}:{}", root.display()));
+            process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a child to start")
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().expect("a child to wait for");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("1 passed"), "{test} is no test of this binary: {said}");
+    }
+}
+
+/// The number and workspace of a child of [`run_children`]; none when somebody runs it by hand.
+pub(crate) fn child() -> Option<(usize, PathBuf)> {
+    let told = switch(CHILD)?;
+    let (index, root) = told.split_once(':').expect("a number and a path");
+    Some((index.parse().expect("a number"), root.into()))
+}

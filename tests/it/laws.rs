@@ -1,0 +1,514 @@
+//! Laws that hold for any sequence of commands: the lifecycle, replay equals live, determinism.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::claim::{ClaimType, Position, Relation, ReportKind, Share, Status};
+use hivemind::domain::command::{
+    AddEvidence, Command, CreateClaim, DeprecateClaim, ReportEvent, Submission, TakePosition,
+};
+use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
+use hivemind::domain::event::{Event, Recorded};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId};
+use hivemind::domain::receipt::Receipt;
+use hivemind::domain::rejection::Rejection;
+use hivemind::domain::state::State;
+use hivemind::domain::time::Timestamp;
+use hivemind::writer::Committer;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
+use uuid::Uuid;
+
+use crate::harness::{TempWorkspace, agent, body, dump, fixed_sources, folded, long, strings};
+
+use Status::{Confirmed, Contested, Deprecated, PendingProof, Proposed};
+
+/// Few claims, agents and words, so that commands meet.
+const CLAIMS: u8 = 8;
+const REPORTS: u8 = 3;
+const AGENTS: [&str; 4] = ["architect", "devops", "analyst", "operator"];
+const STATEMENTS: [&str; 6] = [
+    "the pool holds 20 connections",
+    "The  pool holds 20 connections",
+    "the pool leaks when a query is cancelled",
+    "端口是 7001",
+    "\u{1b}[31mred\u{1b}[0m ]]> \u{202e}",
+    "retry with jitter",
+];
+const SCOPES: [&str; 4] = ["src/db", "src/db/pool.rs", "tag:auth", "."];
+
+/// One row of the lifecycle in spec 02: where from, where to, and when.
+type Row = (&'static [Status], Status, fn(&Moved<'_>) -> bool);
+
+/// The table of spec 02. No command of this release queues an experiment, so nothing becomes
+/// `pending_proof` yet, and nothing leaves it but by deprecation.
+const LIFECYCLE: &[Row] = &[
+    (&[Proposed], Confirmed, |moved| moved.quorum() && !moved.challenged()),
+    (&[Proposed, Confirmed], Contested, |moved| moved.challenged()),
+    (&[Confirmed], Proposed, |moved| !moved.quorum() && !moved.challenged()),
+    (&[Contested], Confirmed, |moved| moved.quorum() && !moved.challenged()),
+    (&[Contested], Proposed, |moved| !moved.quorum() && !moved.challenged()),
+    (&[Proposed, Confirmed, Contested, PendingProof], Deprecated, |moved| {
+        moved.by_right() || moved.superseded_in_batch
+    }),
+];
+
+/// What the test itself knows about a claim that moves; nothing of it is asked of the state.
+struct Moved<'a> {
+    by: &'a AgentId,
+    owner: &'a AgentId,
+    positions: &'a BTreeMap<AgentId, Position>,
+    active: BTreeSet<AgentId>,
+    policy: Quorum,
+    superseded_in_batch: bool,
+}
+
+impl Moved<'_> {
+    fn challenged(&self) -> bool {
+        self.positions.values().any(|held| *held == Position::Challenge)
+    }
+
+    fn quorum(&self) -> bool {
+        let supporters: BTreeSet<&AgentId> = self
+            .positions
+            .iter()
+            .filter(|(by, held)| {
+                **held == Position::Support && (self.policy.owner_counts || *by != self.owner)
+            })
+            .map(|(by, _)| by)
+            .collect();
+        let missing = self.active.iter().any(|active| active != self.owner && !supporters.contains(active));
+        supporters.len() >= self.policy.supports as usize && !(self.policy.all_active && missing)
+    }
+
+    fn by_right(&self) -> bool {
+        self.by == self.owner || ["architect", "operator"].contains(&self.by.as_str())
+    }
+}
+
+/// What the test keeps beside the state, from the events alone.
+#[derive(Default)]
+struct Observed {
+    owner: BTreeMap<ClaimId, AgentId>,
+    status: BTreeMap<ClaimId, Status>,
+    positions: BTreeMap<ClaimId, BTreeMap<AgentId, Position>>,
+    successor: BTreeMap<ClaimId, ClaimId>,
+    last_seen: BTreeMap<AgentId, Timestamp>,
+    moves: BTreeSet<(Option<Status>, Status)>,
+}
+
+impl Observed {
+    /// Checks a batch against the table, event by event.
+    fn batch(&mut self, by: &AgentId, now: Timestamp, policy: Quorum, events: &[Event]) {
+        assert!(!events.is_empty(), "an accepted command has events");
+        let superseded: BTreeSet<ClaimId> = events
+            .iter()
+            .filter_map(|event| {
+                let Event::ClaimSuperseded(link) = event else { return None };
+                Some(link.claim_id)
+            })
+            .collect();
+        let active: BTreeSet<AgentId> = self
+            .last_seen
+            .iter()
+            .filter(|(agent, at)| at.is_within(ACTIVE_WITHIN, now) && agent.as_str() != "operator")
+            .map(|(agent, _)| agent.clone())
+            .collect();
+        for event in events {
+            match event {
+                Event::ClaimCreated(created) => {
+                    let id = created.claim_id;
+                    assert_eq!(self.status.insert(id, Proposed), None, "claim {id} was created twice");
+                    self.owner.insert(id, by.clone());
+                    self.positions.insert(id, BTreeMap::new());
+                    self.moves.insert((None, Proposed));
+                }
+                Event::PositionTaken(taken) => {
+                    assert_ne!(self.status[&taken.claim_id], Deprecated, "a position on a deprecated claim");
+                    let positions = self.positions.get_mut(&taken.claim_id).expect("a known claim");
+                    positions.insert(by.clone(), taken.position);
+                }
+                Event::StatusChanged(change) => {
+                    let id = change.claim_id;
+                    let before = self.status.insert(id, change.to).expect("a known claim");
+                    assert_eq!(before, change.from, "the event says where the claim was");
+                    let moved = self.moved(id, by, &active, policy, superseded.contains(&id));
+                    let listed = LIFECYCLE.iter().any(|(from, to, when)| {
+                        from.contains(&change.from) && *to == change.to && when(&moved)
+                    });
+                    assert!(listed, "{} -> {} is not in the table", change.from, change.to);
+                    self.moves.insert((Some(change.from), change.to));
+                }
+                Event::ClaimSuperseded(link) => {
+                    let before = self.successor.insert(link.claim_id, link.superseded_by);
+                    assert_eq!(before, None, "claim {} was superseded twice", link.claim_id);
+                }
+                Event::EvidenceAdded(_)
+                | Event::EventReported(_)
+                | Event::CommandRejected(_)
+                | Event::SpoolFlushed(_) => {}
+            }
+        }
+        for event in events {
+            if let Event::PositionTaken(taken) = event {
+                let id = taken.claim_id;
+                let moved = self.moved(id, by, &active, policy, false);
+                let due = match (moved.challenged(), moved.quorum()) {
+                    (true, _) => Contested,
+                    (false, true) => Confirmed,
+                    (false, false) => Proposed,
+                };
+                assert_eq!(self.status[&id], due, "the status is recomputed in the batch of a position");
+            }
+        }
+        assert!(superseded.iter().all(|id| self.status[id] == Deprecated), "superseded is deprecated");
+        self.last_seen.insert(by.clone(), now);
+    }
+
+    fn moved<'a>(
+        &'a self,
+        id: ClaimId,
+        by: &'a AgentId,
+        active: &BTreeSet<AgentId>,
+        policy: Quorum,
+        superseded_in_batch: bool,
+    ) -> Moved<'a> {
+        let (owner, positions) = (&self.owner[&id], &self.positions[&id]);
+        Moved { by, owner, positions, active: active.clone(), policy, superseded_in_batch }
+    }
+
+    /// Checks that the state says the same and that no claim follows itself.
+    fn agrees_with(&self, state: &State) {
+        assert_eq!(state.claims().count(), self.status.len());
+        for (id, claim) in state.claims() {
+            assert_eq!(claim.status, self.status[&id]);
+            assert_eq!(claim.superseded_by, self.successor.get(&id).copied());
+            let successors = std::iter::successors(Some(id), |at| state.claim(*at)?.superseded_by);
+            assert!(successors.take(self.status.len() + 1).count() <= self.status.len(), "a cycle at {id}");
+            let proposals = std::iter::successors(Some(id), |at| state.claim(*at)?.proposes_to_supersede);
+            assert!(proposals.take(self.status.len() + 1).count() <= self.status.len(), "a cycle at {id}");
+        }
+    }
+}
+
+#[test]
+fn claims_move_only_as_the_table_says() {
+    let moves = RefCell::new(BTreeSet::new());
+    let steps = vec((submission(), 1..400i64), 1..80);
+    check(256, 10_000, &(quorum(), steps), |(quorum, steps)| {
+        let mut state = State::default();
+        let mut observed = Observed::default();
+        let (mut minutes, mut seq) = (0, 0);
+        for (submission, passed) in steps {
+            minutes += passed;
+            let now = Timestamp::from_ms(minutes * 60_000);
+            let Submission { agent, command, .. } = &submission;
+            let Ok(decision) = decide(&state, agent, command, now, &Policy { quorum }) else { continue };
+            observed.batch(agent, now, quorum, &decision.events);
+            for (index, event) in decision.events.into_iter().enumerate() {
+                seq += 1;
+                let minted = command.minted().filter(|_| index == 0);
+                state.evolve(&Recorded {
+                    seq,
+                    id: EventId::from_uuid(minted.unwrap_or_else(|| Uuid::from_u128(u128::from(seq)))),
+                    agent: agent.clone(),
+                    session: None,
+                    causation: submission.command_id,
+                    at: now,
+                    event: Some(event),
+                });
+            }
+            observed.agrees_with(&state);
+        }
+        moves.borrow_mut().append(&mut observed.moves);
+    });
+    // The law would be empty if the commands never got there.
+    let reachable = LIFECYCLE.iter().flat_map(|(from, to, _)| from.iter().map(|from| (Some(*from), *to)));
+    let reachable = reachable.filter(|(from, _)| *from != Some(PendingProof));
+    assert_eq!(moves.into_inner(), reachable.chain([(None, Proposed)]).collect());
+}
+
+#[test]
+fn replay_equals_live_whatever_the_grouping() {
+    let seen = RefCell::new(BTreeSet::new());
+    check(40, 1_000, &(vec((submission(), again()), 1..60), 2..9usize), |(steps, size)| {
+        let steps = with_retries(steps);
+        let one = TempWorkspace::new();
+        let mut live = one.committer(1);
+        let answers = run(&mut live, &steps, 1);
+        assert_eq!(
+            &folded(&one.events()),
+            live.state(),
+            "the ledger folds to another state than the live one"
+        );
+        one.assert_sound();
+        assert_history(&one);
+        for (at, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.seq_before == answer.seq_after, !answer.is_new(), "command {at}: {answer:?}");
+            seen.borrow_mut().insert(match &answer.outcome {
+                Ok(receipt) if receipt.duplicate => "duplicate",
+                Ok(_) => "new",
+                Err(rejection) => rejection.code.as_str(),
+            });
+        }
+
+        for size in [size, 256] {
+            let other = TempWorkspace::new();
+            let mut grouped = other.committer(1);
+            let grouped_answers = run(&mut grouped, &steps, size);
+            for (at, (one, other)) in answers.iter().zip(&grouped_answers).enumerate() {
+                assert_eq!(one.outcome, other.outcome, "command {at} in groups of {size}");
+            }
+            assert_eq!(dump(&one.ledger()), dump(&other.ledger()), "the ledger depends on the grouping");
+            assert_eq!(live.head(), grouped.head());
+            assert_eq!(dump(&one.team_memory()), dump(&other.team_memory()));
+            assert_eq!(live.state(), grouped.state());
+        }
+
+        let reopened = Committer::open(&one, Policy::default(), fixed_sources(2)).expect("a workspace");
+        assert_eq!(reopened.state(), live.state());
+    });
+    // The law would say little if no request ever came twice.
+    let seen = seen.into_inner();
+    for answer in ["new", "duplicate", "idempotency_conflict", "duplicate_claim", "claim_deprecated"] {
+        assert!(seen.contains(answer), "no command was answered {answer}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_command_id_comes_before_a_key_in_one_group_as_over_several() {
+    use crate::harness::{creation, with_key};
+    let first = creation("devops", "first");
+    let second = with_key(creation("devops", "second"), "key");
+    let first_under_the_key = with_key(first.clone(), "key");
+    let answers = |groups: &[&[Submission]]| {
+        let workspace = TempWorkspace::new();
+        let mut committer = workspace.committer(1);
+        let outcomes = groups.iter().flat_map(|group| committer.commit(group).expect("a ledger"));
+        outcomes.collect::<Vec<_>>()
+    };
+    let steps = [first.clone(), second.clone(), first_under_the_key.clone()];
+    let one_by_one = answers(&[&steps[..1], &steps[1..2], &steps[2..]]);
+    assert_eq!(answers(&[&steps[..1], &steps[1..]]), one_by_one);
+    assert_eq!(answers(&[&steps]), one_by_one);
+    let again = one_by_one[2].as_ref().expect("the receipt of the first");
+    assert_eq!((again.command_id, again.duplicate), (first.command_id, true));
+}
+
+/// What a command got, and where the ledger stood around its group.
+#[derive(Debug)]
+struct Answered {
+    outcome: Result<Receipt, Rejection>,
+    seq_before: u64,
+    seq_after: u64,
+}
+
+impl Answered {
+    fn is_new(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|receipt| !receipt.duplicate)
+    }
+}
+
+fn run(committer: &mut Committer, steps: &[Submission], size: usize) -> Vec<Answered> {
+    let mut answers = Vec::new();
+    for group in steps.chunks(size) {
+        let seq_before = committer.head().seq;
+        let outcomes = committer.commit(group).expect("a ledger that takes commands");
+        let seq_after = committer.head().seq;
+        answers.extend(outcomes.into_iter().map(|outcome| Answered { outcome, seq_before, seq_after }));
+    }
+    answers
+}
+
+/// Every move has exactly one row of history, creation included, and links are mutual.
+fn assert_history(workspace: &TempWorkspace) {
+    let mut moves: Vec<String> = Vec::new();
+    for stored in workspace.events() {
+        let (seq, by) = (stored.seq, &stored.agent);
+        let event = body(&stored);
+        if let Event::ClaimCreated(created) = &event {
+            moves.push(format!("{seq} {} - proposed {by}", created.claim_id));
+        } else if let Event::StatusChanged(change) = &event {
+            moves.push(format!("{seq} {} {} {} {by}", change.claim_id, change.from, change.to));
+        }
+    }
+    moves.sort();
+    let db = rusqlite::Connection::open(workspace.team_memory()).expect("read models");
+    let history = strings(
+        &db,
+        "SELECT seq || ' ' || claim_id || ' ' || ifnull(old_status, '-') || ' ' || new_status || ' ' \
+         || changed_by AS move FROM claim_status_history ORDER BY move",
+    );
+    assert_eq!(history, moves);
+    let torn = "SELECT id FROM claims c WHERE status IS NOT (SELECT new_status FROM claim_status_history \
+                WHERE claim_id = c.id ORDER BY seq DESC LIMIT 1)";
+    assert_eq!(strings(&db, torn), Vec::<String>::new(), "the last row of history is the status");
+    let one_sided = "SELECT id FROM claims a WHERE superseded_by IS NOT NULL AND NOT EXISTS \
+                     (SELECT 1 FROM claims b WHERE b.id = a.superseded_by AND b.supersedes = a.id) \
+                     UNION SELECT id FROM claims b WHERE supersedes IS NOT NULL AND NOT EXISTS \
+                     (SELECT 1 FROM claims a WHERE a.id = b.supersedes AND a.superseded_by = b.id)";
+    assert_eq!(strings(&db, one_sided), Vec::<String>::new(), "both sides of a supersession name each other");
+}
+
+/// Runs a law on random values; a failure is shrunk, its seed printed and kept beside this file.
+fn check<S: Strategy>(cases: u32, long_cases: u32, values: &S, law: impl Fn(S::Value)) {
+    let config = Config {
+        cases: if long() { long_cases } else { cases },
+        max_shrink_iters: 2_000,
+        source_file: Some(file!()),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..Config::default()
+    };
+    let outcome = TestRunner::new(config).run(values, |value| {
+        law(value);
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}
+
+/// How a request comes again.
+#[derive(Debug, Clone, Copy)]
+enum Again {
+    /// As it was, ids and key and all: a front that lost the answer.
+    Whole,
+    /// Under the same key with fresh ids: an agent that calls once more.
+    UnderItsKey,
+    /// Under the same command id with a key of its own.
+    UnderItsId,
+}
+
+fn again() -> BoxedStrategy<Option<(Index, Again)>> {
+    let again = proptest::sample::select(&[Again::Whole, Again::UnderItsKey, Again::UnderItsId][..]);
+    option::weighted(0.3, (any::<Index>(), again)).boxed()
+}
+
+/// Gives each step a command id of its own, and makes some of them come again.
+fn with_retries(steps: Vec<(Submission, Option<(Index, Again)>)>) -> Vec<Submission> {
+    let mut done: Vec<Submission> = Vec::new();
+    for (at, (mut step, again)) in steps.into_iter().enumerate() {
+        step.command_id = CommandId::from_uuid(Uuid::from_u128(0xc000 + at as u128));
+        if let Some((earlier, again)) = again.filter(|_| !done.is_empty()) {
+            let earlier = earlier.get(&done);
+            step = match again {
+                Again::Whole => earlier.clone(),
+                Again::UnderItsKey => Submission { command_id: step.command_id, ..earlier.clone() },
+                Again::UnderItsId => Submission { idempotency_key: step.idempotency_key, ..earlier.clone() },
+            };
+            if let (Again::UnderItsKey, Command::CreateClaim(create)) = (again, &mut step.command) {
+                create.claim_id = ClaimId::from_uuid(Uuid::from_u128(0xf000 + at as u128));
+            }
+        }
+        done.push(step);
+    }
+    done
+}
+
+fn quorum() -> impl Strategy<Value = Quorum> {
+    let quorum = |(supports, owner_counts, all_active)| Quorum { supports, owner_counts, all_active };
+    prop_oneof![3 => Just(Quorum::default()), 2 => (1..3u32, any::<bool>(), any::<bool>()).prop_map(quorum)]
+}
+
+fn submission() -> BoxedStrategy<Submission> {
+    let key = option::weighted(0.4, (0..2u8).prop_map(|key| format!("key-{key}")));
+    let session = option::of(Just("s-1"));
+    let parts = (one_of(&AGENTS), session, key, command());
+    let submission = parts.prop_map(|(by, session, key, command)| Submission {
+        command_id: CommandId::from_uuid(Uuid::nil()),
+        agent: agent(by),
+        session: session.map(|session| session.parse().expect("a session id")),
+        trace_id: None,
+        idempotency_key: key.map(|key| key.parse().expect("a key")),
+        command,
+    });
+    submission.boxed()
+}
+
+fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(words)
+}
+
+fn claim() -> impl Strategy<Value = ClaimId> {
+    (0..CLAIMS).prop_map(|at| ClaimId::from_uuid(Uuid::from_u128(0xa000 + u128::from(at))))
+}
+
+/// A report, a claim's creation, or nothing there is.
+fn event() -> impl Strategy<Value = EventId> {
+    let report = (0..=REPORTS).prop_map(|at| EventId::from_uuid(Uuid::from_u128(0xe000 + u128::from(at))));
+    prop_oneof![report, claim().prop_map(ClaimId::creation_event)]
+}
+
+fn command() -> BoxedStrategy<Command> {
+    let command = prop_oneof![
+        4 => creation().prop_map(Command::CreateClaim),
+        8 => taking().prop_map(Command::TakePosition),
+        2 => evidence().prop_map(Command::AddEvidence),
+        1 => claim().prop_map(|claim_id| {
+            Command::DeprecateClaim(DeprecateClaim { claim_id, reason: "over".parse().expect("a reason") })
+        }),
+        1 => report().prop_map(Command::ReportEvent),
+    ];
+    command.boxed()
+}
+
+fn creation() -> impl Strategy<Value = CreateClaim> {
+    let types = proptest::sample::select(ClaimType::ALL);
+    let scopes = vec(one_of(&SCOPES), 0..4);
+    let evidence_refs = prop_oneof![3 => Just(Vec::new()), 1 => vec(event(), 1..4)];
+    let supersedes = option::weighted(0.4, claim());
+    (claim(), one_of(&STATEMENTS), types, scopes, 0.0..=1.0f64, supersedes, evidence_refs).prop_map(
+        |(claim_id, statement, claim_type, scopes, confidence, supersedes, evidence_refs)| CreateClaim {
+            claim_id,
+            statement: statement.parse().expect("a statement"),
+            claim_type,
+            scopes: scopes.into_iter().map(|scope| scope.to_owned().try_into().expect("a scope")).collect(),
+            confidence: Share::try_from(confidence).expect("a share"),
+            supersedes,
+            ttl_hours: None,
+            evidence_refs,
+            trigger: None,
+        },
+    )
+}
+
+fn taking() -> impl Strategy<Value = TakePosition> {
+    let reason = option::weighted(0.9, Just("seen it"));
+    (claim(), proptest::sample::select(Position::ALL), reason, option::weighted(0.1, event())).prop_map(
+        |(claim_id, position, reason, evidence_ref)| TakePosition {
+            claim_id,
+            position,
+            reason: reason.map(|reason| reason.parse().expect("a reason")),
+            evidence_ref,
+        },
+    )
+}
+
+fn evidence() -> impl Strategy<Value = AddEvidence> {
+    (claim(), event(), proptest::sample::select(Relation::ALL)).prop_map(
+        |(claim_id, evidence_ref, relation)| AddEvidence {
+            claim_id,
+            evidence_ref,
+            relation,
+            weight: Share::FULL,
+            note: None,
+        },
+    )
+}
+
+fn report() -> impl Strategy<Value = ReportEvent> {
+    let kinds = proptest::sample::select(ReportKind::ALL);
+    ((0..REPORTS), kinds, one_of(&STATEMENTS)).prop_map(|(at, kind, summary)| ReportEvent {
+        event_id: EventId::from_uuid(Uuid::from_u128(0xe000 + u128::from(at))),
+        kind,
+        summary: summary.parse().expect("a summary"),
+        paths: Vec::new(),
+        command: None,
+        exit_code: None,
+        error_signature: None,
+    })
+}
