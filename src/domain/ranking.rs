@@ -127,14 +127,10 @@ pub struct Candidate {
     pub previous: Option<u64>,
     /// [`Question::relevance`] of its text.
     pub relevance: f64,
-    /// Events tied to it.
-    pub links: u32,
-    /// [`super::confidence::undecayed`].
-    pub confidence: f64,
 }
 
-/// The score of each candidate, in their order.
-pub fn scores(candidates: &[Candidate]) -> Vec<f64> {
+/// How near each candidate is to the question, in their order: its own text and the better of its neighbours.
+pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
     let best = candidates.iter().map(|candidate| candidate.relevance).fold(0.0, f64::max);
     let base = |candidate: &Candidate| if best > 0.0 { candidate.relevance / best } else { 0.0 };
     let by_seq: HashMap<u64, f64> =
@@ -146,12 +142,25 @@ pub fn scores(candidates: &[Candidate]) -> Vec<f64> {
         .map(|candidate| {
             let before = candidate.previous.and_then(|seq| by_seq.get(&seq)).copied().unwrap_or(0.0);
             let next = after.get(&candidate.seq).copied().unwrap_or(0.0);
-            let near = base(candidate) + NEIGHBOUR * before.max(next);
-            let links = (LINK * f64::from(candidate.links)).min(MAX_LINKS);
-            let trust = 1.0 - CONFIDENCE + CONFIDENCE * candidate.confidence;
-            rounded(near * (1.0 + links).powf(LINK_DAMPING) * trust)
+            base(candidate) + NEIGHBOUR * before.max(next)
         })
         .collect()
+}
+
+/// The score of a claim: its nearness, moved a little by the events tied to it and by how far it is trusted
+/// ([`super::confidence::undecayed`]).
+pub fn score(nearness: f64, links: u32, confidence: f64) -> f64 {
+    boosted(nearness, (LINK * f64::from(links)).min(MAX_LINKS), confidence)
+}
+
+/// The best score a claim of this nearness can have; a search stops looking once that is not enough.
+pub fn ceiling(nearness: f64) -> f64 {
+    boosted(nearness, MAX_LINKS, 1.0)
+}
+
+fn boosted(nearness: f64, links: f64, confidence: f64) -> f64 {
+    let trust = 1.0 - CONFIDENCE + CONFIDENCE * confidence;
+    rounded(nearness * (1.0 + links).powf(LINK_DAMPING) * trust)
 }
 
 fn rounded(score: f64) -> f64 {
@@ -188,7 +197,7 @@ mod tests {
     use std::collections::HashMap;
     use std::convert::Infallible;
 
-    use super::{Candidate, Corpus, Question, better, scores, successors};
+    use super::{Candidate, Corpus, Question, better, ceiling, nearness, score, successors};
 
     fn question(tokens: &str, counts: &[(&str, u64)], claims: u64) -> Question {
         let tokens: Vec<String> = tokens.split(' ').map(str::to_owned).collect();
@@ -223,18 +232,17 @@ mod tests {
         assert!(0.0 < pool && pool < limit && limit < apart && apart < together);
     }
 
-    fn candidate(seq: u64, relevance: f64) -> Candidate {
-        Candidate { seq, previous: None, relevance, links: 0, confidence: 1.0 }
-    }
-
     #[test]
     fn the_score_is_that_of_the_formula() {
-        let plain = candidate(1, 4.0);
-        let near = Candidate { previous: Some(1), ..candidate(2, 2.0) };
-        let linked = Candidate { links: 9, confidence: 0.5, ..candidate(5, 4.0) };
-        // 1 + 0.5 * 0.5; 0.5 + 0.5 * 1; 2^0.15 * 0.95
-        assert_eq!(scores(&[plain, near, linked]), [1.25, 1.0, 1.054091]);
-        assert_eq!(scores(&[candidate(1, 0.0)]), [0.0]);
+        let candidate = |seq, previous, relevance| Candidate { seq, previous, relevance };
+        let near = nearness(&[candidate(1, None, 4.0), candidate(2, Some(1), 2.0), candidate(5, None, 1.0)]);
+        assert_eq!(near, [1.25, 1.0, 0.25]);
+        assert_eq!(nearness(&[candidate(1, None, 0.0)]), [0.0]);
+        // 2^0.15 * 0.95
+        assert_eq!(
+            [score(1.0, 0, 1.0), score(1.0, 9, 0.5), score(1.0, 5, 1.0)],
+            [1.0, 1.054091, ceiling(1.0)]
+        );
     }
 
     #[test]

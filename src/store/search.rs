@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{OptionalExtension, Row, params_from_iter};
+use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary, Select, malformed};
@@ -26,6 +26,12 @@ const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND 
 const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
 const TEXT_OF_CLAIM: &str = "SELECT w.tokens, c.supersedes IS NOT NULL FROM claims c \
      CROSS JOIN claim_tokens w ON w.created_seq = c.created_seq WHERE c.id = ?1";
+
+const FOUND: &str = "SELECT id, status, superseded_by, confidence, \
+     (SELECT count(*) FROM claim_evidence WHERE claim_id = claims.id), \
+     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'support'), \
+     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'challenge') \
+     FROM claims WHERE created_seq = ?1";
 
 /// What to look for. Any text is a question; one without words has no answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,12 +64,12 @@ pub struct SearchPage {
     pub hits: Vec<Hit>,
 }
 
-/// A candidate, and what decides whether it is shown.
+/// A candidate's claim: what its score and whether it is shown depend on.
 struct Found {
     id: String,
     status: Status,
     superseded_by: Option<String>,
-    candidate: Candidate,
+    score: f64,
 }
 
 /// The best score a claim got, and the old claims that led to it.
@@ -71,6 +77,31 @@ struct Credit {
     score: f64,
     seq: u64,
     through: Vec<(f64, u64, String)>,
+}
+
+/// What claims that may be shown were credited with, by id.
+#[derive(Default)]
+struct Credits(HashMap<String, Credit>);
+
+impl Credits {
+    fn add(&mut self, id: &str, score: f64, seq: u64) -> &mut Credit {
+        let credit = self.0.entry(id.to_owned()).or_insert(Credit { score, seq, through: Vec::new() });
+        credit.score = credit.score.max(score);
+        credit
+    }
+
+    /// Whether so many claims have a better score than this one.
+    fn has_better(&self, score: f64, claims: usize) -> bool {
+        self.0.values().filter(|credit| credit.score > score).count() >= claims
+    }
+
+    fn ranked(self) -> Vec<(String, Credit)> {
+        let mut ranked: Vec<(String, Credit)> = self.0.into_iter().collect();
+        ranked.sort_by(|(a, one), (b, other)| {
+            ranking::better((one.score, one.seq, a), (other.score, other.seq, b))
+        });
+        ranked
+    }
 }
 
 impl Search {
@@ -137,13 +168,8 @@ impl Reader {
         if question.words().is_empty() {
             return Ok(SearchPage::default());
         }
-        let found = self.candidates(search, &question)?;
-        let candidates: Vec<Candidate> = found.iter().map(|found| found.candidate).collect();
-        let mut ranked: Vec<(String, Credit)> =
-            self.credits(search, &found, &ranking::scores(&candidates))?.into_iter().collect();
-        ranked.sort_by(|(a, one), (b, other)| {
-            ranking::better((one.score, one.seq, a), (other.score, other.seq, b))
-        });
+        let candidates = self.candidates(search, &question)?;
+        let mut ranked = self.credits(search, &candidates)?.ranked();
         ranked.truncate(search.filter.limit);
         let mut hits = Vec::with_capacity(ranked.len());
         for (id, mut credit) in ranked {
@@ -195,50 +221,63 @@ impl Reader {
         Ok(Question::new(tokens, &counts, corpus))
     }
 
-    /// The claims most like the question, each with what its score needs.
-    fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Found>, StoreError> {
+    /// The claims most like the question.
+    fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let (sql, select) = candidates_sql(search, search.expression(question));
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
-        let mut found = Vec::new();
+        let mut candidates = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(candidate(row, question)?);
+            let tokens = row.get_ref(2)?.as_str().map_err(malformed)?;
+            let tokens: Vec<&str> = tokens.split(' ').collect();
+            candidates.push(Candidate {
+                seq: row.get::<_, i64>(0)? as u64,
+                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
+                relevance: question.relevance(&tokens),
+            });
         }
-        Ok(found)
+        Ok(candidates)
     }
 
-    /// What each claim that may be shown was credited with. A superseded claim credits the one in force.
-    fn credits(
-        &self,
-        search: &Search,
-        found: &[Found],
-        scores: &[f64],
-    ) -> Result<HashMap<String, Credit>, StoreError> {
-        let mut credits: HashMap<String, Credit> = HashMap::new();
-        let mut shown: HashMap<String, Option<u64>> = HashMap::new();
-        for (hit, score) in found.iter().zip(scores.iter().copied()) {
-            let seq = hit.candidate.seq;
-            let current = self.current(hit)?;
-            let current_seq = match &current {
-                Some(id) => match shown.get(id) {
-                    Some(known) => *known,
-                    None => {
-                        let seq = self.shown_seq(search, id)?;
-                        shown.insert(id.clone(), seq);
-                        seq
-                    }
-                },
+    /// Credits the claims that may be shown, nearest first, until no other can be among the best. A
+    /// superseded claim credits the one in force.
+    fn credits(&self, search: &Search, candidates: &[Candidate]) -> Result<Credits, StoreError> {
+        let nearness = ranking::nearness(candidates);
+        let mut nearest: Vec<(f64, u64)> =
+            nearness.into_iter().zip(candidates).map(|(near, candidate)| (near, candidate.seq)).collect();
+        nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        let mut credits = Credits::default();
+        for (near, seq) in nearest {
+            if credits.has_better(ranking::ceiling(near), search.filter.limit) {
+                break;
+            }
+            let Some(hit) = self.found(seq, near)? else { continue };
+            let current = match self.current(&hit)? {
+                Some(id) => self.shown_seq(search, &id)?.map(|seq| (id, seq)),
                 None => None,
             };
-            if let (Some(current), Some(current_seq)) = (&current, current_seq) {
-                let credit = credit(&mut credits, current, score, current_seq);
-                credit.through.push((score, seq, hit.id.clone()));
+            if search.shows(hit.status) && (current.is_none() || search.mode == SearchMode::Audit) {
+                credits.add(&hit.id, hit.score, seq);
             }
-            if search.shows(hit.status) && (current_seq.is_none() || search.mode == SearchMode::Audit) {
-                credit(&mut credits, &hit.id, score, seq);
+            if let Some((current, current_seq)) = current {
+                credits.add(&current, hit.score, current_seq).through.push((hit.score, seq, hit.id));
             }
         }
         Ok(credits)
+    }
+
+    /// The claim created at `seq`, scored.
+    fn found(&self, seq: u64, near: f64) -> Result<Option<Found>, StoreError> {
+        let mut statement = self.db.prepare_cached(FOUND)?;
+        let mut rows = statement.query([seq as i64])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let trust = confidence::undecayed(row.get(3)?, row.get(5)?, row.get(6)?);
+        Ok(Some(Found {
+            id: row.get(0)?,
+            status: row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?,
+            superseded_by: row.get(2)?,
+            score: ranking::score(near, row.get(4)?, trust),
+        }))
     }
 
     /// The claim in force now, where `hit` was superseded.
@@ -261,12 +300,6 @@ impl Reader {
         let page = self.claims(&ClaimFilter { id, ..search.shown() })?;
         Ok(page.claims.first().map(|claim| claim.created_seq))
     }
-}
-
-fn credit<'a>(credits: &'a mut HashMap<String, Credit>, id: &str, score: f64, seq: u64) -> &'a mut Credit {
-    let credit = credits.entry(id.to_owned()).or_insert(Credit { score, seq, through: Vec::new() });
-    credit.score = credit.score.max(score);
-    credit
 }
 
 /// The query for candidates, and what is bound in it.
@@ -304,28 +337,10 @@ fn candidates_sql(search: &Search, expression: String) -> (String, Select) {
     let sql = format!(
         "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \
          WHERE claim_index MATCH {expression} ORDER BY claim_index.rank, claim_index.rowid LIMIT {CANDIDATES}) \
-         SELECT c.id, c.status, c.superseded_by, c.confidence, c.created_seq, w.tokens, w.previous, \
-         (SELECT count(*) FROM claim_evidence WHERE claim_id = c.id), \
-         (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'support'), \
-         (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'challenge') \
-         FROM top CROSS JOIN claims c ON c.created_seq = top.created_seq \
-         CROSS JOIN claim_tokens w ON w.created_seq = top.created_seq"
+         SELECT w.created_seq, w.previous, w.tokens \
+         FROM top CROSS JOIN claim_tokens w ON w.created_seq = top.created_seq"
     );
     (sql, select)
-}
-
-fn candidate(row: &Row<'_>, question: &Question) -> Result<Found, StoreError> {
-    let tokens = row.get_ref(5)?.as_str().map_err(malformed)?;
-    let tokens: Vec<&str> = tokens.split(' ').collect();
-    let candidate = Candidate {
-        seq: row.get::<_, i64>(4)? as u64,
-        previous: row.get::<_, Option<i64>>(6)?.map(|seq| seq as u64),
-        relevance: question.relevance(&tokens),
-        links: row.get(7)?,
-        confidence: confidence::undecayed(row.get(3)?, row.get(8)?, row.get(9)?),
-    };
-    let status = row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?;
-    Ok(Found { id: row.get(0)?, status, superseded_by: row.get(2)?, candidate })
 }
 
 #[cfg(test)]
@@ -373,7 +388,7 @@ mod tests {
             let (sql, _) = candidates_sql(&search, String::new());
             assert_eq!(scans(&db, &sql), [""; 0], "{sql}");
         }
-        for sql in [CORPUS, CLAIMS_WITH, SUCCESSOR, TEXT_OF_CLAIM, index::ADD_TOKENS] {
+        for sql in [CORPUS, CLAIMS_WITH, SUCCESSOR, TEXT_OF_CLAIM, FOUND, index::ADD_TOKENS] {
             assert_eq!(scans(&db, sql), [""; 0], "{sql}");
         }
         assert_ne!(scans(&db, "SELECT statement FROM claims"), [""; 0], "a scan is seen");
