@@ -5,10 +5,12 @@ use std::fmt::Write;
 
 use expect_test::{Expect, expect};
 use hivemind::domain::agent::AgentId;
-use hivemind::domain::claim::{ClaimType, SearchMode, Status};
-use hivemind::domain::command::{Command, CreateClaim, DeprecateClaim, Submission, TakePosition};
+use hivemind::domain::claim::{ClaimType, Position, Relation, SearchMode, Share, Status};
+use hivemind::domain::command::{
+    AddEvidence, Command, CreateClaim, DeprecateClaim, Submission, TakePosition,
+};
 use hivemind::domain::decide::Policy;
-use hivemind::domain::ids::{ClaimId, CommandId};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::time::Timestamp;
 use hivemind::domain::tokens::tokens;
 use hivemind::store::{ClaimFilter, Reader, Search, SearchPage};
@@ -379,7 +381,22 @@ fn two_runs_and_a_rebuild_give_the_same_bytes() {
 
 #[test]
 fn the_best_are_the_best_of_all() {
-    let library = Library::of(&corpus());
+    let corpus = corpus();
+    let mut library = Library::of(&corpus);
+    // Evidence moves some claims past others that are nearer.
+    let events: Vec<ClaimId> = library.ids.values().copied().take(5).collect();
+    for line in corpus[5..].iter().step_by(2) {
+        for event in &events {
+            let add = AddEvidence {
+                claim_id: library.ids[&line.key],
+                evidence_ref: EventId::from_uuid(event.uuid()),
+                relation: Relation::Supports,
+                weight: Share::FULL,
+                note: None,
+            };
+            library.submit("reviewer", None, Command::AddEvidence(add));
+        }
+    }
     for asked in questions() {
         let all = library.search(&limited(&asked.q, |filter| filter.limit = 400)).hits;
         for limit in [1, 3, 10] {
@@ -482,7 +499,7 @@ fn positions_and_evidence_move_a_claim_a_little() {
     let mut library = Library::of(&corpus()[..3]);
     let before = library.search(&ask("connections pool holds")).hits[0].score;
     let claim_id = library.ids["pool-20"];
-    let position = hivemind::domain::claim::Position::Challenge;
+    let position = Position::Challenge;
     let reason = Some("it is 50".parse().expect("a reason"));
     let take = TakePosition { claim_id, position, reason, evidence_ref: None };
     library.submit("reviewer", None, Command::TakePosition(take));
