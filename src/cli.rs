@@ -1,6 +1,7 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
 mod claim;
+mod decision;
 mod demo;
 mod export;
 mod init;
@@ -81,6 +82,9 @@ enum Verb {
         after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
     )]
     Claim(claim::Claim),
+    /// Record decisions and what became of them
+    #[command(subcommand, after_help = "Example: hm decision list")]
+    Decision(decision::Decision),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
     Log(log::Log),
@@ -207,6 +211,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Claim(verb) => verb.run(&Context::find(global)?),
+        Verb::Decision(verb) => verb.run(&Context::find(global)?),
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
@@ -214,12 +219,11 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-/// Logs go to stderr: stdout is the protocol. `HM_LOG` sets the level (default: warn).
+/// Logs go to stderr: stdout is the protocol. `HM_LOG` sets the level (default: warn; of the protocol
+/// library, which warns of every refused request, errors only).
 fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::builder()
-        .with_env_var("HM_LOG")
-        .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
-        .from_env_lossy();
+    let wanted = Environment::read().log.unwrap_or_else(|| format!("warn,{}", crate::mcp::QUIET_LOG));
+    let filter = tracing_subscriber::EnvFilter::builder().parse_lossy(wanted);
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 

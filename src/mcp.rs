@@ -14,3 +14,6 @@ mod uri;
 pub use client::{Era, Pane, PaneError, ToolAnswer};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
+
+/// The protocol library warns of every request that is answered with an error; that is no news to us.
+pub const QUIET_LOG: &str = "rmcp=error";

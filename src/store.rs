@@ -1,6 +1,7 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
 mod claims;
+mod decisions;
 mod fold;
 mod index;
 mod project;
@@ -8,6 +9,9 @@ mod search;
 mod team;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
+pub use decisions::{
+    AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
+};
 pub use fold::{FOLD_VERSION, Projection};
 pub use search::{Hit, Search, SearchPage};
 pub use team::{AgentActivity, Counts, RejectedCommand};

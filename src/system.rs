@@ -61,6 +61,8 @@ pub struct Environment {
     pub agent: Option<String>,
     /// `CLAUDE_CODE_SESSION_ID` or `CODEX_THREAD_ID`: the client's own session.
     pub session: Option<String>,
+    /// `HM_LOG`: what to log, in the words of `tracing`.
+    pub log: Option<String>,
     /// `XDG_RUNTIME_DIR`: where a socket goes whose workspace path is too long.
     pub runtime_dir: Option<String>,
 }
@@ -73,6 +75,7 @@ impl Environment {
             dir: var("HM_DIR"),
             agent: var("HM_AGENT"),
             session: var("CLAUDE_CODE_SESSION_ID").or_else(|| var("CODEX_THREAD_ID")),
+            log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
         }
     }

@@ -17,7 +17,8 @@ use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::Reads;
 use crate::store::{
-    ClaimFilter, ClaimPage, ClaimView, Counts, Reader, RejectedCommand, Search, SearchPage, StoreError,
+    ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand, Search,
+    SearchPage, StoreError,
 };
 use crate::writer::Spool;
 
@@ -42,6 +43,8 @@ pub enum View {
     Claim(ClaimId),
     /// Claims that answer a question, best first.
     Search(Search),
+    /// A page of decisions.
+    Decisions(DecisionFilter),
     /// Dead ends in force, at a scope or everywhere.
     Negative(Option<Scope>),
     /// Who there is and when they were last seen.
@@ -216,6 +219,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         View::Claims(_)
         | View::Claim(_)
         | View::Search(_)
+        | View::Decisions(_)
         | View::Negative(_)
         | View::Agents
         | View::Context(..) => match reads.store()? {
@@ -234,6 +238,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(claim_page(seq, &claim, now))
         }
         View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
+        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
         View::Negative(scope) => {
             let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
             Ok(claims_page(seq, &page, "dead ends", now))
@@ -256,6 +261,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
             Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
         }
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
+        View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
             Ok(claims_page(0, &nothing, "claims", now))
@@ -379,6 +385,10 @@ fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answ
 
 fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
     page(seq, to_json(found), markdown::search(found, now))
+}
+
+fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
+    page(seq, to_json(decisions), markdown::decisions(decisions, now))
 }
 
 fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {

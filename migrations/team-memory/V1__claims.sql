@@ -23,6 +23,9 @@ CREATE TABLE claims (
   proposes_to_supersede TEXT,               -- in force once this claim is confirmed
   trigger_when          TEXT,               -- JSON: when a negative claim warns
   scopes                TEXT    NOT NULL,   -- JSON: the same as in claim_scopes, for showing
+  supports              INTEGER NOT NULL DEFAULT 0,   -- agents whose latest position it is
+  challenges            INTEGER NOT NULL DEFAULT 0,
+  evidence              INTEGER NOT NULL DEFAULT 0,   -- rows of claim_evidence
   created_at            INTEGER NOT NULL,   -- epoch_ms
   touched_at            INTEGER NOT NULL,   -- epoch_ms: created, positioned, given evidence, moved
   seq                   INTEGER NOT NULL
@@ -31,6 +34,16 @@ CREATE INDEX claims_status ON claims (status);
 CREATE INDEX claims_owner ON claims (owner);
 CREATE INDEX claims_type ON claims (claim_type);
 CREATE INDEX claims_session ON claims (session);
+
+-- How many claims there are, so that nobody has to count them.
+CREATE TABLE claim_counts (
+  owner      TEXT    NOT NULL,
+  claim_type TEXT    NOT NULL,
+  status     TEXT    NOT NULL,
+  claims     INTEGER NOT NULL,
+  seq        INTEGER NOT NULL,
+  PRIMARY KEY (owner, claim_type, status)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE claim_scopes (
   claim_id TEXT    NOT NULL,

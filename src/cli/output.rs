@@ -111,6 +111,9 @@ const fn exit_code(code: Code) -> u8 {
         | Code::ClaimDeprecated
         | Code::OwnClaim
         | Code::AlreadySuperseded
+        | Code::TargetConflict
+        | Code::NoDecision
+        | Code::DuplicateOutcome
         | Code::NotAllowed
         | Code::IdempotencyConflict
         | Code::TooLarge => 1,

@@ -159,6 +159,20 @@ word!(
     }
 );
 
+word!(
+    /// What became of a decision.
+    Outcome("outcome") {
+        /// It did what it was for.
+        Success = "success",
+        /// It did some of it.
+        Partial = "partial",
+        /// It did not.
+        Failure = "failure",
+        /// Nobody can tell yet.
+        Unknown = "unknown",
+    }
+);
+
 /// A number outside 0..=1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{0} is outside 0 to 1")]

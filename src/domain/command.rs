@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, Relation, ReportKind, Share, Trigger};
+use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ErrorSignature, Reason, Statement, Summary};
+use crate::domain::text::{CommandLine, ErrorSignature, Rationale, Reason, Statement, Summary};
 use crate::domain::time::Hours;
 
 /// State a fact, a decision, a hypothesis or a dead end.
@@ -79,6 +79,57 @@ pub struct DeprecateClaim {
     pub reason: Reason,
 }
 
+/// An alternative to a decision, as it is named in the command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// A known claim, or the id minted for a new one.
+    pub claim_id: ClaimId,
+    /// What the new one says; none for a known claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<Statement>,
+    /// Why it was not chosen.
+    pub rejection_reason: Reason,
+}
+
+/// Record a decision: a new claim, or one that is there already.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordDecision {
+    /// A known claim of type decision, or the id minted for a new one.
+    pub claim_id: ClaimId,
+    /// What the new claim says; none for a known one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<Statement>,
+    /// Why this was chosen.
+    pub rationale: Rationale,
+    /// The problem it settles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Reason>,
+    /// What it decides about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Scope>,
+    /// What the new claim is about, besides the target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<Scope>,
+    /// What was not chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
+    /// The decisions it replaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<ClaimId>,
+}
+
+/// Record what became of a decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordOutcome {
+    /// The decision's claim.
+    pub decision_id: ClaimId,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// In the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Reason>,
+}
+
 /// Report what was seen or done, to be cited as evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportEvent {
@@ -116,6 +167,10 @@ pub enum Command {
     DeprecateClaim(DeprecateClaim),
     /// See [`ReportEvent`].
     ReportEvent(ReportEvent),
+    /// See [`RecordDecision`].
+    RecordDecision(RecordDecision),
+    /// See [`RecordOutcome`].
+    RecordOutcome(RecordOutcome),
 }
 
 impl Command {
@@ -127,6 +182,8 @@ impl Command {
             Self::AddEvidence(_) => "add_evidence",
             Self::DeprecateClaim(_) => "deprecate_claim",
             Self::ReportEvent(_) => "report_event",
+            Self::RecordDecision(_) => "record_decision",
+            Self::RecordOutcome(_) => "record_outcome",
         }
     }
 
@@ -135,7 +192,12 @@ impl Command {
         match self {
             Self::CreateClaim(create) => Some(create.claim_id.uuid()),
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
-            Self::TakePosition(_) | Self::AddEvidence(_) | Self::DeprecateClaim(_) => None,
+            Self::RecordDecision(decision) if decision.statement.is_some() => Some(decision.claim_id.uuid()),
+            Self::TakePosition(_)
+            | Self::AddEvidence(_)
+            | Self::DeprecateClaim(_)
+            | Self::RecordDecision(_)
+            | Self::RecordOutcome(_) => None,
         }
     }
 
@@ -147,6 +209,8 @@ impl Command {
             Self::AddEvidence(add) => Some(add.claim_id.uuid()),
             Self::DeprecateClaim(deprecate) => Some(deprecate.claim_id.uuid()),
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
+            Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
+            Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
         }
     }
 
@@ -156,7 +220,18 @@ impl Command {
         match &mut intent {
             Self::CreateClaim(create) => create.claim_id = ClaimId::from_uuid(Uuid::nil()),
             Self::ReportEvent(report) => report.event_id = EventId::from_uuid(Uuid::nil()),
-            Self::TakePosition(_) | Self::AddEvidence(_) | Self::DeprecateClaim(_) => {}
+            Self::RecordDecision(decision) => {
+                if decision.statement.is_some() {
+                    decision.claim_id = ClaimId::from_uuid(Uuid::nil());
+                }
+                for alternative in decision.alternatives.iter_mut().filter(|new| new.statement.is_some()) {
+                    alternative.claim_id = ClaimId::from_uuid(Uuid::nil());
+                }
+            }
+            Self::TakePosition(_)
+            | Self::AddEvidence(_)
+            | Self::DeprecateClaim(_)
+            | Self::RecordOutcome(_) => {}
         }
         intent
     }

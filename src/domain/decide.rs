@@ -1,5 +1,7 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
+mod decision;
+
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, ReportEvent, TakePosition};
@@ -73,6 +75,8 @@ pub fn decide(
         Command::AddEvidence(add) => add_evidence(state, add),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
+        Command::RecordDecision(record) => decision::record(state, agent, record),
+        Command::RecordOutcome(record) => decision::record_outcome(state, record),
     }
 }
 
@@ -455,6 +459,11 @@ fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Even
     StatusChanged { claim_id, from, to, reason }.into()
 }
 
+/// The end of a claim whose time is over.
+pub fn expiry(claim_id: ClaimId, from: Status) -> Event {
+    transition(claim_id, from, Status::Deprecated, "ttl_expired")
+}
+
 fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
     state.claim(id).ok_or_else(|| {
         Rejection::new(
@@ -468,7 +477,7 @@ fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
 /// An id minted by a front is used once: a second use could overwrite a claim or close a circle of
 /// supersessions, and the ledger would refuse the whole group with it.
 fn fresh_id(state: &State, argument: &str, id: EventId) -> Result<(), Rejection> {
-    if state.knows_event(id) {
+    if state.knows_event(id) || state.claim(id.as_claim()).is_some() {
         return Err(Rejection::invalid(argument, format!("the id {id} is taken by an event of the ledger")));
     }
     Ok(())

@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, Relation, ReportKind, Share, Status, Trigger};
+use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Status, Trigger};
 use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
 use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ErrorSignature, Reason, Statement, Summary};
+use crate::domain::text::{CommandLine, ErrorSignature, Rationale, Reason, Statement, Summary};
 use crate::domain::time::{Hours, Timestamp};
 
 /// The newest event vocabulary this binary folds. An event whose `min_reader` is above it stops the
@@ -92,6 +92,45 @@ pub struct EvidenceAdded {
     /// In the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
+}
+
+/// An alternative that was not chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RejectedAlternative {
+    /// The claim that states it.
+    pub claim_id: ClaimId,
+    /// Why it was not chosen.
+    pub rejection_reason: Reason,
+}
+
+/// A claim was recorded as a decision: what it settles and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DecisionRecorded {
+    /// The claim of type decision; a decision goes by its id.
+    pub claim_id: ClaimId,
+    /// Why this was chosen.
+    pub rationale: Rationale,
+    /// The problem it settles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Reason>,
+    /// What it decides about; one decision in force for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Scope>,
+    /// What was not chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<RejectedAlternative>,
+}
+
+/// What became of a decision was recorded, or recorded anew.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeRecorded {
+    /// Which decision.
+    pub claim_id: ClaimId,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// In the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Reason>,
 }
 
 /// An agent reported by hand what it saw or did.
@@ -211,6 +250,8 @@ events! {
     PositionTaken(PositionTaken) = "position.taken", min_reader 1;
     EvidenceAdded(EvidenceAdded) = "evidence.added", min_reader 1;
     EventReported(EventReported) = "event.reported", min_reader 1;
+    DecisionRecorded(DecisionRecorded) = "decision.recorded", min_reader 1;
+    OutcomeRecorded(OutcomeRecorded) = "outcome.recorded", min_reader 1;
     CommandRejected(CommandRejected) = "command.rejected", min_reader 1;
     SpoolFlushed(SpoolFlushed) = "spool.flushed", min_reader 1;
 }
@@ -225,6 +266,8 @@ impl Event {
             Self::ClaimSuperseded(body) => Some(body.claim_id),
             Self::PositionTaken(body) => Some(body.claim_id),
             Self::EvidenceAdded(body) => Some(body.claim_id),
+            Self::DecisionRecorded(body) => Some(body.claim_id),
+            Self::OutcomeRecorded(body) => Some(body.claim_id),
             Self::EventReported(_) | Self::CommandRejected(_) | Self::SpoolFlushed(_) => None,
         }
     }
@@ -239,6 +282,8 @@ impl Event {
             | Self::StatusChanged(_)
             | Self::PositionTaken(_)
             | Self::EvidenceAdded(_)
+            | Self::DecisionRecorded(_)
+            | Self::OutcomeRecorded(_)
             | Self::EventReported(_)
             | Self::CommandRejected(_)
             | Self::SpoolFlushed(_) => None,

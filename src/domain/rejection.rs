@@ -34,6 +34,12 @@ pub enum Code {
     OwnClaim,
     /// The claim already has a successor.
     AlreadySuperseded,
+    /// Another decision on the same target is in force.
+    TargetConflict,
+    /// The claim is no decision, or is one already.
+    NoDecision,
+    /// The decision has this outcome already.
+    DuplicateOutcome,
     /// The agent has no right to do this.
     NotAllowed,
     /// The idempotency key was used for another command.
@@ -62,6 +68,9 @@ impl Code {
             Self::ClaimDeprecated => "claim_deprecated",
             Self::OwnClaim => "own_claim",
             Self::AlreadySuperseded => "already_superseded",
+            Self::TargetConflict => "target_conflict",
+            Self::NoDecision => "no_decision",
+            Self::DuplicateOutcome => "duplicate_outcome",
             Self::NotAllowed => "not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::TooLarge => "too_large",

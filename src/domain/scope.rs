@@ -55,6 +55,15 @@ impl Scope {
         Self::parse_path(text, root)
     }
 
+    /// The scope of a target by its name, with or without `target:` before it.
+    ///
+    /// # Errors
+    /// [`BadScope`].
+    pub fn target(name: &str) -> Result<Self, BadScope> {
+        let name = name.trim();
+        Self::parse(&format!("target:{}", strip_prefix_ignoring_case(name, "target:").unwrap_or(name)), "")
+    }
+
     fn parse_path(text: &str, root: &str) -> Result<Self, BadScope> {
         let slashed = text.replace('\\', "/");
         let root = root.replace('\\', "/");

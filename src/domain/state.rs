@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, Relation, Status};
+use crate::domain::claim::{ClaimType, Outcome, Position, Relation, Status};
 use crate::domain::event::{ClaimCreated, Event, Recorded};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
@@ -29,7 +29,17 @@ pub struct Claim {
     pub proposes_to_supersede: Option<ClaimId>,
     /// The claim that took its place.
     pub superseded_by: Option<ClaimId>,
+    expires_at: Option<Timestamp>,
     fingerprint: Fingerprint,
+}
+
+/// One decision, as far as the rules look at it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecisionInForce {
+    /// What it decides about.
+    pub target: Option<Scope>,
+    /// What became of it, as last recorded.
+    pub outcome: Option<Outcome>,
 }
 
 /// Equal for statements that say the same about the same scopes.
@@ -52,6 +62,9 @@ pub struct State {
     claims: HashMap<ClaimId, Claim>,
     in_force: HashMap<Fingerprint, ClaimId>,
     dead_ends: BTreeMap<Scope, BTreeSet<ClaimId>>,
+    decisions: BTreeMap<ClaimId, DecisionInForce>,
+    by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
+    expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
@@ -72,6 +85,21 @@ impl State {
         self.in_force.get(fingerprint).copied()
     }
 
+    /// The decision recorded for this claim, in force or not.
+    pub fn decision(&self, id: ClaimId) -> Option<&DecisionInForce> {
+        self.decisions.get(&id)
+    }
+
+    /// The decisions in force on a target; more than one only after two targets were joined.
+    pub fn decisions_on(&self, target: &Scope) -> impl Iterator<Item = ClaimId> + '_ {
+        self.by_target.get(target).into_iter().flatten().copied()
+    }
+
+    /// Claims whose time is over at `now` and that are not deprecated yet, the oldest expiry first.
+    pub fn expired(&self, now: Timestamp) -> Vec<ClaimId> {
+        self.expiries.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect()
+    }
+
     /// Whether an event with this id stands in the ledger.
     pub fn knows_event(&self, id: EventId) -> bool {
         self.events.contains_key(&id)
@@ -90,10 +118,17 @@ impl State {
             // Ancestors of a normal scope are normal.
             self.dead_ends.get(&Scope::try_from(above.to_owned()).ok()?)
         });
+        // Everything is below the workspace itself; below a directory is one range of names.
+        let whole = scope.as_str() == ".";
         let below = self
             .dead_ends
-            .range(scope.clone()..)
-            .take_while(|(known, _)| known.as_str().starts_with(scope.as_str()))
+            .iter()
+            .filter(move |_| whole)
+            .chain(
+                self.dead_ends
+                    .range(scope.clone()..)
+                    .take_while(move |(known, _)| !whole && known.as_str().starts_with(scope.as_str())),
+            )
             .filter(|(known, _)| scope.covers(known))
             .map(|(_, ids)| ids);
         at_or_above.chain(below).flatten().copied().collect()
@@ -116,7 +151,7 @@ impl State {
         self.last_seen.insert(recorded.agent.clone(), recorded.at);
         let Some(event) = &recorded.event else { return };
         match event {
-            Event::ClaimCreated(created) => self.add_claim(&recorded.agent, created),
+            Event::ClaimCreated(created) => self.add_claim(&recorded.agent, created, recorded.at),
             Event::StatusChanged(change) => {
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     claim.status = change.to;
@@ -143,13 +178,28 @@ impl State {
                     claim.evidence.insert((added.evidence_ref, added.relation));
                 }
             }
+            Event::DecisionRecorded(decision) => {
+                if let Some(target) = &decision.target {
+                    self.by_target.entry(target.clone()).or_default().insert(decision.claim_id);
+                }
+                let target = decision.target.clone();
+                self.decisions.insert(decision.claim_id, DecisionInForce { target, outcome: None });
+            }
+            Event::OutcomeRecorded(recorded) => {
+                if let Some(decision) = self.decisions.get_mut(&recorded.claim_id) {
+                    decision.outcome = Some(recorded.outcome);
+                }
+            }
             Event::EventReported(_) | Event::CommandRejected(_) | Event::SpoolFlushed(_) => {}
         }
     }
 
-    fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated) {
+    fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated, at: Timestamp) {
         let fingerprint = Fingerprint::of(created.statement.as_str(), &created.scopes);
-        self.in_force.insert(fingerprint.clone(), created.claim_id);
+        // A rejected alternative may say what a claim in force says: that claim stays the one to support.
+        self.in_force.entry(fingerprint.clone()).or_insert(created.claim_id);
+        let expires_at = created.ttl_hours.map(|ttl| at.plus(ttl));
+        self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
             for scope in created.scopes.iter().chain(trigger_paths) {
@@ -165,6 +215,7 @@ impl State {
             evidence: BTreeSet::new(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
+            expires_at,
             fingerprint,
         };
         self.claims.insert(created.claim_id, claim);
@@ -172,6 +223,14 @@ impl State {
 
     fn retire(&mut self, id: ClaimId) {
         let Some(claim) = self.claims.get(&id) else { return };
+        if let Some(at) = claim.expires_at {
+            self.expiries.remove(&(at, id));
+        }
+        if let Some(target) = self.decisions.get(&id).and_then(|decision| decision.target.as_ref())
+            && let Some(decisions) = self.by_target.get_mut(target)
+        {
+            decisions.remove(&id);
+        }
         if self.in_force.get(&claim.fingerprint) == Some(&id) {
             self.in_force.remove(&claim.fingerprint);
         }
@@ -181,5 +240,57 @@ impl State {
                 !ids.is_empty()
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+    use crate::domain::agent::AgentId;
+    use crate::domain::claim::{ClaimType, Share};
+    use crate::domain::event::{ClaimCreated, Recorded};
+    use crate::domain::ids::{ClaimId, CommandId, EventId};
+    use crate::domain::scope::Scope;
+    use crate::domain::time::Timestamp;
+
+    fn scope(text: &str) -> Scope {
+        text.parse().expect("a valid scope")
+    }
+
+    #[test]
+    fn dead_ends_are_found_at_above_and_below_a_scope() {
+        let mut state = State::default();
+        for (number, at) in [(1, "src/db"), (2, "src/db/pool.rs"), (3, "src/dbx"), (4, "tag:db"), (5, ".")] {
+            let id = uuid::Uuid::from_u128(number);
+            let created = ClaimCreated {
+                claim_id: ClaimId::from_uuid(id),
+                statement: format!("dead end {number}").parse().expect("a statement"),
+                claim_type: ClaimType::Negative,
+                scopes: vec![scope(at)],
+                confidence: Share::FULL,
+                supersedes: None,
+                ttl_hours: None,
+                trigger: None,
+            };
+            state.evolve(&Recorded {
+                seq: number as u64,
+                id: EventId::from_uuid(id),
+                agent: AgentId::architect(),
+                session: None,
+                causation: CommandId::from_uuid(id),
+                at: Timestamp::from_ms(0),
+                event: Some(created.into()),
+            });
+        }
+        let found = |at: &str| -> Vec<u128> {
+            state.dead_ends_at(&scope(at)).into_iter().map(|id| id.uuid().as_u128()).collect()
+        };
+        assert_eq!(found("src/db"), [1, 2, 5]);
+        assert_eq!(found("src/db/pool.rs"), [1, 2, 5]);
+        assert_eq!(found("src/db/other.rs"), [1, 5]);
+        assert_eq!(found("src/dbx"), [3, 5]);
+        assert_eq!(found("."), [1, 2, 3, 5]);
+        assert_eq!(found("tag:db"), [4]);
+        assert_eq!(found("docs"), [5]);
     }
 }

@@ -62,6 +62,18 @@ pub fn one_line(field: &'static str, text: &str, max_chars: usize) -> Result<Str
 
 /// The form in which two statements are the same: NFKC, case folded, white space collapsed.
 pub fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        // The same, without the tables: most statements are ASCII.
+        let mut folded = String::with_capacity(text.len());
+        for word in text.split_ascii_whitespace() {
+            if !folded.is_empty() {
+                folded.push(' ');
+            }
+            folded.push_str(word);
+        }
+        folded.make_ascii_lowercase();
+        return folded;
+    }
     let normal: String = text.nfkc().flat_map(char::to_lowercase).collect();
     normal.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -120,6 +132,10 @@ bounded_text!(
 bounded_text!(
     /// Why a position was taken or a claim deprecated, in 1 to 2,000 characters.
     Reason, "reason", 2_000
+);
+bounded_text!(
+    /// Why something was chosen, in 10 to 2,000 characters (spec 02).
+    Rationale, "rationale", 2_000
 );
 bounded_text!(
     /// What happened, in 1 to 2,000 characters.

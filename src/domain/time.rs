@@ -20,6 +20,11 @@ impl Timestamp {
         self.0
     }
 
+    /// The point in time so many hours later.
+    pub const fn plus(self, hours: Hours) -> Self {
+        Self(self.0.saturating_add(hours.ms()))
+    }
+
     /// Whether `self` lies within `hours` before `now`.
     pub const fn is_within(self, hours: Hours, now: Self) -> bool {
         now.0.saturating_sub(self.0) <= hours.ms()

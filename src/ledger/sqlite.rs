@@ -241,6 +241,8 @@ pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
     db.pragma_update(None, "cell_size_check", true)?;
     // The last connection to close leaves -wal and -shm behind: a read-only directory could not make them.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Plans do not depend on bound values: without this a cached statement is planned anew at every use.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 

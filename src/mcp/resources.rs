@@ -13,17 +13,18 @@ use crate::views::{self, ViewError};
 const SEQ_KEY: &str = "hivemind/seq";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 6] = [
+const CONCRETE: [(&str, &str, &str); 7] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
+    ("hivemind://decisions", "decisions", "What the team decided, newest first"),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 7] = [
+const TEMPLATES: [(&str, &str, &str); 8] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
         "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
@@ -36,6 +37,7 @@ const TEMPLATES: [(&str, &str, &str); 7] = [
         "search",
         "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
     ),
+    ("hivemind://decisions{?target,limit,cursor}", "decisions-on", "Decisions on one target"),
     ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),

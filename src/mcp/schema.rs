@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::domain::claim::{ClaimType, Relation, ReportKind};
+use crate::domain::claim::{ClaimType, Outcome, Relation, ReportKind};
 
 /// The input schema of a tool: its own arguments and what every tool takes.
 pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
@@ -68,6 +68,10 @@ pub(super) fn claim_type(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn relation(_: &mut SchemaGenerator) -> Schema {
     words(Relation::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn outcome(_: &mut SchemaGenerator) -> Schema {
+    words(Outcome::ALL.iter().map(|word| word.as_str()))
 }
 
 pub(super) fn report_kind(_: &mut SchemaGenerator) -> Schema {

@@ -226,6 +226,10 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             }
             Ok(false)
         }
+        View::Decisions(_) => {
+            let claim_type = Some(ClaimType::Decision);
+            any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })
+        }
         View::Negative(scope) => {
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })

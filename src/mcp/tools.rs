@@ -4,6 +4,8 @@ mod add_evidence;
 mod create_claim;
 mod deprecate_claim;
 mod positions;
+mod record_decision;
+mod record_outcome;
 mod report_event;
 
 use std::sync::LazyLock;
@@ -19,4 +21,6 @@ pub(super) static ROUTER: LazyLock<ToolRouter<Server>> = LazyLock::new(|| {
         + Server::add_evidence_route()
         + Server::deprecate_claim_route()
         + Server::report_event_route()
+        + Server::record_decision_route()
+        + Server::record_outcome_route()
 });

@@ -8,7 +8,7 @@ use crate::domain::scope::Scope;
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, Search};
+use crate::store::{ClaimFilter, DecisionFilter, Search};
 use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, View};
 
 /// A parsed address.
@@ -51,6 +51,7 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
         ("search", "") => View::Search(search(&mut parameters, root)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?),
+        ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("agents", "") => View::Agents,
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
@@ -150,6 +151,16 @@ fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Res
         limit: limit(parameters)?,
         before: parameters.parse("cursor")?,
         ..ClaimFilter::default()
+    })
+}
+
+fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAddress> {
+    let target = parameters.take("target");
+    let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
+    Ok(DecisionFilter {
+        target: target.transpose()?,
+        before: parameters.parse("cursor")?,
+        limit: limit(parameters)?,
     })
 }
 

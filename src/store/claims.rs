@@ -160,6 +160,9 @@ pub struct ClaimView {
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposes_to_supersede: Option<String>,
+    /// Why it was chosen, instead of what, and what became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<super::DecisionView>,
     /// Its successors, the one in force last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub successors: Vec<String>,
@@ -172,10 +175,7 @@ pub struct ClaimView {
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
-     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, \
-     (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'support'), \
-     (SELECT count(*) FROM consensus WHERE claim_id = c.id AND position = 'challenge'), \
-     (SELECT count(*) FROM claim_evidence WHERE claim_id = c.id)";
+     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence";
 const SUMMARY_COLUMNS: usize = 15;
 
 impl Reader {
@@ -207,6 +207,7 @@ impl Reader {
             .map_err(|error| StoreError::Malformed(error.to_string()))?;
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
+            decision: self.decision(&id)?,
             positions: self.positions(&id)?,
             evidence_items: self.evidence(&id)?,
             history: self.history(&id)?,
@@ -225,13 +226,22 @@ impl Reader {
     /// [`StoreError`].
     pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
         let mut select = Select::default();
-        if !filter.status.is_empty() {
-            let wanted: Vec<&str> = filter.status.iter().map(|status| status.as_str()).collect();
-            let wanted = select.bind(serde_json::json!(wanted).to_string());
-            select.require(format!("c.status IN (SELECT value FROM json_each({wanted}))"));
-        } else if filter.in_force {
-            let gone = select.bind(Status::Deprecated.as_str());
-            select.require(format!("c.status <> {gone}"));
+        match filter.status.as_slice() {
+            [] if filter.in_force => {
+                let gone = select.bind(Status::Deprecated.as_str());
+                select.require(format!("c.status <> {gone}"));
+            }
+            [] => {}
+            // One status is a range of its index, in order; several are looked up and sorted.
+            [status] => {
+                let wanted = select.bind(status.as_str());
+                select.require(format!("c.status = {wanted}"));
+            }
+            several => {
+                let wanted: Vec<&str> = several.iter().map(|status| status.as_str()).collect();
+                let wanted = select.bind(serde_json::json!(wanted).to_string());
+                select.require(format!("c.status IN (SELECT value FROM json_each({wanted}))"));
+            }
         }
         select.require_if("c.id =", filter.id.map(|id| id.to_string()));
         select.require_if("c.claim_type =", filter.claim_type.map(ClaimType::as_str));
@@ -246,15 +256,17 @@ impl Reader {
             let at_or_above = select.bind(serde_json::json!(at_or_above).to_string());
             // '0' follows '/' in ASCII: the range holds exactly the paths below.
             let (first, last) = (select.bind(format!("{scope}/")), select.bind(format!("{scope}0")));
-            select.require(format!(
-                "c.id IN (SELECT claim_id FROM claim_scopes \
-                 WHERE scope IN (SELECT value FROM json_each({at_or_above})) \
-                 UNION SELECT claim_id FROM claim_scopes WHERE scope >= {first} AND scope < {last})"
-            ));
+            // CROSS JOIN keeps the order: the few claims at the scope first, then the rest of the filter.
+            select.from = format!(
+                "(SELECT claim_id FROM claim_scopes \
+                  WHERE scope IN (SELECT value FROM json_each({at_or_above})) \
+                  UNION SELECT claim_id FROM claim_scopes WHERE scope >= {first} AND scope < {last}) s \
+                 CROSS JOIN claims c ON c.id = s.claim_id"
+            );
         }
-        let Select { conditions, values } = select;
+        let Select { from, conditions, values } = select;
         let sql = format!(
-            "SELECT {SUMMARY} FROM claims c {conditions} ORDER BY c.created_seq DESC LIMIT {}",
+            "SELECT {SUMMARY} FROM {from} {conditions} ORDER BY c.created_seq DESC LIMIT {}",
             filter.limit + 1
         );
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -346,10 +358,16 @@ impl Reader {
 }
 
 /// The conditions of a query and the values bound in them.
-#[derive(Default)]
 pub(super) struct Select {
+    from: String,
     conditions: String,
     pub(super) values: Vec<Box<dyn ToSql>>,
+}
+
+impl Default for Select {
+    fn default() -> Self {
+        Self { from: "claims c".to_owned(), conditions: String::new(), values: Vec::new() }
+    }
 }
 
 impl Select {

@@ -4,10 +4,12 @@ use rusqlite::{Connection, params};
 
 use crate::domain::claim::Status;
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, CommandRejected, Event, EvidenceAdded, PositionTaken, Recorded,
-    StatusChanged,
+    ClaimCreated, ClaimSuperseded, CommandRejected, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded,
+    PositionTaken, Recorded, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::scope::Scope;
+use crate::domain::text::Reason;
 use crate::store::{StoreError, index};
 
 /// Folds one event into the read models.
@@ -26,6 +28,8 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::ClaimSuperseded(body) => claim_superseded(db, recorded, body)?,
         Event::PositionTaken(body) => position_taken(db, recorded, body)?,
         Event::EvidenceAdded(body) => evidence_added(db, recorded, body)?,
+        Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
+        Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
         Event::CommandRejected(body) => command_rejected(db, recorded, body)?,
         // Read from the ledger itself.
         Event::EventReported(_) | Event::SpoolFlushed(_) => {}
@@ -61,6 +65,7 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
         scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
     }
     index::add(db, at, body)?;
+    count(db, at, body.claim_id, Status::Proposed, 1)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
 }
 
@@ -71,7 +76,20 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
         .execute(params![body.claim_id.to_string(), body.to.as_str(), at.at.ms(), at.seq as i64])?;
+    count(db, at, body.claim_id, body.from, -1)?;
+    count(db, at, body.claim_id, body.to, 1)?;
     history(db, at, body.claim_id, Some(body.from), body.to, Some(body.reason.as_str()))
+}
+
+/// Counts a claim in or out of a status.
+fn count(db: &Connection, at: &Recorded, claim: ClaimId, status: Status, by: i64) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) \
+         SELECT owner, claim_type, ?2, ?3, ?4 FROM claims WHERE id = ?1 \
+         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?3, seq = ?4",
+    )?
+    .execute(params![claim.to_string(), status.as_str(), by, at.seq as i64])?;
+    Ok(())
 }
 
 fn history(
@@ -124,7 +142,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         body.claim_id.to_string(),
         at.agent.as_str(),
         body.position.as_str(),
-        body.reason.as_ref().map(crate::domain::text::Reason::as_str),
+        body.reason.as_ref().map(Reason::as_str),
         body.evidence_ref.as_ref().map(EventId::to_string),
         at.at.ms(),
         at.seq as i64
@@ -144,20 +162,70 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         body.relation.as_str(),
         at.agent.as_str(),
         body.weight.get(),
-        body.note.as_ref().map(crate::domain::text::Reason::as_str),
+        body.note.as_ref().map(Reason::as_str),
         at.at.ms(),
         at.seq as i64
     ])?;
     touch(db, at, body.claim_id)
 }
 
+/// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.
 fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
-    db.prepare_cached("UPDATE claims SET touched_at = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
-        claim.to_string(),
+    db.prepare_cached(
+        "UPDATE claims SET touched_at = ?2, seq = ?3, \
+         supports = (SELECT count(*) FROM consensus WHERE claim_id = ?1 AND position = 'support'), \
+         challenges = (SELECT count(*) FROM consensus WHERE claim_id = ?1 AND position = 'challenge'), \
+         evidence = (SELECT count(*) FROM claim_evidence WHERE claim_id = ?1) WHERE id = ?1",
+    )?
+    .execute(params![claim.to_string(), at.at.ms(), at.seq as i64])?;
+    Ok(())
+}
+
+fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) -> Result<(), StoreError> {
+    let claim = body.claim_id.to_string();
+    db.prepare_cached(
+        "INSERT INTO decisions \
+         (claim_id, decided_by, rationale, context, target, session, created_at, created_seq, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+    )?
+    .execute(params![
+        claim,
+        at.agent.as_str(),
+        body.rationale.as_str(),
+        body.context.as_ref().map(Reason::as_str),
+        body.target.as_ref().map(Scope::as_str),
+        at.session.as_ref().map(SessionId::as_str),
         at.at.ms(),
         at.seq as i64
     ])?;
-    Ok(())
+    let mut alternatives = db.prepare_cached(
+        "INSERT OR REPLACE INTO decision_alternatives (decision_id, alternative_id, rejection_reason, seq) \
+         VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for alternative in &body.alternatives {
+        let reason = alternative.rejection_reason.as_str();
+        alternatives.execute(params![claim, alternative.claim_id.to_string(), reason, at.seq as i64])?;
+    }
+    touch(db, at, body.claim_id)
+}
+
+fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> Result<(), StoreError> {
+    let (claim, notes) = (body.claim_id.to_string(), body.notes.as_ref().map(Reason::as_str));
+    db.prepare_cached("UPDATE decisions SET outcome = ?2, outcome_notes = ?3, seq = ?4 WHERE claim_id = ?1")?
+        .execute(params![claim, body.outcome.as_str(), notes, at.seq as i64])?;
+    db.prepare_cached(
+        "INSERT INTO decision_outcomes (decision_id, outcome, notes, recorded_by, recorded_at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        claim,
+        body.outcome.as_str(),
+        notes,
+        at.agent.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    touch(db, at, body.claim_id)
 }
 
 fn command_rejected(db: &Connection, at: &Recorded, body: &CommandRejected) -> Result<(), StoreError> {

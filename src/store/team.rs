@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Reader, StoreError};
-use crate::domain::claim::{ClaimType, Status};
+use crate::domain::claim::{BadWord, ClaimType, Status};
 
 /// How many claims there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -50,19 +50,22 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn counts(&self) -> Result<Counts, StoreError> {
-        let mut counts = Counts::default();
-        for status in Status::ALL {
-            let number: i64 = self
-                .db
-                .prepare_cached("SELECT count(*) FROM claims WHERE status = ?1")?
-                .query_row([status.as_str()], |row| row.get(0))?;
-            counts.by_status.insert(*status, number as u64);
+        let mut counts =
+            Counts { by_status: Status::ALL.iter().map(|status| (*status, 0)).collect(), negative: 0 };
+        let sql = "SELECT claim_type, status, sum(claims) FROM claim_counts GROUP BY claim_type, status";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let word = |column: usize| row.get::<_, String>(column);
+            let malformed = |problem: BadWord| StoreError::Malformed(problem.to_string());
+            let claim_type: ClaimType = word(0)?.parse().map_err(malformed)?;
+            let status: Status = word(1)?.parse().map_err(malformed)?;
+            let claims = row.get::<_, i64>(2)? as u64;
+            *counts.by_status.entry(status).or_default() += claims;
+            if claim_type == ClaimType::Negative && status != Status::Deprecated {
+                counts.negative += claims;
+            }
         }
-        let negative: i64 = self
-            .db
-            .prepare_cached("SELECT count(*) FROM claims WHERE claim_type = ?1 AND status <> ?2")?
-            .query_row([ClaimType::Negative.as_str(), Status::Deprecated.as_str()], |row| row.get(0))?;
-        counts.negative = negative as u64;
         Ok(counts)
     }
 
@@ -72,7 +75,8 @@ impl Reader {
     /// [`StoreError`].
     pub fn agents(&self) -> Result<Vec<AgentActivity>, StoreError> {
         let sql = "SELECT agent, last_seen_at, \
-                   (SELECT count(*) FROM claims WHERE owner = agents.agent AND status <> 'deprecated') \
+                   (SELECT coalesce(sum(claims), 0) FROM claim_counts \
+                    WHERE owner = agents.agent AND status <> 'deprecated') \
                    FROM agents ORDER BY agent";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map([], |row| {

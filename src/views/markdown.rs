@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::Status;
 use crate::domain::time::Timestamp;
-use crate::store::{ClaimPage, ClaimSummary, ClaimView, SearchPage};
+use crate::store::{ClaimPage, ClaimSummary, ClaimView, DecisionPage, DecisionView, SearchPage};
 
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
@@ -160,6 +160,9 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         let json = serde_json::to_string(trigger).unwrap_or_default();
         fact("warns when", &inline(&json, 1_000));
     }
+    if let Some(decision) = &claim.decision {
+        decided(&mut text, decision);
+    }
     section(
         &mut text,
         "Positions",
@@ -207,6 +210,71 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
             )
         }),
     );
+    text
+}
+
+fn decided(text: &mut String, decision: &DecisionView) {
+    let summary = &decision.summary;
+    let facts = [
+        ("target", &summary.target),
+        ("context", &summary.context),
+        ("rationale", &Some(summary.rationale.clone())),
+        ("outcome", &summary.outcome),
+    ];
+    let lines = facts
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name}: {}", inline(value.as_deref()?, 2_000))));
+    section(text, "Decision", lines);
+    section(
+        text,
+        "Not chosen",
+        decision.alternatives.iter().map(|alternative| {
+            format!(
+                "`{}` {}: {}",
+                alternative.claim_id,
+                inline(&alternative.statement, LIST_STATEMENT_CHARS),
+                inline(&alternative.rejection_reason, 2_000)
+            )
+        }),
+    );
+    section(
+        text,
+        "Outcomes",
+        decision.outcomes.iter().map(|outcome| {
+            let notes = outcome.notes.as_deref().map(|notes| format!(": {}", inline(notes, 2_000)));
+            format!(
+                "{} {} by {}{}",
+                Timestamp::from_ms(outcome.at),
+                outcome.outcome,
+                outcome.by,
+                notes.unwrap_or_default()
+            )
+        }),
+    );
+}
+
+pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
+    if page.decisions.is_empty() {
+        return "No decisions match.\n".to_owned();
+    }
+    let mut text = String::new();
+    for decision in &page.decisions {
+        let target = decision.target.as_deref().map(|target| format!(" [{}]", inline(target, 80)));
+        let _ = writeln!(
+            text,
+            "- `{}` {} by {} ({}, {} ago){} {}",
+            decision.claim_id,
+            decision.status,
+            decision.decided_by,
+            decision.outcome.as_deref().unwrap_or("no outcome yet"),
+            age(decision.created_at, now),
+            target.unwrap_or_default(),
+            inline(&decision.statement, LIST_STATEMENT_CHARS)
+        );
+    }
+    if let Some(next) = page.next {
+        let _ = writeln!(text, "\nMore: the same with cursor={next}");
+    }
     text
 }
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::spool::{Spool, SpoolError};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
-use crate::domain::decide::{Decision, Policy, decide};
+use crate::domain::decide::{Decision, Policy, decide, expiry};
 use crate::domain::event::{CommandRejected, Event, Recorded, SpoolFlushed};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey};
 use crate::domain::receipt::{Acceptance, Receipt};
@@ -305,11 +305,21 @@ impl Committer {
         let mut events = Vec::with_capacity(decision.events.len());
         for (index, event) in decision.events.iter().enumerate() {
             let mut body = event.to_body();
-            let minted = if index == 0 {
+            if index == 0 {
                 body["command_hash"] = command_hash(&submission.command).into();
-                submission.command.minted()
-            } else {
-                None
+            }
+            let minted = match event {
+                // A claim goes by the id of its creation.
+                Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
+                Event::EventReported(_) => submission.command.minted(),
+                Event::StatusChanged(_)
+                | Event::ClaimSuperseded(_)
+                | Event::PositionTaken(_)
+                | Event::EvidenceAdded(_)
+                | Event::DecisionRecorded(_)
+                | Event::OutcomeRecorded(_)
+                | Event::CommandRejected(_)
+                | Event::SpoolFlushed(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }
@@ -476,6 +486,27 @@ impl Committer {
             self.commit_items(&rejections)?;
         }
         Ok(true)
+    }
+
+    /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.
+    ///
+    /// # Errors
+    /// [`WriterError`], as for any write.
+    pub fn sweep(&mut self) -> Result<usize, WriterError> {
+        let now = (self.sources.clock)();
+        let mut swept = 0;
+        for chunk in self.state.expired(now).chunks(MAX_GROUP) {
+            let mut items = Vec::new();
+            for id in chunk {
+                let Some(claim) = self.state.claim(*id) else { continue };
+                let causation = CommandId::from_uuid((self.sources.ids)());
+                let event = Box::new(expiry(*id, claim.status));
+                items.push(Item::Fact { agent: AgentId::system(), causation, event });
+            }
+            swept += items.len();
+            self.commit_items(&items)?;
+        }
+        Ok(swept)
     }
 
     /// Work for a moment when nobody waits: both write-ahead logs go back into their files.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use interprocess::local_socket::ListenerOptions;
 use interprocess::local_socket::tokio::prelude::*;
@@ -24,6 +24,8 @@ use crate::workspace::Workspace;
 
 /// How often an idle writer looks whether somebody spooled in spite of it.
 const SPOOL_TICK: Duration = Duration::from_millis(250);
+/// How often expired claims are looked for (spec 02).
+const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// How long a client may take to read an answer before it is dropped.
 const STALLED_AFTER: Duration = Duration::from_secs(10);
 /// Answers a client may leave unread before it is dropped.
@@ -112,6 +114,7 @@ fn commit_loop(
     head: &watch::Sender<u64>,
 ) -> Result<(), WriterError> {
     let mut untidy = true;
+    let mut swept_at = None;
     loop {
         let first = match queue.recv_timeout(SPOOL_TICK) {
             Ok(work) => Some(work),
@@ -126,6 +129,14 @@ fn commit_loop(
                 Err(error) => return Err(error),
             }
             head.send_replace(committer.head().seq);
+        }
+        if swept_at.is_none_or(|at: Instant| at.elapsed() >= SWEEP_EVERY) {
+            swept_at = Some(system::instant());
+            let swept = committer.sweep()?;
+            if swept > 0 {
+                tracing::info!(swept, "claims expired");
+                head.send_replace(committer.head().seq);
+            }
         }
         let Some(first) = first else {
             if untidy {
@@ -279,12 +290,12 @@ async fn read_requests(
 
 async fn write_replies(mut sending: &Stream, mut replies: UnboundedReceiver<Reply>) -> std::io::Result<()> {
     while let Some(reply) = replies.recv().await {
+        if replies.len() > MAX_UNREAD {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
         let mut frames = wire::encode(&reply)?;
         while let Ok(more) = replies.try_recv() {
             frames.extend(wire::encode(&more)?);
-        }
-        if replies.len() > MAX_UNREAD {
-            return Err(std::io::ErrorKind::TimedOut.into());
         }
         tokio::time::timeout(STALLED_AFTER, sending.write_all(&frames)).await??;
     }

@@ -4,15 +4,17 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hivemind::domain::agent::AgentId;
-use hivemind::domain::claim::{ClaimType, Position, Relation, ReportKind, Share, Status};
+use hivemind::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Status};
 use hivemind::domain::command::{
-    AddEvidence, Command, CreateClaim, DeprecateClaim, ReportEvent, Submission, TakePosition,
+    AddEvidence, Alternative, Command, CreateClaim, DeprecateClaim, RecordDecision, RecordOutcome,
+    ReportEvent, Submission, TakePosition,
 };
 use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
 use hivemind::domain::event::{Event, Recorded};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::Rejection;
+use hivemind::domain::scope::Scope;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
 use hivemind::writer::Committer;
@@ -97,6 +99,9 @@ struct Observed {
     status: BTreeMap<ClaimId, Status>,
     positions: BTreeMap<ClaimId, BTreeMap<AgentId, Position>>,
     successor: BTreeMap<ClaimId, ClaimId>,
+    decided: BTreeSet<ClaimId>,
+    targets: BTreeMap<ClaimId, String>,
+    outcomes: BTreeMap<ClaimId, Outcome>,
     last_seen: BTreeMap<AgentId, Timestamp>,
     moves: BTreeSet<(Option<Status>, Status)>,
 }
@@ -147,6 +152,18 @@ impl Observed {
                     let before = self.successor.insert(link.claim_id, link.superseded_by);
                     assert_eq!(before, None, "claim {} was superseded twice", link.claim_id);
                 }
+                Event::DecisionRecorded(decision) => {
+                    let id = decision.claim_id;
+                    assert!(self.decided.insert(id), "decision {id} was recorded twice");
+                    if let Some(target) = &decision.target {
+                        self.targets.insert(id, target.to_string());
+                    }
+                }
+                Event::OutcomeRecorded(recorded) => {
+                    let before = self.outcomes.insert(recorded.claim_id, recorded.outcome);
+                    assert_ne!(before, Some(recorded.outcome), "an outcome is recorded when it changes");
+                    assert!(self.decided.contains(&recorded.claim_id), "only a decision has an outcome");
+                }
                 Event::EvidenceAdded(_)
                 | Event::EventReported(_)
                 | Event::CommandRejected(_)
@@ -165,6 +182,11 @@ impl Observed {
                 assert_eq!(self.status[&id], due, "the status is recomputed in the batch of a position");
             }
         }
+        let in_force = |id: &&ClaimId| self.status[*id] != Deprecated;
+        let targets: Vec<&String> =
+            self.targets.keys().filter(in_force).map(|id| &self.targets[id]).collect();
+        let distinct: BTreeSet<&String> = targets.iter().copied().collect();
+        assert_eq!(targets.len(), distinct.len(), "one decision is in force for each target");
         assert!(superseded.iter().all(|id| self.status[id] == Deprecated), "superseded is deprecated");
         self.last_seen.insert(by.clone(), now);
     }
@@ -452,6 +474,10 @@ fn command() -> BoxedStrategy<Command> {
             Command::DeprecateClaim(DeprecateClaim { claim_id, reason: "over".parse().expect("a reason") })
         }),
         1 => report().prop_map(Command::ReportEvent),
+        3 => decision().prop_map(Command::RecordDecision),
+        1 => (claim(), proptest::sample::select(Outcome::ALL)).prop_map(|(decision_id, outcome)| {
+            Command::RecordOutcome(RecordOutcome { decision_id, outcome, notes: None })
+        }),
     ];
     command.boxed()
 }
@@ -474,6 +500,30 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
             trigger: None,
         },
     )
+}
+
+fn decision() -> impl Strategy<Value = RecordDecision> {
+    let target = option::weighted(0.8, one_of(&["database", "auth"]));
+    let alternative = (claim(), option::of(one_of(&STATEMENTS)));
+    let supersedes = vec(claim(), 0..3);
+    (claim(), option::weighted(0.8, one_of(&STATEMENTS)), target, vec(alternative, 0..3), supersedes)
+        .prop_map(|(claim_id, statement, target, alternatives, supersedes)| RecordDecision {
+            claim_id,
+            statement: statement.map(|statement| statement.parse().expect("a statement")),
+            rationale: "long enough to say why".parse().expect("a rationale"),
+            context: None,
+            target: target.map(|name| Scope::target(name).expect("a target")),
+            scopes: Vec::new(),
+            alternatives: alternatives
+                .into_iter()
+                .map(|(claim_id, statement)| Alternative {
+                    claim_id,
+                    statement: statement.map(|statement| statement.parse().expect("a statement")),
+                    rejection_reason: "not this one".parse().expect("a reason"),
+                })
+                .collect(),
+            supersedes,
+        })
 }
 
 fn taking() -> impl Strategy<Value = TakePosition> {

@@ -3,6 +3,7 @@
 mod bench;
 mod cli;
 mod crash;
+mod decisions;
 mod demo;
 mod fixtures;
 mod harness;

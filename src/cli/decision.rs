@@ -1,0 +1,136 @@
+//! `hm decision`: record what was chosen and why, and what became of it.
+
+use clap::{Args, Subcommand};
+
+use super::output::Failure;
+use super::{Context, parse, parse_all, parse_optional};
+use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
+use crate::domain::ids::{ClaimId, IdempotencyKey};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::store::DecisionFilter;
+use crate::system;
+use crate::views::{DEFAULT_LIMIT, View};
+
+/// What can be done with decisions.
+#[derive(Debug, Subcommand)]
+pub(super) enum Decision {
+    /// Record a decision, why it was taken and what was not chosen
+    #[command(after_help = "Example: hm decision record \"we keep SQLite\" --target database \
+        --rationale \"one file, no server to run\" --not-chosen \"Postgres: a server to operate\"")]
+    Record(Record),
+    /// Record what became of a decision
+    #[command(after_help = "Example: hm decision outcome 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 success")]
+    Outcome {
+        /// The decision
+        id: String,
+        /// success, partial, failure or unknown
+        outcome: String,
+        /// In your words
+        #[arg(long, value_name = "TEXT")]
+        notes: Option<String>,
+    },
+    /// List decisions, newest first
+    #[command(after_help = "Example: hm decision list --target database")]
+    List {
+        /// Only on this target
+        #[arg(long, value_name = "NAME")]
+        target: Option<String>,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
+        limit: usize,
+        /// Older than this: what the page before calls its cursor
+        #[arg(long, value_name = "SEQ")]
+        cursor: Option<u64>,
+    },
+}
+
+/// A new decision.
+#[derive(Debug, Args)]
+pub(super) struct Record {
+    /// What was chosen; or name a claim with --claim
+    #[arg(required_unless_present = "claim")]
+    statement: Option<String>,
+    /// The claim, of type decision, that says it already
+    #[arg(long, value_name = "CLAIM", conflicts_with = "statement")]
+    claim: Option<String>,
+    /// Why, in 10 characters or more
+    #[arg(long, value_name = "TEXT")]
+    rationale: String,
+    /// The problem it settles
+    #[arg(long, value_name = "TEXT")]
+    context: Option<String>,
+    /// What it decides about; one decision in force for each
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// What it is about, besides the target; may be repeated
+    #[arg(long = "scope", value_name = "SCOPE")]
+    scopes: Vec<String>,
+    /// What was not chosen, as "WHAT: WHY NOT"; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    not_chosen: Vec<String>,
+    /// A decision it replaces; may be repeated
+    #[arg(long, value_name = "DECISION")]
+    supersedes: Vec<String>,
+    /// Your name for this request: a retry with the same one is written once
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+impl Decision {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Record(record) => {
+                let key: Option<IdempotencyKey> = parse_optional("key", record.key.as_deref())?;
+                context.submit("recorded decision", Command::RecordDecision(record.command(context)?), key)
+            }
+            Self::Outcome { id, outcome, notes } => {
+                let command = RecordOutcome {
+                    decision_id: parse("id", id)?,
+                    outcome: parse("outcome", outcome)?,
+                    notes: parse_optional("notes", notes.as_deref())?,
+                };
+                context.submit("recorded outcome of", Command::RecordOutcome(command), None)
+            }
+            Self::List { target, limit, cursor } => {
+                let target = target.as_deref().map(target_scope).transpose()?;
+                context.show(&View::Decisions(DecisionFilter { target, before: *cursor, limit: *limit }))
+            }
+        }
+    }
+}
+
+impl Record {
+    fn command(&self, context: &Context) -> Result<RecordDecision, Rejection> {
+        let fresh = || ClaimId::from_uuid(system::new_id());
+        let claim: Option<ClaimId> = parse_optional("claim", self.claim.as_deref())?;
+        let scopes = self.scopes.iter().map(|scope| context.scope("scope", scope));
+        Ok(RecordDecision {
+            claim_id: claim.unwrap_or_else(fresh),
+            statement: parse_optional("statement", self.statement.as_deref())?,
+            rationale: parse("rationale", &self.rationale)?,
+            context: parse_optional("context", self.context.as_deref())?,
+            target: self.target.as_deref().map(target_scope).transpose()?,
+            scopes: scopes.collect::<Result<_, _>>()?,
+            alternatives: self
+                .not_chosen
+                .iter()
+                .map(|text| {
+                    let (what, why) = text.split_once(": ").ok_or_else(|| {
+                        Rejection::invalid("not-chosen", format!("`{text}` does not say \"WHAT: WHY NOT\""))
+                    })?;
+                    Ok(Alternative {
+                        claim_id: fresh(),
+                        statement: Some(parse("not-chosen", what)?),
+                        rejection_reason: parse("not-chosen", why)?,
+                    })
+                })
+                .collect::<Result<_, Rejection>>()?,
+            supersedes: parse_all("supersedes", &self.supersedes)?,
+        })
+    }
+}
+
+fn target_scope(name: &str) -> Result<Scope, Rejection> {
+    Scope::target(name).map_err(|problem| Rejection::invalid("target", problem))
+}

@@ -1,0 +1,212 @@
+//! Decisions: what was chosen and why, one in force for each target, and what became of it.
+
+use std::collections::BTreeSet;
+
+use super::{Decision, Supersession, check_list, create_claim, fresh_id, known_claim, supersede, transition};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Outcome, Share, Status};
+use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
+use crate::domain::event::{ClaimCreated, DecisionRecorded, OutcomeRecorded, RejectedAlternative};
+use crate::domain::ids::ClaimId;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::state::State;
+
+/// The shortest rationale that says anything (spec 02).
+const MIN_RATIONALE_CHARS: usize = 10;
+/// The shortest rationale that may set aside another decision (spec 02).
+const MIN_OVERRIDE_CHARS: usize = 15;
+/// Why an alternative given as text is out of force from the start (spec 02).
+const REJECTED: &str = "rejected alternative";
+
+pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) -> Result<Decision, Rejection> {
+    check_rationale(record)?;
+    check_list("alternatives", record.alternatives.len())?;
+    check_list("supersedes", record.supersedes.len())?;
+    if record.target.as_ref().is_some_and(Scope::is_path) {
+        return Err(Rejection::invalid("target", "a target is a name, not a path"));
+    }
+    check_ids(record)?;
+    let conflicts: Vec<ClaimId> =
+        record.target.iter().flat_map(|target| state.decisions_on(target)).collect();
+    if let Some(other) = conflicts.iter().find(|id| !record.supersedes.contains(id)) {
+        let target = record.target.as_ref().map_or("", Scope::as_str);
+        return Err(Rejection::new(
+            Code::TargetConflict,
+            format!("decision {other} on {target} is in force"),
+            format!(
+                "support it, or record yours with supersedes [{other}] and a rationale of {MIN_OVERRIDE_CHARS} \
+                 characters or more"
+            ),
+        )
+        .with("conflicts_with", other));
+    }
+
+    let mut decision = match &record.statement {
+        Some(statement) => {
+            let scopes = record.scopes.iter().chain(&record.target).cloned().collect();
+            let claim = CreateClaim {
+                claim_id: record.claim_id,
+                statement: statement.clone(),
+                claim_type: ClaimType::Decision,
+                scopes,
+                confidence: Share::FULL,
+                supersedes: None,
+                ttl_hours: None,
+                evidence_refs: Vec::new(),
+                trigger: None,
+            };
+            create_claim(state, agent, &claim)?
+        }
+        None => existing(state, record)?,
+    };
+    decision.events.push(
+        DecisionRecorded {
+            claim_id: record.claim_id,
+            rationale: record.rationale.clone(),
+            context: record.context.clone(),
+            target: record.target.clone(),
+            alternatives: record.alternatives.iter().map(rejected).collect(),
+        }
+        .into(),
+    );
+    for alternative in &record.alternatives {
+        reject(state, record, alternative, &mut decision)?;
+    }
+    for old_id in record.supersedes.iter().collect::<BTreeSet<_>>() {
+        match supersede(state, agent, *old_id, record.claim_id)? {
+            Supersession::Now(events) => decision.events.extend(events),
+            Supersession::OnceConfirmed { owner, .. } => {
+                return Err(Rejection::new(
+                    Code::NotAllowed,
+                    format!("decision {old_id} belongs to {owner}"),
+                    format!("challenge it with a reason, or ask {owner} or the architect to decide anew"),
+                ));
+            }
+        }
+    }
+    Ok(decision)
+}
+
+fn check_rationale(record: &RecordDecision) -> Result<(), Rejection> {
+    let least = if record.supersedes.is_empty() { MIN_RATIONALE_CHARS } else { MIN_OVERRIDE_CHARS };
+    let chars = record.rationale.as_str().chars().count();
+    if chars < least {
+        return Err(Rejection::invalid(
+            "rationale",
+            format!("the rationale has {chars} characters, it takes {least} to say why"),
+        ));
+    }
+    Ok(())
+}
+
+/// Every claim a decision names plays one part in it.
+fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
+    let alternatives = record.alternatives.iter().map(|alternative| alternative.claim_id);
+    let mut seen = BTreeSet::from([record.claim_id]);
+    for (argument, id) in alternatives
+        .map(|id| ("alternatives", id))
+        .chain(record.supersedes.iter().map(|id| ("supersedes", *id)))
+    {
+        if !seen.insert(id) && argument == "alternatives" {
+            return Err(Rejection::invalid(argument, format!("claim {id} is named twice")));
+        }
+        if id == record.claim_id {
+            return Err(Rejection::invalid(argument, "a decision neither replaces nor rejects itself"));
+        }
+    }
+    Ok(())
+}
+
+/// A claim that is there already becomes a decision on record.
+fn existing(state: &State, record: &RecordDecision) -> Result<Decision, Rejection> {
+    let id = record.claim_id;
+    let claim = known_claim(state, id)?;
+    let refuse = |message: String, hint: &str| Err(Rejection::new(Code::NoDecision, message, hint));
+    if claim.claim_type != ClaimType::Decision || claim.status == Status::Deprecated {
+        let message = format!("claim {id} is a {} {}", claim.status, claim.claim_type);
+        return refuse(message, "name a claim of type decision that is in force, or give a statement");
+    }
+    if state.decision(id).is_some() {
+        return refuse(
+            format!("claim {id} is on record as a decision already"),
+            "record its outcome, or a new decision that supersedes it",
+        );
+    }
+    Ok(Decision::default())
+}
+
+fn rejected(alternative: &Alternative) -> RejectedAlternative {
+    RejectedAlternative {
+        claim_id: alternative.claim_id,
+        rejection_reason: alternative.rejection_reason.clone(),
+    }
+}
+
+/// An alternative given as text becomes a claim of its own, out of force at once and still to be found.
+fn reject(
+    state: &State,
+    record: &RecordDecision,
+    alternative: &Alternative,
+    decision: &mut Decision,
+) -> Result<(), Rejection> {
+    let claim_id = alternative.claim_id;
+    let Some(statement) = &alternative.statement else {
+        return known_claim(state, claim_id).map(|_| ());
+    };
+    fresh_id(state, "alternatives", claim_id.creation_event())?;
+    let own: Vec<Scope> = record.scopes.iter().chain(&record.target).cloned().collect();
+    let mut scopes = match state.claim(record.claim_id) {
+        Some(claim) if own.is_empty() => claim.scopes.clone(),
+        _ => own,
+    };
+    scopes.sort();
+    scopes.dedup();
+    let created = ClaimCreated {
+        claim_id,
+        statement: statement.clone(),
+        claim_type: ClaimType::Hypothesis,
+        scopes,
+        confidence: Share::FULL,
+        supersedes: None,
+        ttl_hours: None,
+        trigger: None,
+    };
+    decision.events.push(created.into());
+    decision.events.push(transition(claim_id, Status::Proposed, Status::Deprecated, REJECTED));
+    Ok(())
+}
+
+pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<Decision, Rejection> {
+    let id = record.decision_id;
+    let claim = known_claim(state, id)?;
+    let Some(decision) = state.decision(id) else {
+        return Err(Rejection::new(
+            Code::NoDecision,
+            format!("claim {id} is not on record as a decision"),
+            "record it with record_decision first, or name one of hivemind://decisions",
+        ));
+    };
+    if decision.outcome == Some(record.outcome) {
+        return Err(Rejection::new(
+            Code::DuplicateOutcome,
+            format!("the outcome of decision {id} is {} already", record.outcome),
+            "nothing to do: it is on record",
+        ));
+    }
+    let scopes = claim.scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(", ");
+    let offer = || {
+        let notes = record.notes.as_ref().map_or_else(|| "say what failed".to_owned(), ToString::to_string);
+        format!(
+            "spare others the dead end: create_claim claim_type negative, scopes {scopes}, \
+             statement \"decision {id} failed: {notes}\""
+        )
+    };
+    Ok(Decision {
+        events: vec![
+            OutcomeRecorded { claim_id: id, outcome: record.outcome, notes: record.notes.clone() }.into(),
+        ],
+        next: (record.outcome == Outcome::Failure).then(offer),
+        ..Decision::default()
+    })
+}

@@ -1,0 +1,183 @@
+//! Questions about decisions: what is decided, why, instead of what, and what became of it.
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
+
+use super::{Reader, StoreError};
+use crate::domain::scope::Scope;
+
+/// An alternative that was not chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AlternativeView {
+    /// Its claim.
+    pub claim_id: String,
+    /// What it says.
+    pub statement: String,
+    /// Why it was not chosen.
+    pub rejection_reason: String,
+}
+
+/// One record of what became of a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutcomeView {
+    /// What became of it.
+    pub outcome: String,
+    /// In the agent's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// Who says so.
+    pub by: String,
+    /// Since when, epoch ms.
+    pub at: i64,
+}
+
+/// A decision as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecisionSummary {
+    /// The id of the decision and of its claim.
+    pub claim_id: String,
+    /// What was chosen.
+    pub statement: String,
+    /// Where its claim is in its life.
+    pub status: String,
+    /// Who decided.
+    pub decided_by: String,
+    /// What it decides about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Why it was chosen.
+    pub rationale: String,
+    /// The problem it settles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// What became of it, as last recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Since when, epoch ms.
+    pub created_at: i64,
+    /// Ledger position of its record.
+    pub created_seq: u64,
+}
+
+/// A decision with everything known about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecisionView {
+    /// What lists show.
+    #[serde(flatten)]
+    pub summary: DecisionSummary,
+    /// What was not chosen.
+    pub alternatives: Vec<AlternativeView>,
+    /// What became of it, oldest first.
+    pub outcomes: Vec<OutcomeView>,
+}
+
+/// A page of decisions, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecisionPage {
+    /// The decisions.
+    pub decisions: Vec<DecisionSummary>,
+    /// Where the next page starts; none on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// Which decisions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DecisionFilter {
+    /// On this target.
+    pub target: Option<Scope>,
+    /// Older than this: the `next` of the page before.
+    pub before: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
+     d.outcome, d.created_at, d.created_seq FROM decisions d JOIN claims c ON c.id = d.claim_id";
+
+impl Reader {
+    /// A page of decisions, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn decisions(&self, filter: &DecisionFilter) -> Result<DecisionPage, StoreError> {
+        let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
+        let limit = filter.limit as i64 + 1;
+        let rows: Result<Vec<DecisionSummary>, _> = match &filter.target {
+            Some(target) => self
+                .db
+                .prepare_cached(&format!(
+                    "SELECT {SUMMARY} WHERE d.target = ?1 AND d.created_seq < ?2 \
+                     ORDER BY d.created_seq DESC LIMIT ?3"
+                ))?
+                .query_map(params![target.as_str(), before, limit], summary)?
+                .collect(),
+            None => self
+                .db
+                .prepare_cached(&format!(
+                    "SELECT {SUMMARY} WHERE d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
+                ))?
+                .query_map(params![before, limit], summary)?
+                .collect(),
+        };
+        let mut decisions = rows?;
+        let next = (decisions.len() > filter.limit).then(|| {
+            decisions.truncate(filter.limit);
+            decisions.last().map_or(0, |last| last.created_seq)
+        });
+        Ok(DecisionPage { decisions, next })
+    }
+
+    /// The decision recorded for a claim.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn decision(&self, claim_id: &str) -> Result<Option<DecisionView>, StoreError> {
+        let found = self
+            .db
+            .prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?
+            .query_row([claim_id], summary)
+            .optional()?;
+        let Some(summary) = found else { return Ok(None) };
+        let alternatives = self
+            .db
+            .prepare_cached(
+                "SELECT a.alternative_id, c.statement, a.rejection_reason FROM decision_alternatives a \
+                 JOIN claims c ON c.id = a.alternative_id WHERE a.decision_id = ?1 ORDER BY a.alternative_id",
+            )?
+            .query_map([claim_id], |row| {
+                Ok(AlternativeView {
+                    claim_id: row.get(0)?,
+                    statement: row.get(1)?,
+                    rejection_reason: row.get(2)?,
+                })
+            })?
+            .collect::<Result<_, _>>()?;
+        let outcomes = self
+            .db
+            .prepare_cached(
+                "SELECT outcome, notes, recorded_by, recorded_at FROM decision_outcomes \
+                 WHERE decision_id = ?1 ORDER BY seq",
+            )?
+            .query_map([claim_id], |row| {
+                Ok(OutcomeView { outcome: row.get(0)?, notes: row.get(1)?, by: row.get(2)?, at: row.get(3)? })
+            })?
+            .collect::<Result<_, _>>()?;
+        Ok(Some(DecisionView { summary, alternatives, outcomes }))
+    }
+}
+
+fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
+    Ok(DecisionSummary {
+        claim_id: row.get(0)?,
+        statement: row.get(1)?,
+        status: row.get(2)?,
+        decided_by: row.get(3)?,
+        target: row.get(4)?,
+        rationale: row.get(5)?,
+        context: row.get(6)?,
+        outcome: row.get(7)?,
+        created_at: row.get(8)?,
+        created_seq: row.get::<_, i64>(9)? as u64,
+    })
+}

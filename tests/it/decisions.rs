@@ -1,0 +1,134 @@
+//! Decisions: one in force for each target, alternatives that stay to be found, outcomes with their history.
+
+use expect_test::{Expect, expect};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::time::Timestamp;
+use hivemind::mcp::{Era, Pane};
+use hivemind::system::Sources;
+use hivemind::writer::Committer;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::harness::{TempWorkspace, dump, fact, request};
+
+/// Calls a tool and gives its line with the ids of this test named.
+async fn call(pane: &Pane, tool: &str, arguments: Value, names: &mut Vec<String>) -> String {
+    let answer = pane.call(tool, arguments).await.expect("an answer");
+    let id = answer.field("claim_id").to_owned();
+    if !id.is_empty() && !names.contains(&id) {
+        names.push(id);
+    }
+    masked(&answer.text, names)
+}
+
+fn masked(text: &str, names: &[String]) -> String {
+    names.iter().enumerate().fold(text.to_owned(), |text, (at, id)| text.replace(id, &format!("D{}", at + 1)))
+}
+
+fn check(lines: &[String], expected: Expect) {
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn one_decision_stands_for_each_target() {
+    let bench = Bench::new();
+    let architect = bench.pane(Some("architect"), Era::Modern).await;
+    let devops = bench.pane(Some("devops"), Era::Legacy).await;
+    let mut names = Vec::new();
+    let sqlite = json!({
+        "statement": "we keep SQLite", "rationale": "one file, nothing to run", "target": "Database",
+        "context": "where the memory lives", "scopes": ["src/store"],
+        "alternatives": [{ "statement": "Postgres", "rejection_reason": "a server to operate" }],
+    });
+    let postgres = |supersedes: Value, rationale: &str| {
+        json!({
+            "statement": "we move to Postgres", "rationale": rationale, "target": "target:database",
+            "supersedes": supersedes,
+        })
+    };
+    let mut lines = vec![call(&devops, "record_decision", sqlite, &mut names).await];
+    let first = names[0].clone();
+    let long = "several machines write now";
+    lines.push(call(&architect, "record_decision", postgres(json!([]), long), &mut names).await);
+    lines.push(call(&architect, "record_decision", postgres(json!([first]), "because 12"), &mut names).await);
+    lines.push(call(&architect, "record_decision", postgres(json!([first]), long), &mut names).await);
+    let second = names[1].clone();
+    let outcome =
+        |id: &str, outcome: &str| json!({ "decision_id": id, "outcome": outcome, "notes": "two outages" });
+    lines.push(call(&devops, "record_outcome", outcome(&second, "partial"), &mut names).await);
+    lines.push(call(&devops, "record_outcome", outcome(&second, "partial"), &mut names).await);
+    lines.push(call(&devops, "record_outcome", outcome(&second, "failure"), &mut names).await);
+    let claim = bench.claim(&devops, "a fact is no decision", "src/store").await;
+    names.push(claim.clone());
+    lines.push(call(&devops, "record_outcome", outcome(&claim, "success"), &mut names).await);
+    let back = json!({ "claim_id": claim, "rationale": "long enough to say why", "target": "database" });
+    lines.push(call(&devops, "record_decision", back, &mut names).await);
+    check(
+        &lines,
+        expect![[r#"
+        record_decision D1: committed at seq 4; next: confirmed once another agent supports it
+        target_conflict: decision D1 on target:database is in force; support it, or record yours with supersedes [D1] and a rationale of 15 characters or more
+        invalid_argument: the rationale has 10 characters, it takes 15 to say why; correct `rationale` and call again
+        record_decision D2: committed at seq 8; next: confirmed once another agent supports it
+        record_outcome D2: committed at seq 9
+        duplicate_outcome: the outcome of decision D2 is partial already; nothing to do: it is on record
+        record_outcome D2: committed at seq 10; next: spare others the dead end: create_claim claim_type negative, scopes target:database, statement "decision D2 failed: two outages"
+        no_decision: claim D3 is not on record as a decision; record it with record_decision first, or name one of hivemind://decisions
+        target_conflict: decision D2 on target:database is in force; support it, or record yours with supersedes [D2] and a rationale of 15 characters or more"#]],
+    );
+
+    let page = devops.read(&format!("hivemind://claims/{second}?format=json")).await.expect("the claim");
+    let page: Value = serde_json::from_str(&page).expect("JSON");
+    let outcomes = page["decision"]["outcomes"].as_array().expect("outcomes");
+    assert_eq!(outcomes.iter().map(|one| &one["outcome"]).collect::<Vec<_>>(), ["partial", "failure"]);
+    assert_eq!(page["decision"]["outcome"], "failure");
+    let decisions = devops.read("hivemind://decisions?target=database").await.expect("decisions");
+    let shown: Vec<String> = masked(&decisions, &names)
+        .lines()
+        .map(|line| {
+            line.split(" ago").next().unwrap_or_default().trim_end_matches(char::is_numeric).to_owned()
+        })
+        .collect();
+    assert_eq!(decisions.lines().count(), 2, "{shown:?}");
+
+    // What was not chosen is out of force, on record, and still to be read.
+    let rejected = devops.read("hivemind://claims?type=hypothesis&status=deprecated").await.expect("claims");
+    assert!(rejected.contains("Postgres") && rejected.contains("[src/store, target:database]"), "{rejected}");
+    let old = devops.read(&format!("hivemind://claims/{first}")).await.expect("the claim");
+    assert!(old.contains("Postgres: a server to operate") && old.contains(&second), "{old}");
+}
+
+#[test]
+fn claims_end_when_their_time_is_over_and_only_once() {
+    let workspace = TempWorkspace::new();
+    let hour = 3_600_000;
+    let (clock, now) = (std::sync::Arc::new(std::sync::atomic::AtomicI64::new(hour)), Timestamp::from_ms);
+    let told = std::sync::Arc::clone(&clock);
+    let mut sources = Sources::system();
+    sources.clock = Box::new(move || now(told.load(std::sync::atomic::Ordering::Relaxed)));
+    let mut committer = Committer::open(&workspace, Policy::default(), sources).expect("a workspace");
+    let mut lasting = fact("stays for good");
+    lasting.ttl_hours = None;
+    let mut brief = fact("stays for two hours");
+    brief.ttl_hours = Some(hivemind::domain::time::Hours(2));
+    let id = brief.claim_id;
+    let creations = [lasting, brief]
+        .map(|claim| request("devops", hivemind::domain::command::Command::CreateClaim(claim)));
+    for answer in committer.commit(&creations).expect("a commit") {
+        answer.expect("accepted");
+    }
+    let mut swept = Vec::new();
+    for hours in [2, 3, 3, 9] {
+        clock.store(hours * hour, std::sync::atomic::Ordering::Relaxed);
+        swept.push(committer.sweep().expect("a sweep"));
+    }
+    assert_eq!(swept, [0, 1, 0, 0], "made at hour 1, it ends at hour 3");
+    let live = dump(&workspace.team_memory());
+    assert!(live.contains("ttl_expired"), "{live}");
+    committer.rebuild(|_| ()).expect("a rebuild");
+    assert_eq!(dump(&workspace.team_memory()), live);
+    assert_eq!(
+        committer.state().claim(id).map(|claim| claim.status),
+        Some(hivemind::domain::claim::Status::Deprecated)
+    );
+}
