@@ -102,7 +102,7 @@ struct Question {
 type Address = fn(&[ClaimId], usize) -> String;
 
 /// Name, budget and address of each read.
-const QUESTIONS: [(&str, &str, Address); 8] = [
+const QUESTIONS: [(&str, &str, Address); 11] = [
     ("claims/{id}", "p50 < 500", |ids, n| format!("hivemind://claims/{}", ids[n * 7919 % ids.len()])),
     ("claims, 50", "p50 < 500", |_, _| "hivemind://claims".to_owned()),
     ("claims, 50, mid-list", "p50 < 500", |ids, _| format!("hivemind://claims?cursor={}", ids.len() / 2)),
@@ -111,6 +111,16 @@ const QUESTIONS: [(&str, &str, Address); 8] = [
         format!("hivemind://claims?scope=src/area{}/file{}.rs", n % 50, n % 2_000)
     }),
     ("negative at a dir", "p50 < 500", |_, n| format!("hivemind://negative?scope=src/area{}", n % 50)),
+    ("search, 5 words, at a dir, of a type", "p95 < 5,000", |_, n| {
+        let (dir, file) = (n % 50, n * 7919 % 2_000);
+        format!("hivemind://search?q=pool%20timeout%20workers%20file%20{file}&scope=src/area{dir}&type=fact")
+    }),
+    ("search, 5 words", "", |_, n| {
+        format!("hivemind://search?q=pool%20timeout%20workers%20file%20{}", n * 7919 % 2_000)
+    }),
+    ("search, an identifier", "", |_, n| {
+        format!("hivemind://search?q=request_{}&limit=10", n * 7919 % 1_000)
+    }),
     ("context", "p95 < 10,000", |_, _| "hivemind://context".to_owned()),
     ("status", "", |_, _| "hivemind://status".to_owned()),
 ];

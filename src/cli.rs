@@ -9,6 +9,7 @@ mod init;
 mod log;
 mod output;
 mod rebuild;
+mod search;
 mod serve;
 mod status;
 mod verify;

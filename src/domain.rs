@@ -3,13 +3,17 @@
 pub mod agent;
 pub mod claim;
 pub mod command;
+pub mod confidence;
 pub mod decide;
 pub mod event;
 pub mod ids;
 pub mod privacy;
+pub mod ranking;
 pub mod receipt;
 pub mod rejection;
 pub mod scope;
 pub mod state;
+mod stop_words;
 pub mod text;
 pub mod time;
+pub mod tokens;

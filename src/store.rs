@@ -3,14 +3,17 @@
 mod claims;
 mod decisions;
 mod fold;
+mod index;
 mod project;
+mod search;
 mod team;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
 };
-pub use fold::Projection;
+pub use fold::{FOLD_VERSION, Projection};
+pub use search::{Hit, Search, SearchPage};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
 use std::path::Path;
@@ -38,6 +41,9 @@ pub enum StoreError {
         /// What was found.
         detail: String,
     },
+    /// Folded by another version, and not yet anew.
+    #[error("the team memory was folded by another version of hm: run `hm rebuild`, or let the writer start")]
+    OldFold,
     /// A query failed.
     #[error("cannot read the team memory: {0}; `hm rebuild` makes it anew from the ledger")]
     Query(#[from] rusqlite::Error),

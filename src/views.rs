@@ -17,8 +17,8 @@ use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::{Reads, TravelError};
 use crate::store::{
-    ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand,
-    StoreError,
+    ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand, Search,
+    SearchPage, StoreError,
 };
 use crate::writer::Spool;
 
@@ -43,6 +43,8 @@ pub enum View {
     Claims(ClaimFilter),
     /// One claim with everything known about it.
     Claim(ClaimId),
+    /// Claims that answer a question, best first.
+    Search(Search),
     /// A page of decisions.
     Decisions(DecisionFilter),
     /// Dead ends in force, at a scope or everywhere.
@@ -231,6 +233,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         }
         View::Claims(_)
         | View::Claim(_)
+        | View::Search(_)
         | View::Decisions(_)
         | View::Negative(_)
         | View::Agents
@@ -266,6 +269,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
             Ok(claim_page(seq, &claim, now))
         }
+        View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
         View::Negative(scope) => {
             let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
@@ -288,6 +292,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Context(agent, budget) => {
             Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
         }
+        View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
@@ -413,6 +418,10 @@ fn to_json(view: &impl Serialize) -> Value {
 
 fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
     page(seq, to_json(claims), markdown::claims(claims, what, now))
+}
+
+fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
+    page(seq, to_json(found), markdown::search(found, now))
 }
 
 fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {

@@ -3,13 +3,14 @@
 use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
+use super::search::Search;
 use super::{Context, parse, parse_all, parse_optional};
 use crate::domain::claim::{Position, Share, Trigger};
 use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, TakePosition};
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Hours;
-use crate::store::{ClaimFilter, ClaimPage};
+use crate::store::{ClaimFilter, ClaimPage, ClaimSummary};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, View};
 
@@ -34,6 +35,11 @@ pub(super) enum Claim {
     /// List claims, newest first
     #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
     List(List),
+    /// Find claims by what they say, best first
+    #[command(after_help = "Examples:\n  \
+        hm claim search connection pool limit --scope src/db\n  \
+        hm claim search OrderedExecution --mode audit")]
+    Search(Search),
     /// Say that a claim is right
     #[command(after_help = "Example: hm claim support 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
     Support(Stance),
@@ -174,6 +180,7 @@ impl Claim {
             }
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
             Self::List(list) => list.run(context),
+            Self::Search(search) => search.run(context),
             Self::Support(stance) => context.submit("supported", stance.command(Position::Support)?, None),
             Self::Challenge(stance) => {
                 context.submit("challenged", stance.command(Position::Challenge)?, None)
@@ -270,24 +277,23 @@ fn table(page: &ClaimPage) -> String {
     if page.claims.is_empty() {
         return "no claims match\n".to_owned();
     }
-    let rows: Vec<Vec<String>> = page
-        .claims
-        .iter()
-        .map(|claim| {
-            vec![
-                claim.id.clone(),
-                claim.status.to_string(),
-                claim.claim_type.to_string(),
-                views::inline(&claim.owner, LIST_OWNER_CHARS),
-                claim.statement.clone(),
-            ]
-        })
-        .collect();
+    let rows: Vec<Vec<String>> = page.claims.iter().map(row).collect();
     let mut text = views::table(&["id", "status", "type", "owner", "statement"], &rows, output::WIDTH);
     if let Some(next) = page.next {
         text.push_str(&format!("more: the same with --cursor {next}\n"));
     }
     text
+}
+
+/// A claim as a line of a table.
+pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
+    vec![
+        claim.id.clone(),
+        claim.status.to_string(),
+        claim.claim_type.to_string(),
+        views::inline(&claim.owner, LIST_OWNER_CHARS),
+        claim.statement.clone(),
+    ]
 }
 
 fn share(argument: &str, number: f64) -> Result<Share, Rejection> {

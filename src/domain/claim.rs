@@ -106,6 +106,18 @@ word!(
 );
 
 word!(
+    /// How much of the past a search looks at (spec 07).
+    SearchMode("search mode") {
+        /// What is in force.
+        Strict = "strict",
+        /// What is in force, and what was deprecated without a successor, marked.
+        Balanced = "balanced",
+        /// Everything: superseded claims beside what took their place.
+        Audit = "audit",
+    }
+);
+
+word!(
     /// What one agent thinks of one claim; the latest wins.
     Position("position") {
         /// Holds it to be right.

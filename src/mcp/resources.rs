@@ -24,7 +24,7 @@ const CONCRETE: [(&str, &str, &str); 7] = [
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 7] = [
+const TEMPLATES: [(&str, &str, &str); 8] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
         "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
@@ -32,6 +32,11 @@ const TEMPLATES: [(&str, &str, &str); 7] = [
         "Claims that match; status takes several with commas, since and until are epoch ms",
     ),
     ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
+    (
+        "hivemind://search{?q,scope,type,status,mode,since,until,limit}",
+        "search",
+        "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
+    ),
     ("hivemind://decisions{?target,limit,cursor}", "decisions-on", "Decisions on one target"),
     ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),

@@ -223,6 +223,15 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
     match view {
         View::Claim(id) => Ok(claims.contains(id)),
         View::Claims(filter) => any_claim(reads, filter),
+        View::Search(search) => {
+            let Some(store) = reads.store()? else { return Ok(true) };
+            for id in &claims {
+                if store.may_answer(search, *id)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
         View::Decisions(_) => {
             let claim_type = Some(ClaimType::Decision);
             any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })

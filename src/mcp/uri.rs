@@ -3,13 +3,13 @@
 use url::Url;
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Status;
+use crate::domain::claim::{SearchMode, Status};
 use crate::domain::scope::Scope;
 use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, DecisionFilter};
+use crate::store::{ClaimFilter, DecisionFilter, Search};
 use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, View};
 
 /// A parsed address.
@@ -53,6 +53,7 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
     let view = match (kind, id) {
         ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root)?),
         ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
+        ("search", "") => View::Search(search(&mut parameters, root)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("agents", "") => View::Agents,
@@ -121,17 +122,30 @@ fn budget(parameters: &mut Parameters) -> Result<usize, BadAddress> {
     Ok(parameters.parse("budget")?.unwrap_or(pack::DEFAULT_BUDGET_CHARS))
 }
 
+fn statuses(parameters: &mut Parameters) -> Result<Vec<Status>, BadAddress> {
+    let words = parameters.take("status").unwrap_or_default();
+    let parsed: Result<_, _> = words.split(',').filter(|word| !word.is_empty()).map(str::parse).collect();
+    parsed.map_err(|problem| bad("status", problem))
+}
+
+fn search(parameters: &mut Parameters, root: &str) -> Result<Search, BadAddress> {
+    let query = parameters.take("q").ok_or_else(|| bad("q", "say what to look for, in any words"))?;
+    let filter = ClaimFilter {
+        status: statuses(parameters)?,
+        claim_type: parameters.parse("type")?,
+        scope: scope(parameters, root)?,
+        since_ms: parameters.parse("since")?,
+        until_ms: parameters.parse("until")?,
+        limit: limit(parameters)?,
+        ..ClaimFilter::default()
+    };
+    Ok(Search { query, mode: parameters.parse("mode")?.unwrap_or(SearchMode::Balanced), filter })
+}
+
 fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Result<ClaimFilter, BadAddress> {
     let owner = parameters.take("owner").map(|name| agent(caller, &name)).transpose()?;
-    let status: Vec<Status> = match parameters.take("status") {
-        None => Vec::new(),
-        Some(words) => {
-            let parsed: Result<_, _> = words.split(',').map(str::parse).collect();
-            parsed.map_err(|problem| bad("status", problem))?
-        }
-    };
     Ok(ClaimFilter {
-        status,
+        status: statuses(parameters)?,
         claim_type: parameters.parse("type")?,
         scope: scope(parameters, root)?,
         owner: owner.map(|agent| agent.to_string()),
@@ -203,6 +217,10 @@ mod tests {
                 "hivemind://claims/7",
                 "hivemind://claims?limit=0",
                 "hivemind://claims?colour=red",
+                "hivemind://search",
+                "hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5",
+                "hivemind://search?q=%22%29%20OR%20%28&since=1&until=2",
+                "hivemind://search?q=pool&mode=all",
                 "hivemind://events?after=12&type=claim.created",
                 "hivemind://nothing",
                 "file:///etc/passwd",
@@ -216,7 +234,11 @@ mod tests {
                 hivemind://claims/7 -> id: `7` is not a claim id: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
-                hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
+                hivemind://search -> q: say what to look for, in any words
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, since_ms: None, until_ms: None, before: None, limit: 5 } })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, since_ms: Some(1), until_ms: Some(2), before: None, limit: 50 } })
+                hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit
+                hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
                 hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
                 file:///etc/passwd -> no resource has the address file:///etc/passwd: see resources/list and resources/templates/list"#]],
         );

@@ -282,6 +282,12 @@ impl Reader {
         Ok(ClaimPage { claims, next })
     }
 
+    /// One claim as lists show it.
+    pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
+        let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
+        self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
+    }
+
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
         let mut chain: Vec<String> = Vec::new();
         let mut next = claim.superseded_by.clone();
@@ -352,10 +358,10 @@ impl Reader {
 }
 
 /// The conditions of a query and the values bound in them.
-struct Select {
+pub(super) struct Select {
     from: String,
     conditions: String,
-    values: Vec<Box<dyn ToSql>>,
+    pub(super) values: Vec<Box<dyn ToSql>>,
 }
 
 impl Default for Select {
@@ -365,7 +371,7 @@ impl Default for Select {
 }
 
 impl Select {
-    fn bind(&mut self, value: impl ToSql + 'static) -> String {
+    pub(super) fn bind(&mut self, value: impl ToSql + 'static) -> String {
         self.values.push(Box::new(value));
         format!("?{}", self.values.len())
     }
@@ -404,6 +410,6 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
     })
 }
 
-fn malformed(problem: impl ToString) -> StoreError {
+pub(super) fn malformed(problem: impl ToString) -> StoreError {
     StoreError::Malformed(problem.to_string())
 }

@@ -11,6 +11,10 @@ use crate::ledger::{Cursor, Ledger};
 /// Events folded per read; large enough to amortise the statement, small enough for memory.
 const CHUNK: usize = 2_000;
 
+/// What a fold of this binary writes for an event. Raised whenever that changes (new tokens, a new column):
+/// read models of another version are folded anew. 1 had no number; 2 has the search index.
+pub const FOLD_VERSION: u32 = 2;
+
 mod migrations {
     refinery::embed_migrations!("migrations/team-memory");
 }
@@ -20,6 +24,7 @@ mod migrations {
 pub struct Projection {
     db: Connection,
     folded: Cursor,
+    is_current: bool,
 }
 
 impl Projection {
@@ -47,8 +52,16 @@ impl Projection {
             path: path.display().to_string(),
             detail: error.to_string(),
         })?;
-        let folded = folded(&db)?;
-        Ok(Self { db, folded })
+        let mut folded = folded(&db)?;
+        if folded == Cursor::GENESIS {
+            set_fold_version(&db)?;
+        }
+        let is_current = is_current(&db)?;
+        if !is_current {
+            // Nothing in it can be built on.
+            folded = Cursor::GENESIS;
+        }
+        Ok(Self { db, folded, is_current })
     }
 
     /// Copies the write-ahead log back into the file; see [`Ledger::checkpoint`].
@@ -76,12 +89,16 @@ impl Projection {
         Ok(())
     }
 
-    /// Folds what the ledger has and these read models do not. Read models of another history are
-    /// dropped first.
+    /// Folds what the ledger has and these read models do not. Read models of another history, or folded by
+    /// another version, are dropped first.
     ///
     /// # Errors
     /// [`StoreError`]; what was folded before stays.
     pub fn catch_up(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+        if !self.is_current {
+            tracing::info!(version = FOLD_VERSION, "read models were folded by another version: rebuilding");
+            return self.rebuild(ledger, |_| ());
+        }
         if ledger.read_from(self.folded, 0).is_err() {
             tracing::warn!(seq = self.folded.seq, "read models belong to another history: rebuilding");
             return self.rebuild(ledger, |_| ());
@@ -119,8 +136,12 @@ impl Projection {
     /// [`StoreError`]; the old state stays.
     pub fn rebuild(&mut self, ledger: &Ledger, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         let transaction = self.db.transaction()?;
-        for table in tables(&transaction)? {
-            transaction.execute(&format!("DELETE FROM \"{table}\""), [])?;
+        for (table, kind) in tables(&transaction)? {
+            let sql = match kind {
+                Kind::Plain => format!("DELETE FROM \"{table}\""),
+                Kind::Index => format!("INSERT INTO \"{table}\" (\"{table}\") VALUES ('delete-all')"),
+            };
+            transaction.execute(&sql, [])?;
         }
         let mut at = Cursor::GENESIS;
         loop {
@@ -135,8 +156,10 @@ impl Projection {
             progress(at.seq);
         }
         set_folded(&transaction, at)?;
+        set_fold_version(&transaction)?;
         transaction.commit()?;
         self.folded = at;
+        self.is_current = true;
         Ok(())
     }
 }
@@ -179,14 +202,32 @@ fn drop_files(path: &Path) {
     }
 }
 
-fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error> {
+/// How a table is emptied.
+enum Kind {
+    Plain,
+    Index,
+}
+
+/// Every table that a fold fills. What an index keeps in tables of its own is emptied with it.
+fn tables(transaction: &Transaction<'_>) -> Result<Vec<(String, Kind)>, rusqlite::Error> {
+    let sql = "SELECT t.name, t.type = 'virtual' FROM pragma_table_list t \
+               JOIN sqlite_schema s ON s.name = t.name \
+               WHERE t.schema = 'main' AND (t.type = 'table' OR s.sql LIKE '%USING fts5(%') \
+               AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'refinery_%' ORDER BY t.name";
     transaction
-        .prepare(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' \
-             AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery_%' ORDER BY name",
-        )?
-        .query_map([], |row| row.get(0))?
+        .prepare(sql)?
+        .query_map([], |row| Ok((row.get(0)?, if row.get(1)? { Kind::Index } else { Kind::Plain })))?
         .collect()
+}
+
+/// Whether the rows are those this binary would write.
+pub(super) fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
+    let version: u32 = db.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
+    Ok(version == FOLD_VERSION)
+}
+
+fn set_fold_version(db: &Connection) -> Result<(), rusqlite::Error> {
+    db.pragma_update(None, "user_version", FOLD_VERSION)
 }
 
 pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {

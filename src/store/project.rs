@@ -10,7 +10,7 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
-use crate::store::StoreError;
+use crate::store::{StoreError, index};
 
 /// Folds one event into the read models.
 pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
@@ -64,6 +64,7 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
     for scope in &body.scopes {
         scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
     }
+    index::add(db, at, body)?;
     count(db, at, body.claim_id, Status::Proposed, 1)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
 }

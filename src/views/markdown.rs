@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::Status;
 use crate::domain::time::Timestamp;
-use crate::store::{ClaimPage, ClaimSummary, ClaimView, DecisionPage, DecisionView};
+use crate::store::{ClaimPage, ClaimSummary, ClaimView, DecisionPage, DecisionView, SearchPage};
 
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
@@ -95,6 +95,27 @@ pub(super) fn claims(page: &ClaimPage, what: &str, now: Timestamp) -> String {
     let mut text: String = page.claims.iter().map(|claim| one_line(claim, now)).collect();
     if let Some(next) = page.next {
         let _ = writeln!(text, "\nMore: the same with cursor={next}");
+    }
+    text
+}
+
+pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
+    if found.hits.is_empty() {
+        return "No claims match. Other words, fewer filters or mode=audit may find more.\n".to_owned();
+    }
+    let mut text = String::new();
+    for hit in &found.hits {
+        text.push_str(&one_line(&hit.claim, now));
+        if !hit.found_through.is_empty() {
+            let _ = writeln!(
+                text,
+                "  found through what it took the place of: `{}`",
+                hit.found_through.join("`, `")
+            );
+        }
+        if let Some(successor) = &hit.claim.superseded_by {
+            let _ = writeln!(text, "  superseded by `{successor}`");
+        }
     }
     text
 }

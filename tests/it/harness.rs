@@ -292,16 +292,26 @@ pub(crate) fn folded(events: &[Stored]) -> State {
     state
 }
 
-/// Every row of every table, in an order that depends on nothing but the rows. How far the read models
-/// have folded is left out: an empty rebuild says 0, and nothing folded says nothing.
+/// Every row of every table and every token of the search index, in an order that depends on nothing but the
+/// rows. How far the read models have folded is left out: an empty rebuild says 0, and nothing folded says
+/// nothing. So are the tables that an index keeps for itself: they hold the same tokens, arranged by history.
 pub(crate) fn dump(database: &Path) -> String {
     let db = rusqlite::Connection::open(database).expect("a database");
     let mut text = String::new();
-    for table in strings(
+    let mut tables = strings(
         &db,
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' \
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' \
          AND name NOT LIKE 'refinery_%' AND name <> 'projection' ORDER BY name",
-    ) {
+    );
+    let index = "SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%'";
+    for index in strings(&db, index) {
+        let vocabulary = format!("tokens_of_{index}");
+        let sql =
+            format!("CREATE VIRTUAL TABLE temp.{vocabulary} USING fts5vocab('main', '{index}', 'instance')");
+        db.execute_batch(&sql).expect("the tokens of an index");
+        tables.push(vocabulary);
+    }
+    for table in tables {
         writeln!(text, "{table}").expect("a string takes text");
         let mut statement = db.prepare(&format!("SELECT * FROM \"{table}\"")).expect("a table");
         let width = statement.column_count();

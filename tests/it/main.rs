@@ -13,6 +13,8 @@ mod mcp;
 mod notes;
 mod privacy;
 mod processes;
+mod search;
+mod search_faces;
 mod secrets;
 mod shell;
 mod spool;

@@ -9,6 +9,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("refinery", &["src/ledger/", "src/store/"]),
     ("rmcp", &["src/mcp.rs", "src/mcp/"]),
     ("clap", &["src/cli.rs", "src/cli/"]),
+    ("frostem", &["src/domain/tokens.rs"]),
     ("interprocess", &["src/writer/"]),
     ("SystemTime", &["src/system.rs"]),
     ("Instant::now", &["src/system.rs"]),

@@ -1,0 +1,91 @@
+//! `hm claim search`: the claims that answer a question, best first.
+
+use clap::Args;
+
+use super::claim::row;
+use super::output::{self, Failure};
+use super::{Context, parse, parse_all, parse_optional};
+use crate::domain::rejection::Rejection;
+use crate::store::{ClaimFilter, Hit, SearchPage};
+use crate::views::{self, MAX_LIMIT};
+
+/// Hits shown unless asked otherwise: they fit a screen, two lines each.
+const DEFAULT_HITS: u64 = 10;
+
+/// What to look for.
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// What to look for, in any words
+    #[arg(required = true, value_name = "QUERY")]
+    query: Vec<String>,
+    /// About this, anything below it, or anything above it
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// fact, decision, hypothesis or negative
+    #[arg(long = "type", value_name = "TYPE")]
+    claim_type: Option<String>,
+    /// proposed, confirmed, contested, pending_proof or deprecated; several with commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<String>,
+    /// strict leaves out deprecated claims, audit shows superseded ones too
+    #[arg(long, value_name = "MODE", default_value = "balanced")]
+    mode: String,
+    /// Whose
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// Made in this session
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Made at or after this time, in epoch milliseconds
+    #[arg(long, value_name = "MS")]
+    since_ms: Option<i64>,
+    /// Made at or before this time, in epoch milliseconds
+    #[arg(long, value_name = "MS")]
+    until_ms: Option<i64>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_HITS,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
+    limit: u64,
+}
+
+impl Search {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let search = self.search(context)?;
+        let page = match context.reads()?.store()? {
+            Some(store) => store.snapshot(|store| store.search(&search))?,
+            None => SearchPage::default(),
+        };
+        let json = serde_json::to_value(&page).map_err(Failure::internal)?;
+        output::print(context.global.json, &table(&page), &json)
+    }
+
+    fn search(&self, context: &Context) -> Result<crate::store::Search, Rejection> {
+        let owner = self.owner.as_deref().map(|name| context.agent("owner", name)).transpose()?;
+        let filter = ClaimFilter {
+            status: parse_all("status", &self.status)?,
+            claim_type: parse_optional("type", self.claim_type.as_deref())?,
+            scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
+            owner: owner.map(|agent| agent.to_string()),
+            session: self.session.clone(),
+            since_ms: self.since_ms,
+            until_ms: self.until_ms,
+            limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
+            ..ClaimFilter::default()
+        };
+        Ok(crate::store::Search { query: self.query.join(" "), mode: parse("mode", &self.mode)?, filter })
+    }
+}
+
+fn table(page: &SearchPage) -> String {
+    if page.hits.is_empty() {
+        return "no claims match\n".to_owned();
+    }
+    let rows: Vec<Vec<String>> = page.hits.iter().map(|hit| row(&hit.claim)).collect();
+    let mut text = views::table(&["id", "status", "type", "owner", "statement"], &rows, output::WIDTH);
+    for Hit { claim, found_through, .. } in &page.hits {
+        for old in found_through {
+            text.push_str(&format!("{} took the place of {old}, which was found\n", claim.id));
+        }
+    }
+    text
+}

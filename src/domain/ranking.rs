@@ -1,0 +1,270 @@
+//! Which claims answer a question best: the formula of spec 12, without I/O and without a clock.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+
+/// How soon more of the same word counts no more, and how much long texts are held back: the values FTS5
+/// uses, which are those of the BM25 literature.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// A word found nearly everywhere still counts a little, as in FTS5.
+const MIN_IDF: f64 = 1e-6;
+/// Weight of the share of the question a claim covers (spec 12).
+const COVERAGE: f64 = 0.6;
+/// Weight of two words that stand together in question and claim (spec 12).
+const ADJACENT: f64 = 0.3;
+/// What a claim gains from the better of its neighbours (spec 12).
+const NEIGHBOUR: f64 = 0.5;
+/// What one link counts, how much all of them together, and how far that is damped (spec 12: the evidence
+/// boost at full strength costs 14 points of recall).
+const LINK: f64 = 0.2;
+const MAX_LINKS: f64 = 1.0;
+const LINK_DAMPING: f64 = 0.15;
+/// The share of the score that confidence moves (spec 12: as a plain factor it costs 29 points).
+const CONFIDENCE: f64 = 0.1;
+/// Scores are rounded to so many parts of one, so that ties are ties on every machine (spec 12).
+const PARTS: f64 = 1e6;
+/// A word in more claims than this, and in more than this share of them, may be left out (spec 12).
+const FREQUENT_CLAIMS: u64 = 5_000;
+const FREQUENT_SHARE: f64 = 0.2;
+/// Words that must remain before a frequent one is left out (spec 12).
+const KEPT_WORDS: usize = 2;
+/// How far a chain of successors is followed (spec 07).
+const CHAIN_DEPTH: usize = 5;
+
+/// How much text there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Corpus {
+    /// Claims.
+    pub claims: u64,
+    /// Tokens in all of them.
+    pub tokens: u64,
+}
+
+/// A question, weighed against a corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    words: BTreeMap<String, f64>,
+    order: Vec<String>,
+    pairs: Vec<(String, String)>,
+    mean_length: f64,
+}
+
+impl Question {
+    /// The question that `tokens` ask; `claims_with` counts the claims that hold a token, by token.
+    /// Tokens no claim holds are left out, and so are too frequent ones when enough others remain.
+    pub fn new(tokens: &[String], claims_with: &HashMap<String, u64>, corpus: Corpus) -> Self {
+        let count = |token: &String| claims_with.get(token).copied().unwrap_or(0);
+        let mut order: Vec<String> = Vec::new();
+        for token in tokens {
+            if count(token) > 0 && !order.contains(token) {
+                order.push(token.clone());
+            }
+        }
+        let limit = (FREQUENT_SHARE * corpus.claims as f64).max(FREQUENT_CLAIMS as f64);
+        let mut by_frequency = order.clone();
+        by_frequency.sort_by(|a, b| count(b).cmp(&count(a)).then_with(|| a.cmp(b)));
+        for frequent in by_frequency.iter().take_while(|token| count(token) as f64 > limit) {
+            if order.len() > KEPT_WORDS {
+                order.retain(|token| token != frequent);
+            }
+        }
+        let words: BTreeMap<String, f64> =
+            order.iter().map(|token| (token.clone(), idf(count(token), corpus.claims))).collect();
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for pair in tokens.windows(2) {
+            let pair = (pair[0].clone(), pair[1].clone());
+            if words.contains_key(&pair.0) && words.contains_key(&pair.1) && !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+        let mean_length = corpus.tokens as f64 / corpus.claims.max(1) as f64;
+        Self { words, order, pairs, mean_length: mean_length.max(1.0) }
+    }
+
+    /// The words that are looked for, in the order they were asked in; none when nothing can answer.
+    pub fn words(&self) -> &[String] {
+        &self.order
+    }
+
+    /// `L` of spec 12: how much of the question a text answers, from its tokens in their order.
+    pub fn relevance(&self, tokens: &[&str]) -> f64 {
+        let mut times: HashMap<&str, u32> = HashMap::new();
+        for token in tokens {
+            if self.words.contains_key(*token) {
+                *times.entry(token).or_default() += 1;
+            }
+        }
+        let length = tokens.len() as f64 / self.mean_length;
+        let (mut bm25, mut covered, mut asked) = (0.0, 0.0, 0.0);
+        for (word, idf) in &self.words {
+            asked += idf;
+            let Some(times) = times.get(word.as_str()).copied().map(f64::from) else { continue };
+            covered += idf;
+            bm25 += idf * times * (K1 + 1.0) / (times + K1 * (1.0 - B + B * length));
+        }
+        let adjacent: f64 = self
+            .pairs
+            .iter()
+            .filter(|(first, second)| tokens.windows(2).any(|pair| pair[0] == first && pair[1] == second))
+            .map(|(first, second)| self.words[first].max(self.words[second]))
+            .sum();
+        if asked == 0.0 { 0.0 } else { bm25 * (1.0 + COVERAGE * covered / asked) + ADJACENT * adjacent }
+    }
+}
+
+fn idf(with: u64, claims: u64) -> f64 {
+    let (with, claims) = (with as f64, claims as f64);
+    ((claims - with + 0.5) / (with + 0.5)).ln().max(MIN_IDF)
+}
+
+/// A claim that holds words of the question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// Ledger position of its creation.
+    pub seq: u64,
+    /// The position of the claim its author made before it in the same session.
+    pub previous: Option<u64>,
+    /// [`Question::relevance`] of its text.
+    pub relevance: f64,
+}
+
+/// How near each candidate is to the question, in their order: its own text and the better of its neighbours.
+pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
+    let best = candidates.iter().map(|candidate| candidate.relevance).fold(0.0, f64::max);
+    let base = |candidate: &Candidate| if best > 0.0 { candidate.relevance / best } else { 0.0 };
+    let by_seq: HashMap<u64, f64> =
+        candidates.iter().map(|candidate| (candidate.seq, base(candidate))).collect();
+    let after: HashMap<u64, f64> =
+        candidates.iter().filter_map(|candidate| Some((candidate.previous?, base(candidate)))).collect();
+    candidates
+        .iter()
+        .map(|candidate| {
+            let before = candidate.previous.and_then(|seq| by_seq.get(&seq)).copied().unwrap_or(0.0);
+            let next = after.get(&candidate.seq).copied().unwrap_or(0.0);
+            base(candidate) + NEIGHBOUR * before.max(next)
+        })
+        .collect()
+}
+
+/// The score of a claim: its nearness, moved a little by the events tied to it and by how far it is trusted
+/// ([`super::confidence::undecayed`]).
+pub fn score(nearness: f64, links: u32, confidence: f64) -> f64 {
+    boosted(nearness, (LINK * f64::from(links)).min(MAX_LINKS), confidence)
+}
+
+/// The best score a claim of this nearness can have; a search stops looking once that is not enough.
+pub fn ceiling(nearness: f64) -> f64 {
+    boosted(nearness, MAX_LINKS, 1.0)
+}
+
+fn boosted(nearness: f64, links: f64, confidence: f64) -> f64 {
+    let trust = 1.0 - CONFIDENCE + CONFIDENCE * confidence;
+    rounded(nearness * (1.0 + links).powf(LINK_DAMPING) * trust)
+}
+
+fn rounded(score: f64) -> f64 {
+    (score * PARTS).round() / PARTS
+}
+
+/// Best first; of equal scores the newer claim, then by id.
+pub fn better(a: (f64, u64, &str), b: (f64, u64, &str)) -> Ordering {
+    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2))
+}
+
+/// The claims that took the place of `first`, the current one last; `next` names a claim's successor.
+///
+/// # Errors
+/// Those of `next`.
+pub fn successors<E>(
+    first: &str,
+    mut next: impl FnMut(&str) -> Result<Option<String>, E>,
+) -> Result<Vec<String>, E> {
+    let mut chain: Vec<String> = Vec::new();
+    while chain.len() < CHAIN_DEPTH {
+        let here = chain.last().map_or(first, String::as_str);
+        match next(here)? {
+            Some(id) if id != first && !chain.contains(&id) => chain.push(id),
+            Some(_) | None => break,
+        }
+    }
+    Ok(chain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+    use std::collections::HashMap;
+    use std::convert::Infallible;
+
+    use super::{Candidate, Corpus, Question, better, ceiling, nearness, score, successors};
+
+    fn question(tokens: &str, counts: &[(&str, u64)], claims: u64) -> Question {
+        let tokens: Vec<String> = tokens.split(' ').map(str::to_owned).collect();
+        let counts: HashMap<String, u64> =
+            counts.iter().map(|(token, n)| ((*token).to_owned(), *n)).collect();
+        Question::new(&tokens, &counts, Corpus { claims, tokens: claims * 4 })
+    }
+
+    #[test]
+    fn a_frequent_word_is_left_out_only_while_two_others_remain() {
+        let counts = [("common", 30_000), ("usual", 25_000), ("pool", 10), ("limit", 20)];
+        assert_eq!(question("common pool usual limit", &counts, 100_000).words(), ["pool", "limit"]);
+        assert_eq!(question("common usual limit", &counts, 100_000).words(), ["usual", "limit"]);
+        assert_eq!(question("common usual", &counts, 100_000).words(), ["common", "usual"]);
+        let everywhere = [("common", 4_000), ("pool", 1), ("limit", 1)];
+        assert_eq!(question("common pool limit", &everywhere, 4_000).words(), ["common", "pool", "limit"]);
+    }
+
+    #[test]
+    fn words_nobody_wrote_are_not_looked_for() {
+        assert_eq!(question("pool zebra pool", &[("pool", 1)], 10).words(), ["pool"]);
+        assert_eq!(question("zebra", &[], 10).relevance(&["pool"]), 0.0);
+    }
+
+    #[test]
+    fn rare_words_more_of_the_question_and_words_together_count() {
+        let asked = question("pool limit", &[("pool", 30), ("limit", 5)], 100);
+        let pool = asked.relevance(&["pool", "size"]);
+        let limit = asked.relevance(&["limit", "size"]);
+        let apart = asked.relevance(&["limit", "size", "pool"]);
+        let together = asked.relevance(&["size", "pool", "limit"]);
+        assert!(0.0 < pool && pool < limit && limit < apart && apart < together);
+    }
+
+    #[test]
+    fn the_score_is_that_of_the_formula() {
+        let candidate = |seq, previous, relevance| Candidate { seq, previous, relevance };
+        let near = nearness(&[candidate(1, None, 4.0), candidate(2, Some(1), 2.0), candidate(5, None, 1.0)]);
+        assert_eq!(near, [1.25, 1.0, 0.25]);
+        assert_eq!(nearness(&[candidate(1, None, 0.0)]), [0.0]);
+        // 2^0.15 * 0.95
+        assert_eq!(
+            [score(1.0, 0, 1.0), score(1.0, 9, 0.5), score(1.0, 5, 1.0)],
+            [1.0, 1.054091, ceiling(1.0)]
+        );
+    }
+
+    #[test]
+    fn ties_go_to_the_newer_claim() {
+        assert_eq!(better((0.5, 9, "b"), (0.5, 3, "a")), Ordering::Less);
+        assert_eq!(better((0.5, 3, "b"), (0.5, 3, "a")), Ordering::Greater);
+        assert_eq!(better((0.4, 9, "a"), (0.5, 3, "a")), Ordering::Greater);
+    }
+
+    #[test]
+    fn a_chain_ends_at_the_current_claim_whatever_its_shape() {
+        let chain = |links: &[(&str, &str)], first: &str| {
+            let next = |id: &str| {
+                let link = links.iter().find(|(old, _)| *old == id);
+                Ok::<_, Infallible>(link.map(|(_, new)| (*new).to_owned()))
+            };
+            successors(first, next).expect("this cannot fail").join(" ")
+        };
+        assert_eq!(chain(&[("a", "b"), ("b", "c")], "a"), "b c");
+        assert_eq!(chain(&[("a", "b"), ("b", "a")], "a"), "b");
+        assert_eq!(chain(&[("a", "a")], "a"), "");
+        let long = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("f", "g")];
+        assert_eq!(chain(&long, "a"), "b c d e f");
+    }
+}

@@ -1,0 +1,249 @@
+//! The one normaliser: text becomes the tokens that index, query and similarity rules compare.
+//!
+//! What it gives is stored. A change here, in the stop words or in the stemmer needs a new
+//! `store::FOLD_VERSION`, so that every index is made anew.
+
+use frostem::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::domain::stop_words::is_stop_word;
+
+/// A longer token is cut here; the longest that agents quote whole is a SHA-256 in hex.
+const MAX_TOKEN_CHARS: usize = 64;
+/// Shorter words are left as they are: Porter's rules are made for longer ones, and leave nothing of an s.
+const MIN_STEMMED_CHARS: usize = 3;
+
+/// The tokens of a text, in its order: words folded, identifiers as their parts and then joined, stop
+/// words left out, the rest stemmed. Scripts without spaces become pairs of characters.
+pub fn tokens(text: &str) -> Vec<String> {
+    let chars: Vec<char> = unaccented(text).collect();
+    let stemmer = Stemmer::new(Algorithm::Porter);
+    let mut found = Tokens { stemmer, tokens: Vec::new() };
+    let mut at = 0;
+    while at < chars.len() {
+        let rest = &chars[at..];
+        at += match chars[at] {
+            c if is_unspaced(c) => found.unspaced(rest),
+            c if is_word(c) => found.identifier(rest),
+            _ => 1,
+        };
+    }
+    found.tokens
+}
+
+/// NFKC without accents, in the case it was written in.
+fn unaccented(text: &str) -> impl Iterator<Item = char> {
+    let is_kept = |c: &char| !matches!(*c, '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' | '\u{200c}' | '\u{200d}' | '\u{ad}');
+    text.nfkd().filter(is_kept).nfc()
+}
+
+/// Lower case, and one spelling for letters that have no decomposition.
+fn case_folded(c: char, into: &mut String) {
+    for c in c.to_lowercase() {
+        match c {
+            'ß' => into.push_str("ss"),
+            'æ' => into.push_str("ae"),
+            'œ' => into.push_str("oe"),
+            'ς' => into.push('σ'),
+            'ø' => into.push('o'),
+            'ł' => into.push('l'),
+            'đ' => into.push('d'),
+            'ı' => into.push('i'),
+            // The dot that lower case puts on a Turkish capital i.
+            '\u{307}' => {}
+            c => into.push(c),
+        }
+    }
+}
+
+/// Scripts written without spaces: Han, Kana, and Thai with its neighbours.
+const fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0e01}'..='\u{0e3a}' | '\u{0e40}'..='\u{0e59}'          // Thai
+        | '\u{0e81}'..='\u{0edf}'                                  // Lao
+        | '\u{1000}'..='\u{1049}' | '\u{1780}'..='\u{17d3}'        // Myanmar, Khmer
+        | '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' // Han
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}'
+        | '\u{3041}'..='\u{3096}' | '\u{309d}'..='\u{309f}'        // Hiragana
+        | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}') // Katakana
+}
+
+fn is_word(c: char) -> bool {
+    (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
+}
+
+/// What holds the parts of an identifier together.
+const fn is_connector(c: char) -> bool {
+    matches!(c, '_' | '-' | '\u{2010}')
+}
+
+/// What is left out inside a word.
+const fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}')
+}
+
+/// Whether a new part starts at `chars[at]`, inside a run of word characters.
+fn starts_part(chars: &[char], at: usize) -> bool {
+    let (before, here) = (chars[at - 1], chars[at]);
+    if !here.is_uppercase() {
+        return false;
+    }
+    if !before.is_uppercase() {
+        return true;
+    }
+    // The last capital of a run belongs to the word that follows: HTTPServer. Not so the s of IDs.
+    match (chars.get(at + 1), chars.get(at + 2)) {
+        (Some('s'), after) => after.is_some_and(|c| c.is_lowercase()),
+        (next, _) => next.is_some_and(|c| c.is_lowercase()),
+    }
+}
+
+struct Tokens {
+    stemmer: Stemmer,
+    tokens: Vec<String>,
+}
+
+impl Tokens {
+    /// Takes a run of a script without spaces as pairs of characters; says how long it was.
+    fn unspaced(&mut self, chars: &[char]) -> usize {
+        let length = chars.iter().take_while(|c| is_unspaced(**c)).count();
+        if length == 1 {
+            self.tokens.push(chars[0].to_string());
+        }
+        self.tokens.extend(chars[..length].windows(2).map(String::from_iter));
+        length
+    }
+
+    /// Takes a word or an identifier; says how long it was.
+    fn identifier(&mut self, chars: &[char]) -> usize {
+        let mut parts = vec![String::new()];
+        let mut at = 0;
+        while at < chars.len() {
+            let joins = chars.get(at + 1).is_some_and(|next| is_word(*next));
+            match chars[at] {
+                c if is_word(c) => {
+                    if at > 0 && is_word(chars[at - 1]) && starts_part(chars, at) {
+                        parts.push(String::new());
+                    }
+                    if let Some(part) = parts.last_mut() {
+                        case_folded(c, part);
+                    }
+                }
+                c if is_apostrophe(c) && joins => {}
+                c if is_connector(c) && joins => parts.push(String::new()),
+                _ => break,
+            }
+            at += 1;
+        }
+        for part in &parts {
+            self.word(part);
+        }
+        if parts.len() > 1 {
+            self.word(&parts.concat());
+        }
+        at
+    }
+
+    fn word(&mut self, word: &str) {
+        if is_stop_word(word) || !word.chars().any(char::is_alphanumeric) {
+            return;
+        }
+        let word: String = word.chars().take(MAX_TOKEN_CHARS).collect();
+        let has_stem = word.len() >= MIN_STEMMED_CHARS && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        self.tokens.push(if has_stem { self.stemmer.stem(&word).into_owned() } else { word });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::tokens;
+
+    fn check(texts: &[&str], expected: Expect) {
+        let lines: Vec<String> =
+            texts.iter().map(|text| format!("{text} -> {}", tokens(text).join(" "))).collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+
+    /// A change of this transcript is a change of what indexes hold: raise `store::FOLD_VERSION` with it.
+    #[test]
+    fn text_has_one_normal_form() {
+        check(
+            &[
+                "The pool holds 20 connections",
+                "OrderedExecution ordered_execution ordered-execution orderedExecution",
+                "HTTPServer parses IDs, URLs and x86_64; sha-256 is SHA256",
+                "src/db/pool.rs Pool::get_or_insert --no-verify",
+                "don't can’t cannot not",
+                "Über café naïve Straße ΣΊΣΥΦΟΣ İstanbul ﬁle ＦＵＬＬ",
+                "接続プールの上限",
+                "ที่เก็บข้อมูล",
+                "हिन्दी में लिखा",
+                "пул соединений, ёлка",
+                "how do we do it? … 🙂 -- _ '",
+            ],
+            expect![[r#"
+                The pool holds 20 connections -> pool hold 20 connect
+                OrderedExecution ordered_execution ordered-execution orderedExecution -> order execut orderedexecut order execut orderedexecut order execut orderedexecut order execut orderedexecut
+                HTTPServer parses IDs, URLs and x86_64; sha-256 is SHA256 -> http server httpserver pars id url x86 64 x8664 sha 256 sha256 sha256
+                src/db/pool.rs Pool::get_or_insert --no-verify -> src db pool rs pool get insert getorinsert no verifi noverifi
+                don't can’t cannot not -> dont cant cannot not
+                Über café naïve Straße ΣΊΣΥΦΟΣ İstanbul ﬁle ＦＵＬＬ -> uber cafe naiv strass σισυφοσ istanbul file full
+                接続プールの上限 -> 接続 続プ プー ール ルの の上 上限
+                ที่เก็บข้อมูล -> ที ี่ ่เ เก ก็ ็บ บข ข้ ้อ อม มู ูล
+                हिन्दी में लिखा -> हिन्दी में लिखा
+                пул соединений, ёлка -> пул соединении елка
+                how do we do it? … 🙂 -- _ ' -> "#]],
+        );
+    }
+
+    fn words() -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec("[a-z]{2,8}", 1..5)
+    }
+
+    fn capitalised(word: &str) -> String {
+        word[..1].to_uppercase() + &word[1..]
+    }
+
+    proptest! {
+        // A failing case prints itself; no file is left beside the sources.
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_text_has_tokens_or_none(text in ".{0,200}") {
+            for token in tokens(&text) {
+                prop_assert!(!token.is_empty() && !token.contains([' ', '"', '\0']), "{token:?}");
+                prop_assert!(!token.is_ascii() || token.chars().all(char::is_alphanumeric), "{token:?}");
+            }
+        }
+
+        #[test]
+        fn a_token_without_a_stem_is_its_own_token(text in "[^a-zA-Z]{0,100}") {
+            let once = tokens(&text);
+            for token in &once {
+                let again = tokens(token);
+                prop_assert_eq!(&again, &vec![token.clone()]);
+            }
+        }
+
+        #[test]
+        fn an_identifier_is_the_same_in_every_convention(words in words()) {
+            let snake = words.join("_");
+            let camel: String = words.iter().map(|word| capitalised(word)).collect();
+            prop_assert_eq!(tokens(&snake), tokens(&words.join("-")));
+            prop_assert_eq!(tokens(&snake), tokens(&camel));
+            prop_assert_eq!(tokens(&snake), tokens(&snake.to_uppercase()));
+        }
+
+        #[test]
+        fn the_words_of_an_identifier_find_its_parts(words in words()) {
+            let identifier = tokens(&words.join("_"));
+            for token in tokens(&words.join(" ")) {
+                prop_assert!(identifier.contains(&token), "{token} is not in {identifier:?}");
+            }
+        }
+    }
+}

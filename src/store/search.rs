@@ -1,0 +1,396 @@
+//! Search: words and filters in, claims by their score out.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{OptionalExtension, params_from_iter};
+use serde::Serialize;
+
+use super::claims::{ClaimFilter, ClaimSummary, Select, malformed};
+use super::index::{self, Limit};
+use super::{Reader, StoreError, fold};
+use crate::domain::claim::{SearchMode, Status};
+use crate::domain::confidence;
+use crate::domain::ids::ClaimId;
+use crate::domain::ranking::{self, Candidate, Corpus, Question};
+use crate::domain::tokens::tokens;
+
+/// What is read of a question; as long as a statement may be.
+const MAX_QUERY_CHARS: usize = 2_000;
+/// Words of a question that are looked for (spec 12).
+const MAX_QUERY_TOKENS: usize = 32;
+/// Claims that are scored (spec 12).
+const CANDIDATES: usize = 400;
+
+const CORPUS: &str = "SELECT claims, tokens FROM claim_tokens_total WHERE id = 1";
+const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
+const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
+const TEXT_OF_CLAIM: &str = "SELECT w.tokens, c.supersedes IS NOT NULL FROM claims c \
+     CROSS JOIN claim_tokens w ON w.created_seq = c.created_seq WHERE c.id = ?1";
+
+const FOUND: &str = "SELECT id, status, superseded_by, confidence, \
+     (SELECT count(*) FROM claim_evidence WHERE claim_id = claims.id), \
+     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'support'), \
+     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'challenge') \
+     FROM claims WHERE created_seq = ?1";
+
+/// What to look for. Any text is a question; one without words has no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// The question, in any words.
+    pub query: String,
+    /// How much of the past to look at.
+    pub mode: SearchMode,
+    /// Which claims may answer, and how many; `in_force` and `before` are not looked at.
+    pub filter: ClaimFilter,
+}
+
+/// A claim that answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// The claim, as lists show it.
+    #[serde(flatten)]
+    pub claim: ClaimSummary,
+    /// How well it answers; comparable within one answer only.
+    pub score: f64,
+    /// Superseded claims that were found and led here, best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found_through: Vec<String>,
+}
+
+/// The answer to a search, best first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SearchPage {
+    /// The claims.
+    pub hits: Vec<Hit>,
+}
+
+/// A candidate's claim: what its score and whether it is shown depend on.
+struct Found {
+    id: String,
+    status: Status,
+    superseded_by: Option<String>,
+    score: f64,
+}
+
+/// The best score a claim got, and the old claims that led to it.
+struct Credit {
+    score: f64,
+    seq: u64,
+    through: Vec<(f64, u64, String)>,
+}
+
+/// What claims that may be shown were credited with, by id.
+#[derive(Default)]
+struct Credits(HashMap<String, Credit>);
+
+impl Credits {
+    fn add(&mut self, id: &str, score: f64, seq: u64) -> &mut Credit {
+        let credit = self.0.entry(id.to_owned()).or_insert(Credit { score, seq, through: Vec::new() });
+        credit.score = credit.score.max(score);
+        credit
+    }
+
+    /// Whether so many claims have a better score than this one.
+    fn has_better(&self, score: f64, claims: usize) -> bool {
+        self.0.values().filter(|credit| credit.score > score).count() >= claims
+    }
+
+    fn ranked(self) -> Vec<(String, Credit)> {
+        let mut ranked: Vec<(String, Credit)> = self.0.into_iter().collect();
+        ranked.sort_by(|(a, one), (b, other)| {
+            ranking::better((one.score, one.seq, a), (other.score, other.seq, b))
+        });
+        ranked
+    }
+}
+
+impl Search {
+    /// The words of the question.
+    fn tokens(&self) -> Vec<String> {
+        let text: String = self.query.chars().take(MAX_QUERY_CHARS).collect();
+        let mut known = HashSet::new();
+        tokens(&text)
+            .into_iter()
+            .take_while(|token| {
+                known.insert(token.clone());
+                known.len() <= MAX_QUERY_TOKENS
+            })
+            .collect()
+    }
+
+    /// Whether a claim with this status may be shown.
+    fn shows(&self, status: Status) -> bool {
+        if self.filter.status.is_empty() {
+            self.mode != SearchMode::Strict || status != Status::Deprecated
+        } else {
+            self.filter.status.contains(&status)
+        }
+    }
+
+    /// Which claims may be shown, as a filter of lists.
+    fn shown(&self) -> ClaimFilter {
+        let in_force = self.mode == SearchMode::Strict;
+        ClaimFilter { in_force, before: None, limit: 1, ..self.filter.clone() }
+    }
+
+    /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
+    fn expression(&self, question: &Question) -> String {
+        let words: Vec<String> = question.words().iter().map(|word| format!("\"{word}\"")).collect();
+        let filter = &self.filter;
+        let mut expression = format!("t : ({})", words.join(" OR "));
+        let mut limit = |any: String| expression.push_str(&format!(" AND s : ({any})"));
+        if let Some(any) = filter.scope.as_ref().and_then(index::around) {
+            limit(any);
+        }
+        if let Some(claim_type) = filter.claim_type {
+            limit(Limit::Type(claim_type.as_str()).token());
+        }
+        if let Some(owner) = &filter.owner {
+            limit(Limit::Owner(owner).token());
+        }
+        if let Some(session) = &filter.session {
+            limit(Limit::Session(session).token());
+        }
+        expression
+    }
+}
+
+impl Reader {
+    /// The claims that answer a question, best first.
+    ///
+    /// # Errors
+    /// [`StoreError`]; never because of what the question says.
+    pub fn search(&self, search: &Search) -> Result<SearchPage, StoreError> {
+        if !fold::is_current(&self.db)? {
+            return Err(StoreError::OldFold);
+        }
+        let question = self.question(&search.tokens())?;
+        if question.words().is_empty() {
+            return Ok(SearchPage::default());
+        }
+        let candidates = self.candidates(search, &question)?;
+        let mut ranked = self.credits(search, &candidates)?.ranked();
+        ranked.truncate(search.filter.limit);
+        let mut hits = Vec::with_capacity(ranked.len());
+        for (id, mut credit) in ranked {
+            let Some(claim) = self.claim_summary(&id)? else { continue };
+            credit.through.sort_by(|a, b| ranking::better((a.0, a.1, &a.2), (b.0, b.1, &b.2)));
+            let found_through = credit.through.into_iter().map(|(_, _, old)| old).collect();
+            hits.push(Hit { claim, score: credit.score, found_through });
+        }
+        Ok(SearchPage { hits })
+    }
+
+    /// Whether a change of this claim can change the answer: it passes the filters and holds a word of the
+    /// question, or took the place of another claim, which may be the one that is found.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn may_answer(&self, search: &Search, id: ClaimId) -> Result<bool, StoreError> {
+        let filter = ClaimFilter { id: Some(id), status: Vec::new(), in_force: false, ..search.shown() };
+        let Some(claim) = self.claims(&filter)?.claims.pop() else { return Ok(false) };
+        let asked = search.tokens();
+        let text: Option<(String, bool)> = self
+            .db
+            .prepare_cached(TEXT_OF_CLAIM)?
+            .query_row([&claim.id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(text.is_some_and(|(tokens, successor)| {
+            successor || tokens.split(' ').any(|token| asked.iter().any(|asked| asked == token))
+        }))
+    }
+
+    /// The question, weighed against what is known.
+    fn question(&self, tokens: &[String]) -> Result<Question, StoreError> {
+        let corpus = self
+            .db
+            .prepare_cached(CORPUS)?
+            .query_row([], |row| {
+                Ok(Corpus { claims: row.get::<_, i64>(0)? as u64, tokens: row.get::<_, i64>(1)? as u64 })
+            })
+            .optional()?
+            .unwrap_or_default();
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        let mut count = self.db.prepare_cached(CLAIMS_WITH)?;
+        for token in tokens {
+            if !counts.contains_key(token) {
+                let claims: Option<i64> = count.query_row([token], |row| row.get(0)).optional()?;
+                counts.insert(token.clone(), claims.unwrap_or(0) as u64);
+            }
+        }
+        Ok(Question::new(tokens, &counts, corpus))
+    }
+
+    /// The claims most like the question.
+    fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
+        let (sql, select) = candidates_sql(search, search.expression(question));
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(select.values))?;
+        let mut candidates = Vec::new();
+        while let Some(row) = rows.next()? {
+            let tokens = row.get_ref(2)?.as_str().map_err(malformed)?;
+            let tokens: Vec<&str> = tokens.split(' ').collect();
+            candidates.push(Candidate {
+                seq: row.get::<_, i64>(0)? as u64,
+                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
+                relevance: question.relevance(&tokens),
+            });
+        }
+        Ok(candidates)
+    }
+
+    /// Credits the claims that may be shown, nearest first, until no other can be among the best. A
+    /// superseded claim credits the one in force.
+    fn credits(&self, search: &Search, candidates: &[Candidate]) -> Result<Credits, StoreError> {
+        let nearness = ranking::nearness(candidates);
+        let mut nearest: Vec<(f64, u64)> =
+            nearness.into_iter().zip(candidates).map(|(near, candidate)| (near, candidate.seq)).collect();
+        nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        let mut credits = Credits::default();
+        for (near, seq) in nearest {
+            if credits.has_better(ranking::ceiling(near), search.filter.limit) {
+                break;
+            }
+            let Some(hit) = self.found(seq, near)? else { continue };
+            let current = match self.current(&hit)? {
+                Some(id) => self.shown_seq(search, &id)?.map(|seq| (id, seq)),
+                None => None,
+            };
+            if search.shows(hit.status) && (current.is_none() || search.mode == SearchMode::Audit) {
+                credits.add(&hit.id, hit.score, seq);
+            }
+            if let Some((current, current_seq)) = current {
+                credits.add(&current, hit.score, current_seq).through.push((hit.score, seq, hit.id));
+            }
+        }
+        Ok(credits)
+    }
+
+    /// The claim created at `seq`, scored.
+    fn found(&self, seq: u64, near: f64) -> Result<Option<Found>, StoreError> {
+        let mut statement = self.db.prepare_cached(FOUND)?;
+        let mut rows = statement.query([seq as i64])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let trust = confidence::undecayed(row.get(3)?, row.get(5)?, row.get(6)?);
+        Ok(Some(Found {
+            id: row.get(0)?,
+            status: row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?,
+            superseded_by: row.get(2)?,
+            score: ranking::score(near, row.get(4)?, trust),
+        }))
+    }
+
+    /// The claim in force now, where `hit` was superseded.
+    fn current(&self, hit: &Found) -> Result<Option<String>, StoreError> {
+        if hit.superseded_by.is_none() {
+            return Ok(None);
+        }
+        let chain = ranking::successors(&hit.id, |id| {
+            if id == hit.id {
+                return Ok::<_, StoreError>(hit.superseded_by.clone());
+            }
+            Ok(self.db.prepare_cached(SUCCESSOR)?.query_row([id], |row| row.get(0)).optional()?.flatten())
+        })?;
+        Ok(chain.into_iter().next_back())
+    }
+
+    /// Where a claim was created, if it may be shown.
+    fn shown_seq(&self, search: &Search, id: &str) -> Result<Option<u64>, StoreError> {
+        let id = Some(id.parse().map_err(malformed)?);
+        let page = self.claims(&ClaimFilter { id, ..search.shown() })?;
+        Ok(page.claims.first().map(|claim| claim.created_seq))
+    }
+}
+
+/// The query for candidates, and what is bound in it.
+fn candidates_sql(search: &Search, expression: String) -> (String, Select) {
+    let mut select = Select::default();
+    let expression = select.bind(expression);
+    let mut join = String::new();
+    let ClaimFilter { id, status, since_ms, until_ms, .. } = &search.filter;
+    // Claims that were superseded stay: they lead to one that may be shown.
+    if !status.is_empty() {
+        let wanted: Vec<&str> = status.iter().map(|status| status.as_str()).collect();
+        let wanted = select.bind(serde_json::json!(wanted).to_string());
+        join.push_str(&format!(
+            " AND (f.status IN (SELECT value FROM json_each({wanted})) OR f.superseded_by IS NOT NULL)"
+        ));
+    } else if search.mode == SearchMode::Strict {
+        let gone = select.bind(Status::Deprecated.as_str());
+        join.push_str(&format!(" AND (f.status <> {gone} OR f.superseded_by IS NOT NULL)"));
+    }
+    if let Some(since) = since_ms {
+        join.push_str(&format!(" AND f.created_at >= {}", select.bind(*since)));
+    }
+    if let Some(until) = until_ms {
+        join.push_str(&format!(" AND f.created_at <= {}", select.bind(*until)));
+    }
+    if let Some(id) = id {
+        join.push_str(&format!(" AND f.id = {}", select.bind(id.to_string())));
+    }
+    // What is in the index already needs no look at the claim.
+    let join = if join.is_empty() {
+        String::new()
+    } else {
+        format!("CROSS JOIN claims f ON f.created_seq = claim_index.rowid{join}")
+    };
+    let sql = format!(
+        "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \
+         WHERE claim_index MATCH {expression} ORDER BY claim_index.rank, claim_index.rowid LIMIT {CANDIDATES}) \
+         SELECT w.created_seq, w.previous, w.tokens \
+         FROM top CROSS JOIN claim_tokens w ON w.created_seq = top.created_seq"
+    );
+    (sql, select)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::store::Projection;
+
+    /// The lines of a query's plan that read more than what is looked for.
+    fn scans(db: &Connection, sql: &str) -> Vec<String> {
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
+        let plan: Result<Vec<String>, _> = plan.raw_query().mapped(|row| row.get(3)).collect();
+        let plan = plan.expect("a plan");
+        assert!(!plan.is_empty());
+        // M and 263 (bit 256: the term is given) say that words are looked up; `top` holds the candidates,
+        // json_each what was asked for.
+        let is_bounded = |line: &str| {
+            !line.starts_with("SCAN")
+                || line.starts_with("SCAN claim_index VIRTUAL TABLE INDEX 0:M")
+                || line.starts_with("SCAN claim_vocabulary VIRTUAL TABLE INDEX 263:")
+                || line.starts_with("SCAN json_each VIRTUAL TABLE INDEX 1:")
+                || line == "SCAN top"
+        };
+        plan.into_iter().filter(|line| !is_bounded(line)).collect()
+    }
+
+    #[test]
+    fn no_query_scans_a_growing_table() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("read-models.sqlite");
+        drop(Projection::open(&path).expect("read models"));
+        let db = Connection::open(&path).expect("read models");
+        let plain = ClaimFilter { limit: 10, ..ClaimFilter::default() };
+        let full = ClaimFilter {
+            status: vec![Status::Contested],
+            since_ms: Some(1),
+            until_ms: Some(2),
+            ..plain.clone()
+        };
+        for (mode, filter) in
+            [(SearchMode::Balanced, plain.clone()), (SearchMode::Strict, plain), (SearchMode::Audit, full)]
+        {
+            let search = Search { query: String::new(), mode, filter };
+            let (sql, _) = candidates_sql(&search, String::new());
+            assert_eq!(scans(&db, &sql), [""; 0], "{sql}");
+        }
+        for sql in [CORPUS, CLAIMS_WITH, SUCCESSOR, TEXT_OF_CLAIM, FOUND, index::ADD_TOKENS] {
+            assert_eq!(scans(&db, sql), [""; 0], "{sql}");
+        }
+        assert_ne!(scans(&db, "SELECT statement FROM claims"), [""; 0], "a scan is seen");
+    }
+}

@@ -1,0 +1,642 @@
+//! Search through the store: a committed corpus, its questions, and what must hold for any question.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::claim::{ClaimType, Position, Relation, SearchMode, Share, Status};
+use hivemind::domain::command::{
+    AddEvidence, Command, CreateClaim, DeprecateClaim, Submission, TakePosition,
+};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::ids::{ClaimId, CommandId, EventId};
+use hivemind::domain::time::Timestamp;
+use hivemind::domain::tokens::tokens;
+use hivemind::store::{ClaimFilter, Reader, Search, SearchPage};
+use hivemind::system::Sources;
+use hivemind::workspace::Workspace;
+use hivemind::writer::Committer;
+use rusqlite::Connection;
+use serde::Deserialize;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::harness::{dump, long};
+
+/// A claim of the corpus.
+#[derive(Debug, Clone, Deserialize)]
+struct Line {
+    key: String,
+    statement: String,
+    scopes: Vec<String>,
+    #[serde(rename = "type")]
+    claim_type: ClaimType,
+    owner: String,
+    session: String,
+    supersedes: Option<String>,
+    #[serde(default)]
+    deprecated: bool,
+}
+
+/// A question and the claims that answer it.
+#[derive(Debug, Deserialize)]
+struct Asked {
+    q: String,
+    finds: Vec<String>,
+}
+
+fn lines<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of the corpus")).collect()
+}
+
+fn corpus() -> Vec<Line> {
+    lines(include_str!("../corpora/coding_claims.jsonl"))
+}
+
+fn questions() -> Vec<Asked> {
+    lines(include_str!("../corpora/coding_queries.jsonl"))
+}
+
+/// A workspace whose claims have names, at times and with ids that are the same in every run.
+struct Library {
+    _dir: TempDir,
+    workspace: Workspace,
+    committer: Committer,
+    ids: BTreeMap<String, ClaimId>,
+    names: HashMap<String, String>,
+}
+
+fn fixed() -> Sources {
+    let (mut ms, mut id) = (0, 1_u128 << 64);
+    Sources {
+        clock: Box::new(move || {
+            ms += 1_000;
+            Timestamp::from_ms(ms)
+        }),
+        ids: Box::new(move || {
+            id += 1;
+            Uuid::from_u128(id)
+        }),
+        entropy: Box::new(|| [7; 32]),
+    }
+}
+
+impl Library {
+    fn empty() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let workspace = Workspace::init(dir.path(), None).expect("a workspace");
+        let committer = Committer::open(&workspace, Policy::default(), fixed()).expect("a committer");
+        Self { _dir: dir, workspace, committer, ids: BTreeMap::new(), names: HashMap::new() }
+    }
+
+    fn of(corpus: &[Line]) -> Self {
+        let mut library = Self::empty();
+        for line in corpus {
+            library.create(line);
+            if line.deprecated {
+                let claim_id = library.ids[&line.key];
+                let reason = "gone".parse().expect("a reason");
+                library.submit(
+                    &line.owner,
+                    None,
+                    Command::DeprecateClaim(DeprecateClaim { claim_id, reason }),
+                );
+            }
+        }
+        library
+    }
+
+    fn create(&mut self, line: &Line) {
+        let claim_id = ClaimId::from_uuid(Uuid::from_u128(self.ids.len() as u128 + 1));
+        self.ids.insert(line.key.clone(), claim_id);
+        self.names.insert(claim_id.to_string(), line.key.clone());
+        let create = CreateClaim {
+            claim_id,
+            statement: line.statement.parse().expect("a statement"),
+            claim_type: line.claim_type,
+            scopes: line.scopes.iter().map(|scope| scope.parse().expect("a scope")).collect(),
+            confidence: Default::default(),
+            supersedes: line.supersedes.as_ref().map(|key| self.ids[key]),
+            ttl_hours: None,
+            evidence_refs: Vec::new(),
+            trigger: None,
+        };
+        self.submit(&line.owner, Some(&line.session), Command::CreateClaim(create));
+    }
+
+    fn submit(&mut self, agent: &str, session: Option<&str>, command: Command) {
+        let submission = Submission {
+            command_id: CommandId::from_uuid(Uuid::from_u128(
+                (2_u128 << 64) + u128::from(self.committer.head().seq),
+            )),
+            agent: AgentId::recorded(agent),
+            session: session.map(|session| session.parse().expect("a session")),
+            trace_id: None,
+            idempotency_key: None,
+            command,
+        };
+        let receipts = self.committer.commit(&[submission]).expect("a commit");
+        assert!(receipts[0].is_ok(), "{receipts:?}");
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::open(&self.workspace.team_memory()).expect("readable").expect("read models")
+    }
+
+    fn search(&self, search: &Search) -> SearchPage {
+        self.reader().search(search).expect("an answer or none")
+    }
+
+    /// The names of what answers, best first.
+    fn found(&self, search: &Search) -> Vec<&str> {
+        self.search(search).hits.iter().map(|hit| self.names[&hit.claim.id].as_str()).collect()
+    }
+
+    /// The answers to some searches, as people would note them.
+    fn shown(&self, searches: &[(&str, Search)]) -> String {
+        let mut text = String::new();
+        for (title, search) in searches {
+            let _ = writeln!(text, "{title}");
+            for hit in self.search(search).hits {
+                let _ = write!(text, "  {:.6} {} {}", hit.score, hit.claim.status, self.names[&hit.claim.id]);
+                let through: Vec<&str> = hit.found_through.iter().map(|id| self.names[id].as_str()).collect();
+                if !through.is_empty() {
+                    let _ = write!(text, " through {}", through.join(", "));
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn check(&self, searches: &[(&str, Search)], expected: Expect) {
+        expected.assert_eq(&self.shown(searches));
+    }
+}
+
+fn ask(query: &str) -> Search {
+    let filter = ClaimFilter { limit: 10, ..ClaimFilter::default() };
+    Search { query: query.to_owned(), mode: SearchMode::Balanced, filter }
+}
+
+fn limited(query: &str, limit: impl FnOnce(&mut ClaimFilter)) -> Search {
+    let mut search = ask(query);
+    limit(&mut search.filter);
+    search
+}
+
+fn in_mode(query: &str, mode: SearchMode) -> Search {
+    Search { mode, ..ask(query) }
+}
+
+/// The same numbers in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        // The constants of Knuth's MMIX generator.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+#[test]
+fn words_identifiers_and_other_scripts_are_found() {
+    let three = |query: &str| limited(query, |filter| filter.limit = 3);
+    let questions = [
+        "how many connections does the pool hold",
+        "ordered_execution",
+        "ordered-execution",
+        "OrderedExecution",
+        "retryWithBackoff jitter",
+        "プールの上限",
+        "工具链",
+        "отчет",
+        "มิลลิวินาที",
+        "विफल",
+        "GROSSE",
+        "zebra crossing",
+        "is it the",
+        "🙂 -- ???",
+    ];
+    let searches: Vec<(&str, Search)> = questions.iter().map(|query| (*query, three(query))).collect();
+    Library::of(&corpus()).check(
+        &searches,
+        expect![[r#"
+            how many connections does the pool hold
+              1.203609 proposed pool-20
+              0.907218 proposed pool-timeout
+              0.395466 proposed pool-leak
+            ordered_execution
+              1.119562 proposed ordered-exec
+              0.739124 proposed exec-queue
+              0.647727 proposed migrations-order
+            ordered-execution
+              1.119562 proposed ordered-exec
+              0.739124 proposed exec-queue
+              0.647727 proposed migrations-order
+            OrderedExecution
+              1.119562 proposed ordered-exec
+              0.739124 proposed exec-queue
+              0.647727 proposed migrations-order
+            retryWithBackoff jitter
+              1.000000 proposed retry-backoff
+              0.161132 proposed retry-post
+            プールの上限
+              1.000000 proposed ja-pool
+            工具链
+              1.000000 proposed zh-cache
+            отчет
+              1.000000 proposed ru-index
+            มิลลิวินาที
+              1.000000 proposed th-store
+            विफल
+              1.000000 proposed hi-test
+            GROSSE
+              1.000000 proposed de-gross
+            zebra crossing
+            is it the
+            🙂 -- ???
+        "#]],
+    );
+}
+
+#[test]
+fn a_superseded_claim_leads_to_what_holds_now() {
+    Library::of(&corpus()).check(
+        &[
+            ("balanced", ask("upload limit MB")),
+            ("strict", in_mode("upload limit MB", SearchMode::Strict)),
+            ("audit", in_mode("upload limit MB", SearchMode::Audit)),
+            ("balanced, gone", ask("CDN bucket")),
+            ("strict, gone", in_mode("CDN bucket", SearchMode::Strict)),
+            ("deprecated only", limited("upload limit", |f| f.status = vec![Status::Deprecated])),
+        ],
+        expect![[r#"
+            balanced
+              1.250435 proposed limit-new through limit-old, limit-mid
+              0.200685 proposed login-rate
+              0.178988 proposed docker-size
+              0.175293 proposed admin-bypass
+            strict
+              1.250435 proposed limit-new through limit-old, limit-mid
+              0.200685 proposed login-rate
+              0.178988 proposed docker-size
+              0.175293 proposed admin-bypass
+            audit
+              1.250435 proposed limit-new through limit-old, limit-mid
+              1.250435 deprecated limit-old
+              1.000871 deprecated limit-mid
+              0.200685 proposed login-rate
+              0.178988 proposed docker-size
+              0.175293 proposed admin-bypass
+            balanced, gone
+              1.000000 deprecated cdn-gone
+            strict, gone
+            deprecated only
+              1.181973 deprecated limit-old
+              0.863945 deprecated limit-mid
+        "#]],
+    );
+}
+
+#[test]
+fn filters_decide_which_claims_may_answer() {
+    let library = Library::of(&corpus());
+    let scope = |text: &str| Some(text.parse().expect("a scope"));
+    library.check(
+        &[
+            ("below src/net", limited("requests connection", |f| f.scope = scope("src/net"))),
+            ("around src/db/pool.rs", limited("connection readers", |f| f.scope = scope("src/db/pool.rs"))),
+            ("a path beside it", limited("connection", |f| f.scope = scope("src/dbx"))),
+            ("a symbol", limited("verify algorithm", |f| f.scope = scope("symbol:verify_token"))),
+            ("all of it", limited("bundle", |f| f.scope = scope("."))),
+            ("dead ends", limited("memory build", |f| f.claim_type = Some(ClaimType::Negative))),
+            ("of one agent", limited("connection", |f| f.owner = Some("analyst".to_owned()))),
+            ("of one session", limited("connection", |f| f.session = Some("s2".to_owned()))),
+            ("early", limited("connection", |f| f.until_ms = Some(2_000))),
+            ("later", limited("connection", |f| f.since_ms = Some(2_001))),
+            ("confirmed", limited("connection", |f| f.status = vec![Status::Confirmed])),
+            (
+                "several at once",
+                limited("connection", |f| {
+                    f.scope = scope("src/db");
+                    f.claim_type = Some(ClaimType::Hypothesis);
+                    f.status = vec![Status::Proposed, Status::Contested];
+                }),
+            ),
+        ],
+        expect![[r#"
+            below src/net
+              1.000000 proposed max-inflight
+              0.867904 proposed retry-post
+              0.611951 proposed keepalive
+            around src/db/pool.rs
+              1.303934 proposed pool-20
+              1.107868 proposed pool-timeout
+              0.993679 proposed wal
+              0.719862 proposed pool-leak
+            a path beside it
+            a symbol
+              1.000000 proposed jwt-alg
+            all of it
+              1.000000 proposed bundle
+            dead ends
+              1.000000 proposed metrics-labels
+              0.957825 proposed tls-musl
+            of one agent
+              1.000000 proposed pool-leak
+            of one session
+              1.000000 proposed pool-leak
+            early
+              1.303934 proposed pool-20
+              1.107868 proposed pool-timeout
+            later
+              1.000000 proposed pool-leak
+              0.878595 proposed keepalive
+            confirmed
+            several at once
+              1.000000 proposed pool-leak
+        "#]],
+    );
+}
+
+#[test]
+fn two_runs_and_a_rebuild_give_the_same_bytes() {
+    let answers = |library: &Library| -> Vec<String> {
+        let modes = [SearchMode::Strict, SearchMode::Balanced, SearchMode::Audit];
+        let pages = questions().into_iter().flat_map(|asked| modes.map(|mode| in_mode(&asked.q, mode)));
+        pages.map(|search| serde_json::to_string(&library.search(&search)).expect("JSON")).collect()
+    };
+    let mut one = Library::of(&corpus());
+    let live = answers(&one);
+    let rows = dump(&one.workspace.team_memory());
+    assert!(rows.contains("\"orderedexecut\" | 11 | \"t\" | 2"), "the index is not in the dump");
+    assert_eq!(answers(&Library::of(&corpus())), live);
+    one.committer.rebuild(|_| ()).expect("a rebuild");
+    assert_eq!(answers(&one), live);
+    assert_eq!(dump(&one.workspace.team_memory()), rows);
+}
+
+#[test]
+fn the_best_are_the_best_of_all() {
+    let corpus = corpus();
+    let mut library = Library::of(&corpus);
+    // Evidence moves some claims past others that are nearer.
+    let events: Vec<ClaimId> = library.ids.values().copied().take(5).collect();
+    for line in corpus.iter().step_by(2) {
+        let claim_id = library.ids[&line.key];
+        for event in events.iter().filter(|event| **event != claim_id) {
+            let add = AddEvidence {
+                claim_id,
+                evidence_ref: EventId::from_uuid(event.uuid()),
+                relation: Relation::Supports,
+                weight: Share::FULL,
+                note: None,
+            };
+            library.submit("reviewer", None, Command::AddEvidence(add));
+        }
+    }
+    for asked in questions() {
+        let all = library.search(&limited(&asked.q, |filter| filter.limit = 400)).hits;
+        for limit in [1, 3, 10] {
+            let best = library.search(&limited(&asked.q, |filter| filter.limit = limit)).hits;
+            let same = best.iter().zip(&all).all(|(a, b)| a.claim == b.claim && a.score == b.score);
+            assert!(same && best.len() == all.len().min(limit), "{}: looking stopped too early", asked.q);
+        }
+    }
+}
+
+/// Puts read models in place of these as the first version left them: no index, no number, folded to the end.
+fn first_version(path: &Path) {
+    let kept = path.with_extension("kept");
+    std::fs::rename(path, &kept).expect("it can move");
+    for log in ["sqlite-wal", "sqlite-shm"] {
+        // Nobody has it open, and what it held is in the ledger.
+        let _ = std::fs::rename(path.with_extension(log), path.with_extension(log.replace("sqlite", "kept")));
+    }
+    let db = Connection::open(path).expect("a new file");
+    db.execute("ATTACH ?1 AS kept", [kept.to_str()]).expect("the old file");
+    db.execute_batch(
+        "CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name, applied_on, checksum); \
+         INSERT INTO refinery_schema_history SELECT version, name, applied_on, checksum \
+         FROM kept.refinery_schema_history WHERE version = 1;",
+    )
+    .expect("what was applied");
+    db.execute_batch(include_str!("../../migrations/team-memory/V1__claims.sql")).expect("its tables");
+    db.execute_batch("INSERT INTO projection SELECT * FROM kept.projection").expect("how far it had folded");
+}
+
+#[test]
+fn read_models_of_an_older_fold_are_made_anew() {
+    let library = Library::of(&corpus());
+    let (path, workspace) = (library.workspace.team_memory(), library.workspace.clone());
+    let rows = dump(&path);
+    let Library { _dir, committer, .. } = library;
+    drop(committer);
+    first_version(&path);
+    let reader = Reader::open(&path).expect("readable").expect("read models");
+    let refused = reader.search(&ask("pool")).expect_err("there is no index yet").to_string();
+    expect!["the team memory was folded by another version of hm: run `hm rebuild`, or let the writer start"]
+        .assert_eq(&refused);
+    drop(Committer::open(&workspace, Policy::default(), fixed()).expect("a committer"));
+    assert_eq!(dump(&path), rows);
+
+    // The same shape of tables, filled by a fold with other tokens.
+    let other = Connection::open(&path).expect("the read models");
+    other
+        .execute_batch("UPDATE claim_tokens SET tokens = 'x'; PRAGMA user_version = 1;")
+        .expect("other tokens");
+    drop(other);
+    drop(Committer::open(&workspace, Policy::default(), fixed()).expect("a committer"));
+    assert_eq!(dump(&path), rows);
+}
+
+#[test]
+fn any_bytes_are_a_question() {
+    let library = Library::of(&corpus());
+    let reader = library.reader();
+    let mut dice = Dice(1);
+    let pieces =
+        ["\"", "*", "^", "NEAR(", " AND ", " OR ", "NOT", ":", "-", "+", "(", ")", "t : ", "\0", "pool", "'"];
+    for round in 0..if long() { 10_000 } else { 500 } {
+        let query = if round % 2 == 0 {
+            let bytes: Vec<u8> = (0..dice.below(200)).map(|_| dice.below(256) as u8).collect();
+            String::from_utf8_lossy(&bytes).into_owned()
+        } else {
+            (0..dice.below(40)).map(|_| pieces[dice.below(pieces.len())]).collect()
+        };
+        let page = reader.search(&ask(&query)).unwrap_or_else(|error| panic!("{query:?}: {error}"));
+        assert!(
+            page.hits.is_empty() || !tokens(&query).is_empty(),
+            "{query:?} has no words and found something"
+        );
+    }
+    assert!(reader.search(&ask("")).expect("an answer").hits.is_empty());
+    let endless = "pool connection ".repeat(50_000);
+    assert!(!reader.search(&ask(&endless)).expect("an answer").hits.is_empty());
+}
+
+#[test]
+fn a_neighbour_of_a_good_answer_rises() {
+    let line = |key: &str, statement: &str, session: &str| Line {
+        key: key.to_owned(),
+        statement: statement.to_owned(),
+        scopes: vec!["src".to_owned()],
+        claim_type: ClaimType::Fact,
+        owner: "devops".to_owned(),
+        session: session.to_owned(),
+        supersedes: None,
+        deprecated: false,
+    };
+    let library = Library::of(&[
+        line("far", "the cache of the gateway is cold", "one"),
+        line("good", "the gateway timeout is thirty seconds", "two"),
+        line("near", "the gateway cache is warm", "two"),
+        line("other", "nothing of the kind", "two"),
+    ]);
+    library.check(
+        &[("gateway timeout", ask("gateway timeout"))],
+        expect![[r#"
+            gateway timeout
+              1.000000 proposed good
+              0.500001 proposed near
+              0.000001 proposed far
+        "#]],
+    );
+}
+
+#[test]
+fn positions_and_evidence_move_a_claim_a_little() {
+    let mut library = Library::of(&corpus()[..3]);
+    let before = library.search(&ask("connections pool holds")).hits[0].score;
+    let claim_id = library.ids["pool-20"];
+    let position = Position::Challenge;
+    let reason = Some("it is 50".parse().expect("a reason"));
+    let take = TakePosition { claim_id, position, reason, evidence_ref: None };
+    library.submit("reviewer", None, Command::TakePosition(take));
+    let after = library.search(&ask("connections pool holds")).hits[0].score;
+    assert!((after / before - 0.98).abs() < 1e-5, "confidence 1.0 -> 0.8 takes 2 %: {before} -> {after}");
+}
+
+/// Found among the first ten, and one over the rank of the first that is right; means over the questions.
+fn quality(answers: &[(Vec<&str>, &[String])]) -> (f64, f64) {
+    let (mut recall, mut rank) = (0.0, 0.0);
+    for (found, right) in answers {
+        let hits = right.iter().filter(|key| found.iter().take(10).any(|found| found == key)).count();
+        recall += hits as f64 / right.len() as f64;
+        let first = found.iter().take(10).position(|found| right.iter().any(|key| key == found));
+        rank += first.map_or(0.0, |at| 1.0 / (at + 1) as f64);
+    }
+    (recall / answers.len() as f64, rank / answers.len() as f64)
+}
+
+/// FTS5 as anybody would set it up: Porter stems, the words of the question joined by OR.
+fn plain_bm25(corpus: &[Line], query: &str) -> Vec<String> {
+    let db = Connection::open_in_memory().expect("a database");
+    db.execute_batch("CREATE VIRTUAL TABLE f USING fts5(k UNINDEXED, t, tokenize = 'porter unicode61')")
+        .expect("an index");
+    for line in corpus {
+        db.execute("INSERT INTO f (k, t) VALUES (?1, ?2)", [&line.key, &line.statement]).expect("a row");
+    }
+    let words: Vec<String> = query
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .map(|word| format!("\"{word}\""))
+        .collect();
+    db.prepare("SELECT k FROM f WHERE f MATCH ?1 ORDER BY rank, rowid LIMIT 10")
+        .and_then(|mut rows| rows.query_map([words.join(" OR ")], |row| row.get(0))?.collect())
+        .expect("an answer")
+}
+
+#[test]
+fn quality_is_above_plain_bm25() {
+    let corpus = corpus();
+    let library = Library::of(&corpus);
+    let questions = questions();
+    let ours: Vec<(Vec<&str>, &[String])> =
+        questions.iter().map(|asked| (library.found(&ask(&asked.q)), &asked.finds[..])).collect();
+    let plain: Vec<Vec<String>> = questions.iter().map(|asked| plain_bm25(&corpus, &asked.q)).collect();
+    let plain: Vec<(Vec<&str>, &[String])> = plain
+        .iter()
+        .zip(&questions)
+        .map(|(found, asked)| (found.iter().map(String::as_str).collect(), &asked.finds[..]))
+        .collect();
+    let ((recall, rank), (plain_recall, plain_rank)) = (quality(&ours), quality(&plain));
+    println!("recall@10 {recall:.3} (plain {plain_recall:.3}), MRR {rank:.3} (plain {plain_rank:.3})");
+    for (asked, (found, _)) in questions
+        .iter()
+        .zip(&ours)
+        .filter(|(asked, (found, _))| found.first() != asked.finds.first().map(String::as_str).as_ref())
+    {
+        println!("not first: {:?} wants {:?}, got {:?}", asked.q, asked.finds, &found[..found.len().min(3)]);
+    }
+    // The gates of spec 12.
+    assert!(recall >= 0.72 && recall >= 1.05 * plain_recall);
+    assert!(rank >= 0.58 && rank >= 1.05 * plain_rank);
+}
+
+#[test]
+fn identifiers_are_found_in_every_convention() {
+    const WORDS: [&str; 24] = [
+        "order", "queue", "retry", "token", "cache", "batch", "index", "merge", "parse", "event", "claim",
+        "scope", "ledger", "writer", "reader", "handler", "limit", "backoff", "session", "socket", "buffer",
+        "window", "policy", "budget",
+    ];
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    let conventions: [fn(&[String]) -> String; 4] = [
+        |words| words.join("_"),
+        |words| words.join("-"),
+        |words| words.concat(),
+        |words| words.join("_").to_uppercase(),
+    ];
+    let written = |words: &[&str], convention: usize| {
+        let plain: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let camel: Vec<String> = words.iter().map(|word| capital(word)).collect();
+        conventions[convention](if convention == 2 { &camel } else { &plain })
+    };
+    let mut dice = Dice(12);
+    let mut names: Vec<Vec<&str>> = Vec::new();
+    while names.len() < 300 {
+        let mut words: Vec<&str> = Vec::new();
+        while words.len() < 2 + names.len() % 3 {
+            let word = WORDS[dice.below(WORDS.len())];
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        if !names.contains(&words) {
+            names.push(words);
+        }
+    }
+    let lines: Vec<Line> = names
+        .iter()
+        .enumerate()
+        .map(|(index, words)| Line {
+            key: index.to_string(),
+            statement: format!(
+                "{} is called before the {} is",
+                written(words, index % 4),
+                WORDS[dice.below(24)]
+            ),
+            scopes: vec!["src".to_owned()],
+            claim_type: ClaimType::Fact,
+            owner: "devops".to_owned(),
+            session: format!("s{index}"),
+            supersedes: None,
+            deprecated: false,
+        })
+        .collect();
+    let library = Library::of(&lines);
+    let found = |query: &str, index: usize| library.found(&ask(query)).contains(&&*index.to_string());
+    let share = |asked: &dyn Fn(usize) -> String| {
+        (0..names.len()).filter(|index| found(&asked(*index), *index)).count() as f64 / names.len() as f64
+    };
+    let exact = share(&|index| written(&names[index], index % 4));
+    let across = share(&|index| written(&names[index], (index + 1 + index / 4 % 3) % 4));
+    let by_words = share(&|index| names[index].join(" "));
+    println!("identifiers: exact {exact:.3}, across conventions {across:.3}, by words {by_words:.3}");
+    assert!(exact >= 0.99 && across >= 0.99 && by_words >= 0.95, "{exact} {across} {by_words}");
+}

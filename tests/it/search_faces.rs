@@ -1,0 +1,122 @@
+//! Search as people and agents meet it: `hm claim search`, the resource, and its subscription.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use hivemind::mcp::Era;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::shell::Shell;
+
+/// How long a test waits for what should come at once; only a broken build takes so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long silence is listened to: longer than updates are held back.
+const SILENCE: Duration = Duration::from_millis(600);
+
+#[test]
+fn the_command_line_finds_claims() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm claim search pool",
+            r#"hm --agent devops claim create "OrderedExecution replays commands by sequence number" --scope src/exec"#,
+            r#"hm --agent analyst claim create "the pool holds 20 connections" --scope src/db/pool.rs"#,
+            r#"hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes ID2"#,
+            r#"hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec"#,
+            "hm claim search ordered_execution",
+            "hm claim search how many connections does the pool hold",
+            "hm claim search pool holds 20 --mode audit",
+            "hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana",
+            "hm claim search pool --limit 1",
+            "hm claim search pool --session other",
+            r#"hm claim search "\\ ( OR * ^""#,
+            "hm claim search pool --mode all",
+            "hm claim search pool --status done",
+        ],
+        expect![[r#"
+            $ hm claim search pool
+            no claims match
+            $ hm --agent devops claim create "OrderedExecution replays commands by sequence number" --scope src/exec
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent analyst claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID2: committed at seq 2
+            next: confirmed once another agent supports it
+            $ hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes ID2
+            claim created ID3: committed at seq 5
+            next: confirmed once another agent supports it
+            $ hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec
+            claim created ID4: committed at seq 6
+            next: confirmed once another agent supports it
+            $ hm claim search ordered_execution
+            id                                    status    type  owner   statement
+            ID1  proposed  fact  devops  OrderedExecution replays commands by …
+            $ hm claim search how many connections does the pool hold
+            id                                    status    type      owner    statement
+            ID3  proposed  fact      analyst  the pool of connections was rais…
+            ID4  proposed  negative  analyst  a pool for threads was slower
+            ID3 took the place of ID2, which was found
+            $ hm claim search pool holds 20 --mode audit
+            id                                    status      type      owner    statement
+            ID3  proposed    fact      analyst  the pool of connections was ra…
+            ID2  deprecated  fact      analyst  the pool holds 20 connections
+            ID4  proposed    negative  analyst  a pool for threads was slower
+            ID3 took the place of ID2, which was found
+            $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
+            id                                    status    type      owner    statement
+            ID4  proposed  negative  analyst  a pool for threads was slower
+            $ hm claim search pool --limit 1
+            id                                    status    type      owner    statement
+            ID4  proposed  negative  analyst  a pool for threads was slower
+            $ hm claim search pool --session other
+            no claims match
+            $ hm claim search "\\ ( OR * ^"
+            no claims match
+            $ hm claim search pool --mode all
+            hm: `all` is no search mode: use one of strict, balanced, audit; correct `mode` and call again
+            [exit 2]
+            $ hm claim search pool --status done
+            hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and call again
+            [exit 2]
+        "#]],
+    );
+    let answer = shell.json("hm --json claim search pool connections");
+    let keys: Vec<&str> = answer["hits"][0].as_object().expect("a hit").keys().map(String::as_str).collect();
+    expect!["challenges confidence created_at created_seq evidence found_through id owner scopes score seq statement status supports touched_at type"].assert_eq(&keys.join(" "));
+}
+
+#[tokio::test]
+async fn a_search_is_a_resource_that_can_be_followed() {
+    let bench = Bench::new();
+    let mut reader = bench.pane(Some("devops"), Era::Legacy).await;
+    let writer = bench.pane(Some("analyst"), Era::Modern).await;
+    let address = "hivemind://search?q=pool%20connections&scope=src%2Fdb";
+    assert!(reader.read(address).await.expect("an answer").starts_with("No claims match."));
+    reader.subscribe(&[address]).await.expect("a subscription");
+
+    let old = bench.claim(&writer, "the pool holds 20 connections", "src/db/pool.rs").await;
+    assert_eq!(reader.updated(PATIENCE).await.as_deref(), Some(address));
+    // Neither a claim elsewhere nor one without a word of the question changes the answer.
+    bench.claim(&writer, "the pool of threads is small", "src/exec").await;
+    bench.claim(&writer, "queries are logged", "src/db").await;
+    assert_eq!(reader.updated(SILENCE).await, None);
+
+    let raised = json!({
+        "statement": "fifty since v2", "claim_type": "fact", "scopes": ["src/db/pool.rs"], "supersedes": old,
+    });
+    let new = bench.accepted(&writer, "create_claim", raised).await.field("claim_id").to_owned();
+    assert_eq!(reader.updated(PATIENCE).await.as_deref(), Some(address));
+    let answer: Value =
+        serde_json::from_str(&reader.read(&format!("{address}&format=json")).await.expect("an answer"))
+            .expect("JSON");
+    assert_eq!(answer["hits"][0]["id"], *new);
+    assert_eq!(answer["hits"][0]["found_through"], json!([old]));
+    // Its words are not those of the question, and yet it is what the answer shows.
+    tokio::time::sleep(SILENCE).await;
+    while reader.updated(SILENCE).await.is_some() {}
+    bench.accepted(&writer, "deprecate_claim", json!({ "claim_id": new, "reason": "gone" })).await;
+    assert_eq!(reader.updated(PATIENCE).await.as_deref(), Some(address));
+    assert!(reader.read("hivemind://search?q=pool&mode=all").await.is_err());
+    assert!(reader.read("hivemind://search").await.is_err());
+}
