@@ -1,10 +1,12 @@
 //! The ledger: append, read, verify. Nothing above this module knows that SQLite is below it.
 
 mod chain;
+mod checkpoint;
 mod export;
 mod sqlite;
 mod verify;
 
+pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
 pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
 pub use sqlite::{Ledger, Reader};

@@ -1,6 +1,7 @@
 //! Where time, identity and entropy enter: nothing else in the crate reads them.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
 
+use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -65,6 +66,8 @@ pub struct Environment {
     pub log: Option<String>,
     /// `XDG_RUNTIME_DIR`: where a socket goes whose workspace path is too long.
     pub runtime_dir: Option<String>,
+    /// `XDG_STATE_HOME`, else `~/.local/state`: where keys lie, outside every workspace.
+    pub state_home: Option<PathBuf>,
 }
 
 impl Environment {
@@ -77,6 +80,11 @@ impl Environment {
             session: var("CLAUDE_CODE_SESSION_ID").or_else(|| var("CODEX_THREAD_ID")),
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
+            // A relative path is to be ignored, says the specification of these directories.
+            state_home: var("XDG_STATE_HOME")
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+                .or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state"))),
         }
     }
 }

@@ -199,6 +199,19 @@ impl Reader {
         Ok(events)
     }
 
+    /// Up to `max` event hashes after `seq`, in order, as they stand there.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn hashes_after(&self, seq: u64, max: usize) -> Result<Vec<Hash>, LedgerError> {
+        self.db
+            .prepare_cached("SELECT hash FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2")
+            .and_then(|mut statement| {
+                statement.query_map(params![sql_seq(seq), max as i64], |row| row.get(0))?.collect()
+            })
+            .map_err(read_failed)
+    }
+
     /// Walks the whole chain; `progress` hears the seq every few thousand events.
     ///
     /// # Errors

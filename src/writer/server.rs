@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -14,9 +15,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
+use super::checkpoint::Sealer;
 use super::commit::{Committer, CrashPoint, MAX_GROUP, WriterError};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
+use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::command::Submission;
 use crate::system::{self, Sources};
@@ -30,8 +33,10 @@ const STALLED_AFTER: Duration = Duration::from_secs(10);
 const MAX_UNREAD: usize = 4_096;
 
 /// How a writer runs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ServeOptions {
+    /// Where the keys of checkpoints lie; without it none are written.
+    pub state_home: Option<PathBuf>,
     /// Abort there, for tests.
     pub crash_at: Option<CrashPoint>,
 }
@@ -58,12 +63,19 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     if !spool.is_empty() {
         committer.replay(&spool)?;
     }
+    let sealer = match &options.state_home {
+        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
+        None => {
+            tracing::warn!("no home directory to keep a key in: no checkpoints");
+            Sealer::none()
+        }
+    };
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
     let (failed, failure) = tokio::sync::oneshot::channel();
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
         // The receiver is gone when the process is leaving anyway.
-        let _ = failed.send(commit_loop(committer, &spool, &queue, &head));
+        let _ = failed.send(commit_loop(committer, sealer, &spool, &queue, &head));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -107,6 +119,7 @@ fn remove_socket(workspace: &Workspace) {
 
 fn commit_loop(
     mut committer: Committer,
+    mut sealer: Sealer,
     spool: &Spool,
     queue: &Receiver<Work>,
     head: &watch::Sender<u64>,
@@ -116,7 +129,11 @@ fn commit_loop(
         let first = match queue.recv_timeout(SPOOL_TICK) {
             Ok(work) => Some(work),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => {
+                sealer.seal(committer.head());
+                sealer.finish();
+                return Ok(());
+            }
         };
         // What was spooled was accepted before what comes in now: it goes first.
         if !spool.is_empty() {
@@ -128,9 +145,10 @@ fn commit_loop(
             head.send_replace(committer.head().seq);
         }
         let Some(first) = first else {
-            if untidy {
+            // The spool may have moved the head while nobody called.
+            if std::mem::replace(&mut untidy, false) || sealer.is_behind(committer.head()) {
                 committer.tidy();
-                untidy = false;
+                sealer.seal(committer.head());
             }
             continue;
         };
@@ -156,6 +174,7 @@ fn commit_loop(
             let _ = reply.send(Reply::Answer { id, outcome: outcome.into() });
         }
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
+        sealer.passed(committer.head());
         for reply in rebuilds {
             let of = committer.head().seq;
             let done = committer.rebuild(|seq| {

@@ -561,7 +561,7 @@ fn verify_names_the_first_broken_event() {
         events that stand before it: 1
         [exit 1]
         $ hm --json verify
-        {"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false}
+        {"checkpoints":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
         [exit 1]
     "#]]);
     std::fs::write(shell.workspace().ledger(), "no database").expect("a spoilt ledger");
