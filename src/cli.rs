@@ -1,5 +1,6 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
+mod backup;
 mod claim;
 mod demo;
 mod export;
@@ -92,6 +93,9 @@ enum Verb {
     /// Write the ledger as text: one JSON line per event, then its count and head hash
     #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
     Export(export::Export),
+    /// Copy the whole memory while it is written to, and check the copy
+    #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
+    Backup(backup::Backup),
 }
 
 /// Where a verb runs: workspace, settings, caller.
@@ -210,6 +214,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
+        Verb::Backup(args) => args.run(&Context::find(global)?),
     }
 }
 

@@ -212,6 +212,14 @@ impl Reader {
             .map_err(read_failed)
     }
 
+    /// Copies the ledger into a new file, and walks the chain of the copy.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the copy cannot be made; a broken chain is in the report.
+    pub fn back_up(&self, to: &Path, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
+        verify::walk(&super::copy(&self.db, to)?, progress)
+    }
+
     /// Walks the whole chain; `progress` hears the seq every few thousand events.
     ///
     /// # Errors
