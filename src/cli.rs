@@ -4,6 +4,7 @@ mod backup;
 mod claim;
 mod demo;
 mod export;
+mod import;
 mod init;
 mod log;
 mod output;
@@ -93,6 +94,9 @@ enum Verb {
     /// Write the ledger as text: one JSON line per event, then its count and head hash
     #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
     Export(export::Export),
+    /// Append what an export holds: into an empty ledger, or one that shares its past
+    #[command(after_help = "Example: hm import ledger.jsonl")]
+    Import(import::Import),
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
@@ -214,6 +218,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
+        Verb::Import(args) => args.run(&Context::find(global)?),
         Verb::Backup(args) => args.run(&Context::find(global)?),
     }
 }

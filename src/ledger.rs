@@ -4,12 +4,14 @@ mod backup;
 mod chain;
 mod checkpoint;
 mod export;
+mod import;
 mod sqlite;
 mod verify;
 
 pub(crate) use backup::copy;
 pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
+pub use import::{ImportError, Imported};
 pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};

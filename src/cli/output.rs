@@ -113,6 +113,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::AlreadySuperseded
         | Code::NotAllowed
         | Code::IdempotencyConflict
+        | Code::Diverged
         | Code::TooLarge => 1,
     }
 }

@@ -40,6 +40,8 @@ pub enum Code {
     IdempotencyConflict,
     /// More than one command may hold.
     TooLarge,
+    /// The file holds another history than this ledger.
+    Diverged,
     /// The front and the writer are of different versions.
     VersionMismatch,
     /// The store cannot take it now; nothing was written.
@@ -65,6 +67,7 @@ impl Code {
             Self::NotAllowed => "not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::TooLarge => "too_large",
+            Self::Diverged => "diverged",
             Self::VersionMismatch => "version_mismatch",
             Self::Unavailable => "unavailable",
         }

@@ -24,9 +24,15 @@ enum SealError {
 /// The committing thread's handle on the sealing one.
 #[derive(Debug)]
 pub(super) struct Sealer {
-    heads: Option<Sender<Cursor>>,
+    heads: Option<Sender<Ask>>,
     thread: Option<JoinHandle<()>>,
     asked: u64,
+}
+
+/// A checkpoint that is due; whoever waits for it hears when `done` is dropped.
+struct Ask {
+    head: Cursor,
+    done: Option<Sender<()>>,
 }
 
 /// What the sealing thread keeps between two checkpoints.
@@ -70,7 +76,18 @@ impl Sealer {
         self.asked = head.seq;
         if let Some(heads) = &self.heads {
             // A thread that ended has said why.
-            let _ = heads.send(head);
+            let _ = heads.send(Ask { head, done: None });
+        }
+    }
+
+    /// Asks for a checkpoint of `head` and waits for it.
+    pub(super) fn seal_now(&mut self, head: Cursor) {
+        self.asked = head.seq;
+        let (done, sealed) = std::sync::mpsc::channel();
+        if let Some(heads) = &self.heads {
+            let _ = heads.send(Ask { head, done: Some(done) });
+            // Nothing is ever sent: it ends when the other side is dropped.
+            let _ = sealed.recv();
         }
     }
 
@@ -85,19 +102,18 @@ impl Sealer {
     }
 }
 
-fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, told: &Receiver<Cursor>) {
+fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, told: &Receiver<Ask>) {
     let mut sealing = None;
-    while let Ok(mut head) = told.recv() {
+    while let Ok(first) = told.recv() {
         // Only the newest head matters to a thread that fell behind.
-        while let Ok(newer) = told.try_recv() {
-            head = newer;
-        }
-        if head.seq == 0 {
-            continue;
-        }
-        if let Err(error) = seal(&mut sealing, workspace, &checkpoints, head) {
+        let asked: Vec<Ask> = std::iter::once(first).chain(told.try_iter()).collect();
+        let Some(Ask { head, .. }) = asked.last().filter(|ask| ask.head.seq > 0) else { continue };
+        if let Err(error) = seal(&mut sealing, workspace, &checkpoints, *head) {
             tracing::warn!(%error, "no checkpoint");
             sealing = None;
+        }
+        for waiting in asked.into_iter().filter_map(|ask| ask.done) {
+            drop(waiting);
         }
     }
 }
@@ -144,7 +160,7 @@ mod tests {
             sealer.passed(Cursor { seq, hash: [0; 32] });
         }
         sealer.finish();
-        let due: Vec<u64> = told.iter().map(|head| head.seq).collect();
+        let due: Vec<u64> = told.iter().map(|ask| ask.head.seq).collect();
         assert_eq!(due, [1_000, 3_500, 4_000]);
     }
 }

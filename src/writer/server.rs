@@ -22,6 +22,7 @@ use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::command::Submission;
+use crate::ledger::Imported;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
@@ -45,6 +46,7 @@ pub struct ServeOptions {
 enum Work {
     Submit { id: u64, submission: Box<Submission>, reply: UnboundedSender<Reply> },
     Rebuild { reply: UnboundedSender<Reply> },
+    Import { file: PathBuf, reply: UnboundedSender<Reply> },
 }
 
 /// Serves a workspace until it is idle or told to stop.
@@ -156,6 +158,7 @@ fn commit_loop(
         let mut submissions = Vec::new();
         let mut replies = Vec::new();
         let mut rebuilds = Vec::new();
+        let mut imports = Vec::new();
         for work in std::iter::once(first).chain(queue.try_iter()) {
             match work {
                 Work::Submit { id, submission, reply } => {
@@ -163,6 +166,7 @@ fn commit_loop(
                     replies.push((id, reply));
                 }
                 Work::Rebuild { reply } => rebuilds.push(reply),
+                Work::Import { file, reply } => imports.push((file, reply)),
             }
             if submissions.len() == MAX_GROUP {
                 break;
@@ -175,6 +179,20 @@ fn commit_loop(
         }
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
         sealer.passed(committer.head());
+        for (file, reply) in imports {
+            let done = committer.import(&file, |seq| {
+                let _ = reply.send(Reply::Importing { seq });
+            })?;
+            if let Ok(imported) = &done {
+                // Before the answer: whoever verifies next expects a checkpoint where there is a key.
+                sealer.seal_now(imported.head);
+                head.send_replace(imported.head.seq);
+            }
+            let _ = reply.send(match done {
+                Ok(Imported { added, present, .. }) => Reply::Imported { added, present },
+                Err(rejection) => Reply::Refused { rejection },
+            });
+        }
         for reply in rebuilds {
             let of = committer.head().seq;
             let done = committer.rebuild(|seq| {
@@ -280,6 +298,9 @@ async fn read_requests(
                 work.send(Work::Submit { id, submission, reply }).map_err(gone)?;
             }
             Request::Rebuild => work.send(Work::Rebuild { reply: reply.clone() }).map_err(gone)?,
+            Request::Import { file } => {
+                work.send(Work::Import { file, reply: reply.clone() }).map_err(gone)?;
+            }
             Request::Watch => {
                 let (mut heads, reply) = (heads.clone(), reply.clone());
                 tokio::spawn(async move {

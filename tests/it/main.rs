@@ -8,6 +8,7 @@ mod crash;
 mod demo;
 mod fixtures;
 mod harness;
+mod import;
 mod kill;
 mod laws;
 mod mcp;
