@@ -407,7 +407,7 @@ fn programs_get_json() {
         hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
         hm --json --agent ops status: agent agents_seen by_status folded_seq ledger_seq negative rejected spooled workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
-        hm --json verify: events fault head_hash ok
+        hm --json verify: checkpoints events fault head_hash ok warning
         hm --json rebuild: folded_seq
         hm --json export ledger.jsonl: count file head_hash
         hm --json --agent ops claim support 12: argument code hint message
