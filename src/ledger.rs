@@ -227,6 +227,14 @@ pub enum LedgerError {
         /// What the storage said.
         source: Failure,
     },
+    /// The copy's file cannot be made.
+    #[error("cannot make {path}: {source}")]
+    Create {
+        /// The copy.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The copy is no sound database.
     #[error("the copy {path} is damaged: {problem}")]
     Damaged {

@@ -22,6 +22,10 @@ impl Import {
             .file
             .canonicalize()
             .map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))?;
+        // The writer opens it by its name: what only this process can read is no file to it.
+        if !file.is_file() {
+            return Err(Failure::Usage(format!("{shown} is no regular file: write the export to one first")));
+        }
         let front = context.front()?;
         let bar = output::progress("importing", 0);
         let imported = block_on(async {

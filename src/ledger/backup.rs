@@ -17,9 +17,11 @@ const RETRY_AFTER: std::time::Duration = std::time::Duration::from_millis(50);
 /// Writers go on meanwhile; only their log cannot be copied back until this ends.
 ///
 /// # Errors
-/// [`LedgerError::Copy`], [`LedgerError::Damaged`].
+/// [`LedgerError::Create`], [`LedgerError::Copy`], [`LedgerError::Damaged`].
 pub(crate) fn copy(from: &Connection, to: &Path) -> Result<Connection, LedgerError> {
     let failed = |source| LedgerError::Copy { path: to.display().to_string(), source: Failure(source) };
+    // Made before SQLite makes it: the copy is its owner's alone, and so are the files beside it.
+    private(to).map_err(|error| LedgerError::Create { path: to.display().to_string(), source: error })?;
     let mut copy = Connection::open(to).map_err(failed)?;
     {
         let backup = Backup::new(from, &mut copy).map_err(failed)?;
@@ -52,6 +54,13 @@ pub(crate) fn copy(from: &Connection, to: &Path) -> Result<Connection, LedgerErr
         None => Ok(copy),
         Some(problem) => Err(LedgerError::Damaged { path: to.display().to_string(), problem }),
     }
+}
+
+fn private(path: &Path) -> std::io::Result<()> {
+    let options = &mut std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.write(true).create_new(true).open(path).map(drop)
 }
 
 fn busy(to: &Path) -> LedgerError {

@@ -138,6 +138,8 @@ impl Ledger {
         transaction.commit().map_err(failed)?;
         if last.seq > before.seq {
             self.head = last;
+            // One transaction as long as the file: its log would keep that length for ever.
+            truncate_log(&self.db);
         }
         let added = last.seq.saturating_sub(before.seq);
         Ok(Imported { added, present: last.seq - added, head: self.head })
@@ -293,6 +295,13 @@ fn configure_writer(db: &Connection) -> Result<(), Error> {
 pub(crate) fn checkpoint(db: &Connection) {
     if let Err(error) = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
         tracing::warn!(%error, "cannot checkpoint the write-ahead log");
+    }
+}
+
+/// [`checkpoint`], and the log starts again at nothing, unless a reader still stands in it.
+fn truncate_log(db: &Connection) {
+    if let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        tracing::warn!(%error, "cannot truncate the write-ahead log");
     }
 }
 

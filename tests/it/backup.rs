@@ -105,6 +105,15 @@ fn a_backup_is_a_workspace_and_replaces_nothing() {
         "#]],
     );
     assert!(!shell.workspace().root().join("copy.partial").exists());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let runtime = shell.workspace().root().join("copy/.hivemind/runtime");
+        for entry in std::fs::read_dir(runtime).expect("a directory").flatten() {
+            let mode = entry.metadata().expect("a file").permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{}", entry.path().display());
+        }
+    }
     let config =
         |root: &str| std::fs::read(shell.workspace().root().join(root).join(".hivemind/config.toml"));
     assert_eq!(config("copy").expect("a copy"), config("").expect("the original"));

@@ -69,6 +69,8 @@ fn what_was_exported_comes_back_the_same() {
     assert_eq!(String::from_utf8(shell.run("hm export").stdout).expect("text"), text);
     same(&shell.workspace().ledger(), &origin.ledger());
     same(&shell.workspace().team_memory(), &origin.team_memory());
+    let log = std::fs::metadata(shell.workspace().ledger().with_extension("sqlite-wal"));
+    assert_eq!(log.expect("a log that stays").len(), 0, "the log of one long transaction was cut");
     // Whatever the machine's key: with the first event comes the ledger's name.
     let verified = shell.json("hm --json verify");
     assert_eq!((&verified["ok"], verified["checkpoints"].as_u64()), (&true.into(), Some(1)), "{verified}");
