@@ -1,10 +1,12 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
+mod backup;
 mod claim;
 mod decision;
 mod demo;
 mod export;
 mod guard;
+mod import;
 mod init;
 mod log;
 mod output;
@@ -103,6 +105,12 @@ enum Verb {
     /// Write the ledger as text: one JSON line per event, then its count and head hash
     #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
     Export(export::Export),
+    /// Append what an export holds: into an empty ledger, or one that shares its past
+    #[command(after_help = "Example: hm import ledger.jsonl")]
+    Import(import::Import),
+    /// Copy the whole memory while it is written to, and check the copy
+    #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
+    Backup(backup::Backup),
 }
 
 /// Where a verb runs: workspace, settings, caller.
@@ -251,6 +259,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
+        Verb::Import(args) => args.run(&Context::find(global)?),
+        Verb::Backup(args) => args.run(&Context::find(global)?),
     }
 }
 

@@ -1,11 +1,17 @@
 //! The ledger: append, read, verify. Nothing above this module knows that SQLite is below it.
 
+mod backup;
 mod chain;
+mod checkpoint;
 mod export;
+mod import;
 mod sqlite;
 mod verify;
 
+pub(crate) use backup::copy;
+pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
+pub use import::{ImportError, Imported};
 pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
@@ -215,6 +221,30 @@ pub enum LedgerError {
     /// A read failed.
     #[error("cannot read the ledger: {0}")]
     Read(#[source] Failure),
+    /// The copy cannot be written.
+    #[error("cannot copy to {path}: {source}")]
+    Copy {
+        /// The copy.
+        path: String,
+        /// What the storage said.
+        source: Failure,
+    },
+    /// The copy's file cannot be made.
+    #[error("cannot make {path}: {source}")]
+    Create {
+        /// The copy.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The copy is no sound database.
+    #[error("the copy {path} is damaged: {problem}")]
+    Damaged {
+        /// The copy.
+        path: String,
+        /// The first thing found.
+        problem: String,
+    },
     /// A row that no version of hm wrote.
     #[error("ledger event {seq} is malformed ({problem}): run `hm verify`")]
     Malformed {

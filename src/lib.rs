@@ -1,5 +1,6 @@
 //! Hivemind: one shared, evidence-backed memory for a team of LLM coding agents.
 
+pub mod checkpoints;
 pub mod cli;
 pub mod config;
 pub mod domain;

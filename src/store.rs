@@ -94,6 +94,15 @@ impl Reader {
         Ok(answer)
     }
 
+    /// Copies the read models into a new file.
+    ///
+    /// # Errors
+    /// [`StoreError::Ledger`] with what stands in the way.
+    pub fn back_up(&self, to: &Path) -> Result<(), StoreError> {
+        crate::ledger::copy(&self.db, to)?;
+        Ok(())
+    }
+
     /// The ledger position these read models have folded.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Where time, identity and entropy enter: nothing else in the crate reads them.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
 
+use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -68,6 +69,8 @@ pub struct Environment {
     pub runtime_dir: Option<String>,
     /// Values of variables whose names look secret: never written, never shown.
     pub secrets: Known,
+    /// `XDG_STATE_HOME`, else `~/.local/state`: where keys lie, outside every workspace.
+    pub state_home: Option<PathBuf>,
 }
 
 impl Environment {
@@ -81,6 +84,11 @@ impl Environment {
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
             secrets: Known::from_variables(variables()),
+            // A relative path is to be ignored, says the specification of these directories.
+            state_home: var("XDG_STATE_HOME")
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+                .or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state"))),
         }
     }
 }

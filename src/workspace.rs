@@ -112,6 +112,11 @@ impl Workspace {
         self.runtime().join("team-memory.sqlite")
     }
 
+    /// What the ledger was at some sizes, sealed.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.runtime().join("checkpoints")
+    }
+
     /// Commands accepted while the writer was away.
     pub fn spool(&self) -> PathBuf {
         self.runtime().join("spool.jsonl")

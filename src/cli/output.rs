@@ -117,6 +117,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NotAllowed
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
+        | Code::Diverged
         | Code::TooLarge => 1,
     }
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::Context;
 use super::output::{self, Failure};
+use crate::checkpoints::{Checked, Checkpoints, Loaded};
 use crate::ledger::{Cursor, LedgerError, Report};
 use crate::reads::Reads;
 
@@ -13,6 +14,7 @@ const NOTHING: Report = Report { events: 0, head: Cursor::GENESIS, fault: None }
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let mut reads = context.reads()?;
     let folded = folded(&mut reads);
+    let sealed = sealed(context, &mut reads);
     let (report, problem) = match walk(&mut reads) {
         Ok(report) => {
             let problem = report.fault.as_ref().map(ToString::to_string);
@@ -22,18 +24,29 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         // A ledger that cannot be read does not verify.
         Err(error) => (NOTHING, Some(error.to_string())),
     };
+    // A chain that does not stand is held against nothing.
+    let checked = match sealed.filter(|_| problem.is_none()) {
+        Some(sealed) => sealed.check(reads.ledger()?, report.head)?,
+        None => Checked::default(),
+    };
+    let problem = problem.or(checked.fault);
     let head_hash = hex::encode(report.head.hash);
     let json = json!({
         "ok": problem.is_none(),
         "events": report.events,
         "head_hash": head_hash,
         "fault": problem,
+        "checkpoints": checked.holding,
+        "warning": checked.warning,
     });
-    let text = match (&problem, report.events) {
+    let mut text = match (&problem, report.events) {
         (None, events) => format!("ok: {events} events, head {head_hash}\n"),
         (Some(problem), 0) => format!("broken: {problem}\n"),
         (Some(problem), events) => format!("broken: {problem}\nevents that stand before it: {events}\n"),
     };
+    if let Some(warning) = &checked.warning {
+        text.push_str(&format!("warning: {warning}\n"));
+    }
     output::print(context.global.json, &text, &json)?;
     if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
 }
@@ -46,6 +59,13 @@ fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
     let report = ledger.verify(|seq| bar.set_position(seq));
     bar.finish_and_clear();
     report
+}
+
+/// Where there is no place for keys there are no checkpoints either; an unreadable ledger is told by the walk.
+fn sealed(context: &Context, reads: &mut Reads) -> Option<Loaded> {
+    let state_home = context.environment.state_home.as_deref()?;
+    let ledger = reads.ledger().ok()?;
+    Checkpoints::of(&context.workspace, state_home).load(ledger).ok()
 }
 
 /// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.

@@ -24,7 +24,8 @@ impl Writer {
             // Fails only for a group leader, which a child of a front is not; then nothing is lost.
             let _ = rustix::process::setsid();
         }
-        let options = ServeOptions { crash_at: self.crash_at };
+        let options =
+            ServeOptions { state_home: context.environment.state_home.clone(), crash_at: self.crash_at };
         match writer::serve(&context.workspace, &context.config, options) {
             // The other one serves; for the front that started this one, that is as good.
             Err(WriterError::Locked) if self.detached => Ok(()),

@@ -48,6 +48,8 @@ pub enum Code {
     PrivacyDenySensitive,
     /// More than one command may hold.
     TooLarge,
+    /// The file holds another history than this ledger.
+    Diverged,
     /// The front and the writer are of different versions.
     VersionMismatch,
     /// The store cannot take it now; nothing was written.
@@ -77,6 +79,7 @@ impl Code {
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::PrivacyDenySensitive => "privacy_deny_sensitive",
             Self::TooLarge => "too_large",
+            Self::Diverged => "diverged",
             Self::VersionMismatch => "version_mismatch",
             Self::Unavailable => "unavailable",
         }

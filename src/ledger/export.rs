@@ -1,6 +1,6 @@
 //! One event, one line: the ledger as text that can be read, compared and taken elsewhere.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Cursor, Stored};
@@ -26,7 +26,8 @@ struct Line<'a> {
 }
 
 /// The last line of an export.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ExportTrailer {
     /// Events above this line.
     pub count: u64,

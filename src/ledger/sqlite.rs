@@ -7,8 +7,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavio
 
 use super::chain::{self, Column};
 use super::{
-    AppendError, Batch, Cursor, Failure, Filter, Hash, LedgerError, MAX_BATCH_BYTES, MAX_PAYLOAD_BYTES,
-    Stored, verify,
+    AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
+    MAX_PAYLOAD_BYTES, Stored, import, verify,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
@@ -23,6 +23,9 @@ const OLDEST_ENGINE: (i32, &str) = (3_051_003, "3.51.3");
 pub(crate) const AUTOCHECKPOINT_PAGES: i64 = 2_000;
 /// How long a connection waits for another one's lock; only a backup or an operator's shell takes one.
 const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// How many events pass between two reports of progress.
+const PROGRESS_EVERY: u64 = 4_096;
 
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
@@ -100,6 +103,46 @@ impl Ledger {
         })?;
         self.head = head;
         Ok(head)
+    }
+
+    /// Appends what an export holds and this ledger does not, exactly as it was, in one transaction; the
+    /// events that both hold must be the same. `progress` hears the seq every few thousand events.
+    ///
+    /// # Errors
+    /// [`ImportError`]; nothing was written then, or the disk did not say.
+    pub fn import(
+        &mut self,
+        from: impl std::io::BufRead,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Imported, ImportError> {
+        let failed = |source: Error| ImportError::Write(Failure(source));
+        let transaction =
+            self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let before = last_event(&transaction).map_err(failed)?;
+        let last = import::walk(from, |event| {
+            if event.seq.is_multiple_of(PROGRESS_EVERY) {
+                progress(event.seq);
+            }
+            if event.seq > before.seq {
+                return insert_as_it_was(&transaction, event).map_err(|error| ImportError::Line {
+                    line: event.seq,
+                    problem: format!("cannot be appended: {error}"),
+                });
+            }
+            let here: Option<Hash> = transaction
+                .prepare_cached("SELECT hash FROM events WHERE seq = ?1")
+                .and_then(|mut find| find.query_row([sql_seq(event.seq)], |row| row.get(0)).optional())
+                .map_err(read_failed)?;
+            if here == Some(event.hash) { Ok(()) } else { Err(ImportError::Diverged { seq: event.seq }) }
+        })?;
+        transaction.commit().map_err(failed)?;
+        if last.seq > before.seq {
+            self.head = last;
+            // One transaction as long as the file: its log would keep that length for ever.
+            truncate_log(&self.db);
+        }
+        let added = last.seq.saturating_sub(before.seq);
+        Ok(Imported { added, present: last.seq - added, head: self.head })
     }
 
     /// Copies the write-ahead log back into the file, as far as no reader holds it. Failing is harmless:
@@ -228,6 +271,27 @@ impl Reader {
         count.map(|count: i64| count as u64).map_err(read_failed)
     }
 
+    /// Up to `max` event hashes after `seq`, in order, as they stand there.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn hashes_after(&self, seq: u64, max: usize) -> Result<Vec<Hash>, LedgerError> {
+        self.db
+            .prepare_cached("SELECT hash FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2")
+            .and_then(|mut statement| {
+                statement.query_map(params![sql_seq(seq), max as i64], |row| row.get(0))?.collect()
+            })
+            .map_err(read_failed)
+    }
+
+    /// Copies the ledger into a new file, and walks the chain of the copy.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the copy cannot be made; a broken chain is in the report.
+    pub fn back_up(&self, to: &Path, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
+        verify::walk(&super::copy(&self.db, to)?, progress)
+    }
+
     /// Walks the whole chain; `progress` hears the seq every few thousand events.
     ///
     /// # Errors
@@ -260,6 +324,13 @@ fn configure_writer(db: &Connection) -> Result<(), Error> {
 pub(crate) fn checkpoint(db: &Connection) {
     if let Err(error) = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
         tracing::warn!(%error, "cannot checkpoint the write-ahead log");
+    }
+}
+
+/// [`checkpoint`], and the log starts again at nothing, unless a reader still stands in it.
+fn truncate_log(db: &Connection) {
+    if let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        tracing::warn!(%error, "cannot truncate the write-ahead log");
     }
 }
 
@@ -339,12 +410,37 @@ fn check_sizes(group: &[Batch]) -> Result<(), AppendError> {
     Ok(())
 }
 
+const INSERT_EVENT: &str = "INSERT INTO events (seq, id, type, agent, session, trace_id, causation_id, at_ms, \
+     idempotency_key, min_reader, payload_hash, prev_hash, hash) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
+const INSERT_PAYLOAD: &str = "INSERT INTO payloads (seq, salt, payload) VALUES (?1, ?2, ?3)";
+
+/// Appends an event that another ledger holds already, with its own hashes and salt.
+fn insert_as_it_was(db: &Connection, event: &Stored) -> Result<(), Error> {
+    let seq = sql_seq(event.seq);
+    db.prepare_cached(INSERT_EVENT)?.execute(params![
+        seq,
+        event.id.to_string(),
+        event.kind,
+        event.agent.as_str(),
+        event.session.as_ref().map(SessionId::as_str),
+        event.trace_id,
+        event.causation.to_string(),
+        event.at.ms(),
+        event.idempotency_key.as_ref().map(IdempotencyKey::as_str),
+        event.min_reader,
+        event.payload_hash,
+        event.prev_hash,
+        event.hash
+    ])?;
+    if let Some((payload, salt)) = &event.payload {
+        db.prepare_cached(INSERT_PAYLOAD)?.execute(params![seq, salt, payload])?;
+    }
+    Ok(())
+}
+
 fn insert(db: &Connection, mut cursor: Cursor, group: &[Batch]) -> Result<Cursor, Error> {
-    let mut events = db.prepare_cached(
-        "INSERT INTO events (seq, id, type, agent, session, trace_id, causation_id, at_ms, idempotency_key, \
-         min_reader, payload_hash, prev_hash, hash) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
-    )?;
-    let mut payloads = db.prepare_cached("INSERT INTO payloads (seq, salt, payload) VALUES (?1, ?2, ?3)")?;
+    let mut events = db.prepare_cached(INSERT_EVENT)?;
+    let mut payloads = db.prepare_cached(INSERT_PAYLOAD)?;
     for batch in group {
         let causation = batch.command_id.to_string();
         let session = batch.session.as_ref().map(SessionId::as_str);

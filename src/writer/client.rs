@@ -163,25 +163,55 @@ impl Front {
     /// # Errors
     /// What the writer said, or that none could be started.
     pub async fn rebuild(&self, mut progress: impl FnMut(u64, u64)) -> Result<u64, Rejection> {
-        let unavailable = |message: String| {
-            Rejection::new(Code::Unavailable, message, "see .hivemind/runtime/writer.log, then try again")
-        };
+        let mut stream = self.ask_for(&Request::Rebuild).await?;
+        loop {
+            match said(&mut stream).await? {
+                Reply::Rebuilding { seq, of } => progress(seq, of),
+                Reply::Rebuilt { seq } => return Ok(seq),
+                Reply::Failed { message } => return Err(unavailable(message)),
+                Reply::Answer { .. }
+                | Reply::Head { .. }
+                | Reply::Importing { .. }
+                | Reply::Imported { .. }
+                | Reply::Refused { .. } => {}
+            }
+        }
+    }
+
+    /// Asks the writer to append what an export holds; `progress` hears the seq. Returns how many events
+    /// were added, and how many were there already.
+    ///
+    /// # Errors
+    /// Why the file was refused, or that no writer could be started.
+    pub async fn import(
+        &self,
+        file: PathBuf,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(u64, u64), Rejection> {
+        let mut stream = self.ask_for(&Request::Import { file }).await?;
+        loop {
+            match said(&mut stream).await? {
+                Reply::Importing { seq } => progress(seq),
+                Reply::Imported { added, present } => return Ok((added, present)),
+                Reply::Refused { rejection } => return Err(rejection),
+                Reply::Failed { message } => return Err(unavailable(message)),
+                Reply::Answer { .. }
+                | Reply::Head { .. }
+                | Reply::Rebuilding { .. }
+                | Reply::Rebuilt { .. } => {}
+            }
+        }
+    }
+
+    /// A connection of its own for long work, with its request sent.
+    async fn ask_for(&self, request: &Request) -> Result<Stream, Rejection> {
         let mut stream = match self.open_or_start().await {
             Ok(stream) => stream,
             Err(Unreachable::Version(rejection)) => return Err(rejection),
             Err(Unreachable::Gone) => return Err(unavailable("the writer cannot be started".to_owned())),
         };
-        let lost = |error: std::io::Error| unavailable(format!("the writer went away: {error}"));
-        wire::write(&mut stream, &Request::Rebuild).await.map_err(lost)?;
-        loop {
-            match wire::read(&mut stream).await.map_err(lost)? {
-                Some(Reply::Rebuilding { seq, of }) => progress(seq, of),
-                Some(Reply::Rebuilt { seq }) => return Ok(seq),
-                Some(Reply::Failed { message }) => return Err(unavailable(message)),
-                Some(Reply::Answer { .. } | Reply::Head { .. }) => {}
-                None => return Err(unavailable("the writer went away".to_owned())),
-            }
-        }
+        wire::write(&mut stream, request).await.map_err(|error| lost(&error))?;
+        Ok(stream)
     }
 
     /// Whether a writer answers right now; starts none.
@@ -265,7 +295,11 @@ impl Front {
     fn start(&self) -> std::io::Result<tokio::process::Child> {
         let workspace = &self.shared.workspace;
         workspace.create_runtime().map_err(std::io::Error::other)?;
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(workspace.writer_log())?;
+        let mut log = std::fs::OpenOptions::new();
+        log.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut log, 0o600);
+        let log = log.open(workspace.writer_log())?;
         // A dropped child of tokio goes on, and is reaped when it ends.
         tokio::process::Command::new(&self.shared.binary)
             .args(["writer", "--detached", "--dir"])
@@ -377,6 +411,20 @@ impl Connection {
         }
         answered.ok()?.ok()
     }
+}
+
+fn unavailable(message: String) -> Rejection {
+    Rejection::new(Code::Unavailable, message, "see .hivemind/runtime/writer.log, then try again")
+}
+
+fn lost(error: &std::io::Error) -> Rejection {
+    unavailable(format!("the writer went away: {error}"))
+}
+
+/// The next thing the writer says.
+async fn said(stream: &mut Stream) -> Result<Reply, Rejection> {
+    let reply = wire::read(stream).await.map_err(|error| lost(&error))?;
+    reply.ok_or_else(|| unavailable("the writer went away".to_owned()))
 }
 
 fn locked(

@@ -1,7 +1,9 @@
 //! The pipeline of every write: recognise, decide, append, project, answer.
 
 use std::collections::{HashMap, HashSet};
+use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -17,7 +19,8 @@ use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 use crate::ledger::{
-    AppendError, Batch, Cursor, Ledger, LedgerError, MAX_BATCH_BYTES, MAX_PAYLOAD_BYTES, NewEvent, Stored,
+    AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
+    MAX_PAYLOAD_BYTES, NewEvent, Stored,
 };
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
@@ -553,6 +556,34 @@ impl Committer {
         self.projection.checkpoint();
     }
 
+    /// Appends what an export holds, then folds state and read models anew. The file is read here: it may
+    /// be larger than any frame, and all of it is appended or nothing.
+    ///
+    /// # Errors
+    /// [`WriterError`] when nobody can say any more what is on the disk; a refusal is in the answer.
+    pub fn import(
+        &mut self,
+        file: &Path,
+        progress: impl FnMut(u64),
+    ) -> Result<Result<Imported, Rejection>, WriterError> {
+        let opened = std::fs::File::open(file).map_err(ImportError::Io);
+        let done = opened.and_then(|from| self.ledger.import(BufReader::new(from), progress));
+        let imported = match done {
+            Ok(imported) => imported,
+            Err(error) => return Ok(Err(refused_import(file, &error))),
+        };
+        if imported.added > 0 {
+            self.state = fold(&self.ledger)?;
+            let (projection, ledger) = (&mut self.projection, &self.ledger);
+            match catch_unwind(AssertUnwindSafe(|| projection.catch_up(ledger))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "the read models are behind until `hm rebuild`"),
+                Err(_) => tracing::error!("folding panicked: the read models are behind until `hm rebuild`"),
+            }
+        }
+        Ok(Ok(imported))
+    }
+
     /// Drops every projection and folds the ledger again.
     ///
     /// # Errors
@@ -568,6 +599,22 @@ impl Committer {
             std::process::abort();
         }
     }
+}
+
+fn refused_import(file: &Path, error: &ImportError) -> Rejection {
+    let (code, hint) = match error {
+        ImportError::Line { .. } => {
+            (Code::InvalidArgument, "nothing was imported: take a file that `hm export` wrote whole")
+        }
+        ImportError::Diverged { .. } => (
+            Code::Diverged,
+            "nothing was imported: a ledger takes only its own past or future, or anything while it is empty",
+        ),
+        ImportError::Io(_) | ImportError::Ledger(_) | ImportError::Write(_) => {
+            (Code::Unavailable, "nothing is half imported: mend it, then import again")
+        }
+    };
+    Rejection::new(code, format!("{}: {error}", file.display()), hint)
 }
 
 fn fold(ledger: &Ledger) -> Result<State, WriterError> {

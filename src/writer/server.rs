@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -14,12 +15,15 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
+use super::checkpoint::Sealer;
 use super::commit::{Committer, CrashPoint, MAX_GROUP, WriterError};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
+use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::command::Submission;
 use crate::domain::privacy::{self, Secrets};
+use crate::ledger::Imported;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
@@ -33,8 +37,10 @@ const STALLED_AFTER: Duration = Duration::from_secs(10);
 const MAX_UNREAD: usize = 4_096;
 
 /// How a writer runs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ServeOptions {
+    /// Where the keys of checkpoints lie; without it none are written.
+    pub state_home: Option<PathBuf>,
     /// Abort there, for tests.
     pub crash_at: Option<CrashPoint>,
 }
@@ -43,6 +49,7 @@ pub struct ServeOptions {
 enum Work {
     Submit { id: u64, submission: Box<Submission>, reply: UnboundedSender<Reply> },
     Rebuild { reply: UnboundedSender<Reply> },
+    Import { file: PathBuf, reply: UnboundedSender<Reply> },
 }
 
 /// Serves a workspace until it is idle or told to stop.
@@ -63,12 +70,19 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     if !spool.is_empty() {
         committer.replay(&spool)?;
     }
+    let sealer = match &options.state_home {
+        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
+        None => {
+            tracing::warn!("no home directory to keep a key in: no checkpoints");
+            Sealer::none()
+        }
+    };
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
     let (failed, failure) = tokio::sync::oneshot::channel();
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
         // The receiver is gone when the process is leaving anyway.
-        let _ = failed.send(commit_loop(committer, &spool, &queue, &head));
+        let _ = failed.send(commit_loop(committer, sealer, &spool, &queue, &head));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -112,6 +126,7 @@ fn remove_socket(workspace: &Workspace) {
 
 fn commit_loop(
     mut committer: Committer,
+    mut sealer: Sealer,
     spool: &Spool,
     queue: &Receiver<Work>,
     head: &watch::Sender<u64>,
@@ -122,7 +137,11 @@ fn commit_loop(
         let first = match queue.recv_timeout(SPOOL_TICK) {
             Ok(work) => Some(work),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => {
+                sealer.seal(committer.head());
+                sealer.finish();
+                return Ok(());
+            }
         };
         // What was spooled was accepted before what comes in now: it goes first.
         if !spool.is_empty() {
@@ -142,9 +161,10 @@ fn commit_loop(
             }
         }
         let Some(first) = first else {
-            if untidy {
+            // The spool may have moved the head while nobody called.
+            if std::mem::replace(&mut untidy, false) || sealer.is_behind(committer.head()) {
                 committer.tidy();
-                untidy = false;
+                sealer.seal(committer.head());
             }
             continue;
         };
@@ -152,6 +172,7 @@ fn commit_loop(
         let mut submissions = Vec::new();
         let mut replies = Vec::new();
         let mut rebuilds = Vec::new();
+        let mut imports = Vec::new();
         for work in std::iter::once(first).chain(queue.try_iter()) {
             match work {
                 Work::Submit { id, submission, reply } => {
@@ -159,6 +180,7 @@ fn commit_loop(
                     replies.push((id, reply));
                 }
                 Work::Rebuild { reply } => rebuilds.push(reply),
+                Work::Import { file, reply } => imports.push((file, reply)),
             }
             if submissions.len() == MAX_GROUP {
                 break;
@@ -170,6 +192,21 @@ fn commit_loop(
             let _ = reply.send(Reply::Answer { id, outcome: outcome.into() });
         }
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
+        sealer.passed(committer.head());
+        for (file, reply) in imports {
+            let done = committer.import(&file, |seq| {
+                let _ = reply.send(Reply::Importing { seq });
+            })?;
+            if let Ok(imported) = &done {
+                // Before the answer: whoever verifies next expects a checkpoint where there is a key.
+                sealer.seal_now(imported.head);
+                head.send_replace(imported.head.seq);
+            }
+            let _ = reply.send(match done {
+                Ok(Imported { added, present, .. }) => Reply::Imported { added, present },
+                Err(rejection) => Reply::Refused { rejection },
+            });
+        }
         for reply in rebuilds {
             let of = committer.head().seq;
             let done = committer.rebuild(|seq| {
@@ -277,6 +314,9 @@ async fn read_requests(
                 work.send(Work::Submit { id, submission, reply }).map_err(gone)?;
             }
             Request::Rebuild => work.send(Work::Rebuild { reply: reply.clone() }).map_err(gone)?,
+            Request::Import { file } => {
+                work.send(Work::Import { file, reply: reply.clone() }).map_err(gone)?;
+            }
             Request::Watch => {
                 let (mut heads, reply) = (heads.clone(), reply.clone());
                 tokio::spawn(async move {

@@ -38,6 +38,9 @@ pub(super) enum Request {
     Watch,
     /// Drop every projection and fold the ledger again; answered by `Rebuilding` and `Rebuilt`.
     Rebuild,
+    /// Append what an export holds; the writer reads the file, which may be larger than any frame.
+    /// Answered by `Importing` and `Imported` or `Refused`.
+    Import { file: std::path::PathBuf },
 }
 
 /// What the writer says.
@@ -48,6 +51,9 @@ pub(super) enum Reply {
     Head { seq: u64 },
     Rebuilding { seq: u64, of: u64 },
     Rebuilt { seq: u64 },
+    Importing { seq: u64 },
+    Imported { added: u64, present: u64 },
+    Refused { rejection: Rejection },
     Failed { message: String },
 }
 

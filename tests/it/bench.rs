@@ -19,6 +19,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Self {
+        crate::harness::assert_keys_stay_here();
         let dir = tempfile::tempdir().expect("a temporary directory");
         let workspace = Workspace::init(dir.path(), None).expect("a workspace");
         Self { dir, workspace }

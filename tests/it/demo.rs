@@ -15,6 +15,7 @@ fn demo(temporary: &Path, arguments: &[&str]) -> Output {
         .arg("demo")
         .args(arguments)
         .env("TMPDIR", temporary)
+        .env("XDG_STATE_HOME", temporary.join("state"))
         // What the shell of an agent says is not meant for the agents of the story.
         .env("HM_AGENT", "frontend")
         .env("HM_DIR", "/nowhere")
@@ -66,8 +67,13 @@ fn every_step_happens_in_order_and_nothing_is_left() {
         assert!(step.get("call").is_some() && step.get("receipt").is_some(), "{step}");
     }
     assert!(told["elapsed_ms"].as_u64().is_some_and(|ms| ms < 10_000), "{}", told["elapsed_ms"]);
-    let left: Vec<_> = std::fs::read_dir(temporary.path()).expect("the directory").collect();
-    assert!(left.is_empty(), "{left:?}");
+    let entries = |dir: &Path| -> Vec<_> {
+        let entries = std::fs::read_dir(dir).expect("a directory").flatten();
+        entries.map(|entry| entry.file_name()).collect()
+    };
+    assert_eq!(entries(temporary.path()), ["state"]);
+    let keys = entries(&temporary.path().join("state/hivemind"));
+    assert!(keys.is_empty(), "keys of a workspace that is no more: {keys:?}");
     assert_eq!(processes_in(temporary.path()), Vec::<String>::new());
 }
 
@@ -84,7 +90,11 @@ fn the_story_fits_a_terminal_and_can_be_kept() {
     }
     assert!(text.ends_with("walks the chain of every event\n"), "{text}");
 
-    let kept: Vec<_> = std::fs::read_dir(temporary.path()).expect("the directory").flatten().collect();
+    let kept: Vec<_> = std::fs::read_dir(temporary.path())
+        .expect("the directory")
+        .flatten()
+        .filter(|entry| entry.file_name() != "state")
+        .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
     let root = kept[0].path();
     let unbroken = text.replace('\n', "");

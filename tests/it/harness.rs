@@ -62,8 +62,17 @@ impl std::ops::Deref for TempWorkspace {
     }
 }
 
+/// Fails unless the keys of checkpoints go below this repository: processes that a test starts inherit it
+/// (`.cargo/config.toml`), and no test touches the user's home.
+pub(crate) fn assert_keys_stay_here() {
+    let home = Environment::read().state_home.expect("a place for keys");
+    let told = "run the tests with cargo, or set XDG_STATE_HOME to a directory below the repository";
+    assert!(home.starts_with(env!("CARGO_MANIFEST_DIR")), "{told}, not to {}", home.display());
+}
+
 impl TempWorkspace {
     pub(crate) fn new() -> Self {
+        assert_keys_stay_here();
         let dir = tempfile::tempdir().expect("a temporary directory");
         Self { workspace: at(dir.path()), _dir: dir }
     }

@@ -1,12 +1,15 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
+mod backup;
 mod bench;
+mod checkpoints;
 mod cli;
 mod crash;
 mod decisions;
 mod demo;
 mod fixtures;
 mod harness;
+mod import;
 mod kill;
 mod laws;
 mod mcp;

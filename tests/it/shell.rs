@@ -20,6 +20,8 @@ const STARTS: u32 = 20;
 /// shown, and can be used under that name in the lines that follow.
 pub(crate) struct Shell {
     dir: TempDir,
+    /// Where the keys of its checkpoints lie.
+    state: TempDir,
     ids: Vec<Uuid>,
 }
 
@@ -34,7 +36,8 @@ impl Shell {
 
     /// A fresh workspace, as `hm init` makes it.
     pub(crate) fn without_writer() -> Self {
-        let mut shell = Self { dir: tempfile::tempdir().expect("a temporary directory"), ids: Vec::new() };
+        let temporary = || tempfile::tempdir().expect("a temporary directory");
+        let mut shell = Self { dir: temporary(), state: temporary(), ids: Vec::new() };
         let init = shell.transcript("hm init");
         assert!(init.contains("is a workspace now"), "{init}");
         shell
@@ -44,6 +47,16 @@ impl Shell {
     pub(crate) fn workspace(&self) -> Workspace {
         let dir = self.dir.path();
         Workspace::find(Some(dir), dir, dir.to_str()).expect("the workspace of this shell")
+    }
+
+    /// Where the keys of its checkpoints lie.
+    pub(crate) fn state_home(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// Ends the writer and waits until it has gone.
+    pub(crate) fn end_writer(&self) {
+        end_writer(&self.workspace());
     }
 
     /// Runs the lines one after the other and compares what they show.
@@ -86,7 +99,7 @@ impl Shell {
         for variable in ["HM_DIR", "HM_AGENT", "HM_LOG", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"] {
             command.env_remove(variable);
         }
-        command.env("XDG_RUNTIME_DIR", self.dir.path());
+        command.env("XDG_RUNTIME_DIR", self.dir.path()).env("XDG_STATE_HOME", self.state.path());
         command
     }
 
@@ -141,17 +154,22 @@ impl Drop for Shell {
     fn drop(&mut self) {
         let dir = self.dir.path();
         let Ok(workspace) = Workspace::find(Some(dir), dir, dir.to_str()) else { return };
-        #[cfg(unix)]
-        if let Some(writer) = listener(&workspace.socket()) {
-            let _ = rustix::process::kill_process(writer, rustix::process::Signal::TERM);
-        }
-        // The directory goes next: not before the writer let go of its lock.
-        let Ok(lock) = std::fs::File::open(workspace.writer_lock()) else { return };
-        let mut left = LEAVES_WITHIN;
-        while lock.try_lock().is_err() && left > Duration::ZERO {
-            std::thread::sleep(Duration::from_millis(5));
-            left = left.saturating_sub(Duration::from_millis(5));
-        }
+        end_writer(&workspace);
+    }
+}
+
+/// Asks the writer of a workspace to leave, and waits until it let go of its lock: whoever removes the
+/// directory next must not come before.
+fn end_writer(workspace: &Workspace) {
+    #[cfg(unix)]
+    if let Some(writer) = listener(&workspace.socket()) {
+        let _ = rustix::process::kill_process(writer, rustix::process::Signal::TERM);
+    }
+    let Ok(lock) = std::fs::File::open(workspace.writer_lock()) else { return };
+    let mut left = LEAVES_WITHIN;
+    while lock.try_lock().is_err() && left > Duration::ZERO {
+        std::thread::sleep(Duration::from_millis(5));
+        left = left.saturating_sub(Duration::from_millis(5));
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::checkpoints::Checkpoints;
+use crate::ledger::Reader;
 use crate::system::{self, Environment};
 use crate::workspace::Workspace;
 
@@ -75,8 +77,18 @@ impl Stage {
         if self.keep {
             return Ok(Some(dir.keep()));
         }
+        self.drop_key();
         dir.close()?;
         Ok(None)
+    }
+
+    /// A workspace that goes needs no key any more.
+    fn drop_key(&self) {
+        let Some(state_home) = Environment::read().state_home else { return };
+        let ledger = Reader::open(&self.workspace.ledger());
+        if let Ok(Some(ledger)) = ledger {
+            Checkpoints::of(&self.workspace, &state_home).drop_key(&ledger);
+        }
     }
 
     fn stop_writer(&self) -> io::Result<()> {
@@ -122,6 +134,8 @@ impl Drop for Stage {
             let _ = self.stop_writer();
             if self.keep {
                 let _ = dir.keep();
+            } else {
+                self.drop_key();
             }
         }
     }

@@ -1,0 +1,115 @@
+//! `hm backup`: a copy of the whole memory while it is written to, checked before it is put in place.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::Context;
+use super::output::{self, Failure};
+use crate::checkpoints::{self, Checkpoints};
+use crate::ledger::{Checkpoint, Cursor, Origin, Reader, Report, Tree};
+use crate::system::Sources;
+use crate::workspace::Workspace;
+
+/// Where to.
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    /// A directory that does not exist yet, or is empty; it becomes a workspace of its own
+    to: PathBuf,
+}
+
+impl Backup {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let to = &self.to;
+        let cannot =
+            |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", to.display()));
+        if to.exists() && std::fs::read_dir(to).map_err(cannot)?.next().is_some() {
+            let text = format!("{} is not empty: name a directory that does not exist yet", to.display());
+            return Err(Failure::Usage(text));
+        }
+        let mut partial = to.components().as_path().as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        if partial.exists() {
+            let text = format!("{} is in the way: a backup that was cut short left it", partial.display());
+            return Err(Failure::Usage(text));
+        }
+        let copied = copy(context, &partial).and_then(|head| {
+            if to.exists() {
+                std::fs::remove_dir(to).map_err(cannot)?;
+            }
+            std::fs::rename(&partial, to).map_err(cannot)?;
+            Ok(head)
+        });
+        if copied.is_err() {
+            // The first error is the one to tell.
+            let _ = std::fs::remove_dir_all(&partial);
+        }
+        let head = copied?;
+        let head_hash = hex::encode(head.hash);
+        let text = format!(
+            "backed up {} events to {}, head {head_hash}\nits chain and every page were checked\n",
+            head.seq,
+            to.display()
+        );
+        let json = json!({ "dir": to, "events": head.seq, "head_hash": head_hash });
+        output::print(context.global.json, &text, &json)
+    }
+}
+
+/// Copies in an order in which nothing can be ahead of the ledger, which comes last: what is spooled may
+/// be in it already, and is recognised; checkpoints and read models have seen no more than it holds.
+fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
+    let cannot = |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", to.display()));
+    let from = &context.workspace;
+    let copy = Workspace::init(to, context.environment.runtime_dir.as_deref()).map_err(Failure::usage)?;
+    for (from, to) in [
+        (from.config(), copy.config()),
+        (from.spool(), copy.spool()),
+        (from.checkpoints(), copy.checkpoints()),
+    ] {
+        if from.exists() {
+            std::fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(cannot)?;
+        }
+    }
+    let mut reads = context.reads()?;
+    // Read models that cannot be read are made anew from the copied ledger.
+    if let Ok(Some(store)) = reads.store() {
+        store.back_up(&copy.team_memory())?;
+    }
+    let Some(ledger) = reads.ledger()? else {
+        return Err(Failure::usage("nothing was ever written here: there is nothing to back up"));
+    };
+    let bar = output::progress("verifying", ledger.head()?.seq);
+    let report = ledger.back_up(&copy.ledger(), |seq| bar.set_position(seq));
+    bar.finish_and_clear();
+    match report? {
+        Report { fault: None, head, .. } => {
+            seal(context, &copy, ledger, head)?;
+            for dir in [copy.runtime(), to.to_owned()] {
+                File::open(&dir).and_then(|dir| dir.sync_all()).map_err(cannot)?;
+            }
+            Ok(head)
+        }
+        Report { fault: Some(fault), .. } => {
+            Err(Failure::internal(format!("the ledger does not verify, and was not copied: {fault}")))
+        }
+    }
+}
+
+/// A copy made before the first checkpoint gets one of its own: once the original has a key, a ledger
+/// without any is one whose checkpoints were taken away.
+fn seal(context: &Context, copy: &Workspace, ledger: &Reader, head: Cursor) -> Result<(), Failure> {
+    let Some(state_home) = &context.environment.state_home else { return Ok(()) };
+    let checkpoints = Checkpoints::of(copy, state_home);
+    let genesis = ledger.hashes_after(0, 1)?;
+    let Some(genesis) = genesis.first().filter(|_| checkpoints.last_size() == 0 && head.seq > 0) else {
+        return Ok(());
+    };
+    let mut tree = Tree::default();
+    checkpoints::grow(&mut tree, ledger, head.seq)?;
+    let checkpoint = Checkpoint::of(Origin::of(genesis), head, &tree);
+    checkpoints.seal(checkpoint, Sources::system().entropy).map_err(Failure::internal)
+}

@@ -1,0 +1,207 @@
+//! An export read back: every line is checked before it is believed, and all of them are appended or none.
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::chain::{self, Column};
+use super::{Cursor, ExportTrailer, Failure, Hash, LedgerError, MAX_PAYLOAD_BYTES, Stored};
+use crate::domain::agent::AgentId;
+use crate::domain::ids::{IdempotencyKey, SessionId};
+use crate::domain::time::Timestamp;
+
+/// The longest line of an export: a payload, and room for the other columns, none of which is long.
+const MAX_LINE_BYTES: usize = MAX_PAYLOAD_BYTES + 32 * 1024;
+
+/// What an import did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imported {
+    /// Events appended.
+    pub added: u64,
+    /// Events that were there already.
+    pub present: u64,
+    /// The ledger's head now.
+    pub head: Cursor,
+}
+
+/// Why an import was refused; nothing was written, except maybe after `Ledger`.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file does not verify.
+    #[error("line {line} {problem}")]
+    Line {
+        /// From 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Neither is a prefix of the other.
+    #[error("the ledger holds another event {seq} than line {seq} of the file")]
+    Diverged {
+        /// Where the histories part.
+        seq: u64,
+    },
+    /// The file cannot be read.
+    #[error("cannot read it: {0}")]
+    Io(#[from] std::io::Error),
+    /// The ledger cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The ledger cannot be written.
+    #[error("the ledger cannot be written: {0}")]
+    Write(#[source] Failure),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    seq: u64,
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    agent: String,
+    session: Option<String>,
+    trace_id: Option<String>,
+    causation_id: String,
+    at_ms: i64,
+    idempotency_key: Option<String>,
+    min_reader: u32,
+    payload_hash: String,
+    prev_hash: String,
+    hash: String,
+    salt: Option<String>,
+    #[serde(borrow)]
+    payload: Option<&'a RawValue>,
+}
+
+/// Walks an export from its first line to its trailer and gives every event to `take`, in order and
+/// checked: it follows the one before, its hashes are right, and this binary can fold it. Holds one line
+/// in memory.
+pub(super) fn walk(
+    mut from: impl BufRead,
+    mut take: impl FnMut(&Stored) -> Result<(), ImportError>,
+) -> Result<Cursor, ImportError> {
+    let mut head = Cursor::GENESIS;
+    let mut bytes = Vec::new();
+    let mut line = 0;
+    let mut trailer: Option<ExportTrailer> = None;
+    loop {
+        bytes.clear();
+        let limit = MAX_LINE_BYTES as u64 + 1;
+        let read = std::io::Read::take(&mut from, limit).read_until(b'\n', &mut bytes)?;
+        line += 1;
+        let wrong = |problem: String| ImportError::Line { line, problem };
+        if read == 0 {
+            let missing = "is missing: the count and head hash that end an export";
+            return trailer.map(|_| head).ok_or_else(|| wrong(missing.to_owned()));
+        }
+        if trailer.is_some() {
+            return Err(wrong("comes after the end of the export".to_owned()));
+        }
+        if bytes.len() > MAX_LINE_BYTES {
+            return Err(wrong("is longer than any line of an export".to_owned()));
+        }
+        if bytes.starts_with(br#"{"count":"#) {
+            let end: ExportTrailer =
+                serde_json::from_slice(&bytes).map_err(|error| wrong(format!("is no trailer: {error}")))?;
+            if end != ExportTrailer::at(head) {
+                return Err(wrong(format!(
+                    "does not fit what is above it: {} events and not {}, or another head",
+                    head.seq, end.count
+                )));
+            }
+            trailer = Some(end);
+            continue;
+        }
+        let event = stored(&bytes).and_then(|event| checked(event, head)).map_err(wrong)?;
+        take(&event)?;
+        head = event.cursor();
+    }
+}
+
+fn stored(bytes: &[u8]) -> Result<Stored, String> {
+    let line: Line<'_> =
+        serde_json::from_slice(bytes).map_err(|error| format!("is no event of an export: {error}"))?;
+    let hash = |name: &str, text: &str| -> Result<Hash, String> {
+        let mut hash = [0; 32];
+        hex::decode_to_slice(text, &mut hash).map_err(|error| format!("has no {name}: {error}"))?;
+        Ok(hash)
+    };
+    let salt = line.salt.as_deref().map(hex::decode).transpose();
+    let salt = salt.map_err(|error| format!("has no salt: {error}"))?;
+    Ok(Stored {
+        seq: line.seq,
+        id: line.id.parse().map_err(|error| format!("has no id: {error}"))?,
+        kind: line.kind,
+        agent: AgentId::recorded(line.agent),
+        session: line
+            .session
+            .map(SessionId::try_from)
+            .transpose()
+            .map_err(|error| format!("has no session: {error}"))?,
+        trace_id: line.trace_id,
+        causation: line.causation_id.parse().map_err(|error| format!("has no cause: {error}"))?,
+        at: Timestamp::from_ms(line.at_ms),
+        idempotency_key: line
+            .idempotency_key
+            .map(IdempotencyKey::try_from)
+            .transpose()
+            .map_err(|error| format!("has no key: {error}"))?,
+        min_reader: line.min_reader,
+        payload_hash: hash("payload hash", &line.payload_hash)?,
+        prev_hash: hash("previous hash", &line.prev_hash)?,
+        hash: hash("hash", &line.hash)?,
+        payload: line.payload.map(|payload| payload.get().to_owned()).zip(salt),
+    })
+}
+
+/// The event, if it follows `head` and nothing in it was changed.
+fn checked(event: Stored, head: Cursor) -> Result<Stored, String> {
+    if event.seq != head.seq + 1 {
+        return Err(format!("holds event {}, and event {} comes here", event.seq, head.seq + 1));
+    }
+    if event.prev_hash != head.hash {
+        return Err("does not follow the event before it: prev_hash differs".to_owned());
+    }
+    let Some((payload, salt)) = &event.payload else {
+        return Err("has no payload and no event explains it".to_owned());
+    };
+    if chain::payload_hash(salt, payload.as_bytes()) != event.payload_hash {
+        return Err("was changed: the hash of its payload differs".to_owned());
+    }
+    if event_hash(&event) != event.hash {
+        return Err("was changed: its hash differs".to_owned());
+    }
+    event.recorded().map_err(|problem| format!("cannot be folded: {problem}"))?;
+    Ok(event)
+}
+
+fn event_hash(event: &Stored) -> Hash {
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    let (id, causation) = (event.id.to_string(), event.causation.to_string());
+    let optional = [
+        text(event.session.as_ref().map(SessionId::as_str)),
+        text(event.trace_id.as_deref()),
+        text(event.idempotency_key.as_ref().map(IdempotencyKey::as_str)),
+    ];
+    let [session, trace_id, key] = optional
+        .each_ref()
+        .map(|text| text.as_ref().map_or(Column::Null, |text| Column::Text(text.as_bytes())));
+    chain::event_hash(
+        &event.prev_hash,
+        [
+            Column::Integer(i64::try_from(event.seq).unwrap_or(i64::MAX)),
+            Column::Text(id.as_bytes()),
+            Column::Text(event.kind.as_bytes()),
+            Column::Text(event.agent.as_str().as_bytes()),
+            session,
+            trace_id,
+            Column::Text(causation.as_bytes()),
+            Column::Integer(event.at.ms()),
+            key,
+            Column::Integer(i64::from(event.min_reader)),
+            Column::Blob(&event.payload_hash),
+        ],
+    )
+}

@@ -1,0 +1,166 @@
+//! The thread that seals checkpoints: it reads the ledger like any front, so no commit waits for it.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread::JoinHandle;
+
+use crate::checkpoints::{Checkpoints, grow};
+use crate::ledger::{Checkpoint, Cursor, LedgerError, Origin, Reader, Tree};
+use crate::system::Sources;
+use crate::workspace::Workspace;
+
+/// Events after which a checkpoint is due even while the writer is busy (spec 01).
+pub(super) const EVERY_EVENTS: u64 = 1_000;
+
+/// Why a checkpoint could not be written; the next one tries again.
+#[derive(Debug, thiserror::Error)]
+enum SealError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error("cannot write the checkpoint: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The committing thread's handle on the sealing one.
+#[derive(Debug)]
+pub(super) struct Sealer {
+    heads: Option<Sender<Ask>>,
+    thread: Option<JoinHandle<()>>,
+    asked: u64,
+}
+
+/// A checkpoint that is due; whoever waits for it hears when `done` is dropped.
+struct Ask {
+    head: Cursor,
+    done: Option<Sender<()>>,
+}
+
+/// What the sealing thread keeps between two checkpoints.
+struct Sealing {
+    checkpoints: Checkpoints,
+    ledger: Reader,
+    tree: Tree,
+    sealed: u64,
+}
+
+impl Sealer {
+    /// Starts the thread; it does nothing until a head is told.
+    pub(super) fn start(workspace: &Workspace, checkpoints: Checkpoints) -> io::Result<Self> {
+        let (heads, told) = std::sync::mpsc::channel();
+        let workspace = workspace.clone();
+        let thread = std::thread::Builder::new()
+            .name("checkpoint".to_owned())
+            .spawn(move || seal_all(&workspace, checkpoints, &told))?;
+        Ok(Self { heads: Some(heads), thread: Some(thread), asked: 0 })
+    }
+
+    /// A writer without a place for keys seals nothing.
+    pub(super) fn none() -> Self {
+        Self { heads: None, thread: None, asked: 0 }
+    }
+
+    /// Tells the head of a busy writer: due every [`EVERY_EVENTS`].
+    pub(super) fn passed(&mut self, head: Cursor) {
+        if head.seq / EVERY_EVENTS > self.asked / EVERY_EVENTS {
+            self.seal(head);
+        }
+    }
+
+    /// Whether events came since the last checkpoint asked for.
+    pub(super) fn is_behind(&self, head: Cursor) -> bool {
+        self.asked < head.seq
+    }
+
+    /// Asks for a checkpoint of `head`.
+    pub(super) fn seal(&mut self, head: Cursor) {
+        self.asked = head.seq;
+        if let Some(heads) = &self.heads {
+            // A thread that ended has said why.
+            let _ = heads.send(Ask { head, done: None });
+        }
+    }
+
+    /// Asks for a checkpoint of `head` and waits for it.
+    pub(super) fn seal_now(&mut self, head: Cursor) {
+        self.asked = head.seq;
+        let (done, sealed) = std::sync::mpsc::channel();
+        if let Some(heads) = &self.heads {
+            let _ = heads.send(Ask { head, done: Some(done) });
+            // Nothing is ever sent: it ends when the other side is dropped.
+            let _ = sealed.recv();
+        }
+    }
+
+    /// Waits until everything asked for is on the disk.
+    pub(super) fn finish(mut self) {
+        self.heads = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the checkpoint thread panicked");
+        }
+    }
+}
+
+fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, told: &Receiver<Ask>) {
+    let mut sealing = None;
+    while let Ok(first) = told.recv() {
+        // Only the newest head matters to a thread that fell behind.
+        let asked: Vec<Ask> = std::iter::once(first).chain(told.try_iter()).collect();
+        let Some(Ask { head, .. }) = asked.last().filter(|ask| ask.head.seq > 0) else { continue };
+        if let Err(error) = seal(&mut sealing, workspace, &checkpoints, *head) {
+            tracing::warn!(%error, "no checkpoint");
+            sealing = None;
+        }
+        for waiting in asked.into_iter().filter_map(|ask| ask.done) {
+            drop(waiting);
+        }
+    }
+}
+
+fn seal(
+    sealing: &mut Option<Sealing>,
+    workspace: &Workspace,
+    checkpoints: &Checkpoints,
+    head: Cursor,
+) -> Result<(), SealError> {
+    if sealing.is_none() {
+        *sealing = Reader::open(&workspace.ledger())?.map(|ledger| Sealing {
+            sealed: checkpoints.last_size(),
+            checkpoints: checkpoints.clone(),
+            ledger,
+            tree: Tree::default(),
+        });
+    }
+    sealing.as_mut().map_or(Ok(()), |sealing| sealing.seal(head))
+}
+
+impl Sealing {
+    fn seal(&mut self, head: Cursor) -> Result<(), SealError> {
+        if self.sealed == head.seq {
+            return Ok(());
+        }
+        let Some(origin) = self.ledger.hashes_after(0, 1)?.first().map(Origin::of) else { return Ok(()) };
+        grow(&mut self.tree, &self.ledger, head.seq)?;
+        self.checkpoints.seal(Checkpoint::of(origin, head, &self.tree), Sources::system().entropy)?;
+        self.sealed = head.seq;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_writer_seals_every_thousand_events() {
+        let (heads, told) = std::sync::mpsc::channel();
+        let mut sealer = Sealer { heads: Some(heads), thread: None, asked: 0 };
+        for seq in (1..=700).chain([999, 1_000, 1_001, 1_999, 3_500, 3_999, 4_000]) {
+            sealer.passed(Cursor { seq, hash: [0; 32] });
+        }
+        sealer.finish();
+        let due: Vec<u64> = told.iter().map(|ask| ask.head.seq).collect();
+        assert_eq!(due, [1_000, 3_500, 4_000]);
+    }
+}
