@@ -6,6 +6,7 @@ mod crash;
 mod demo;
 mod fixtures;
 mod harness;
+mod http;
 mod kill;
 mod laws;
 mod mcp;
