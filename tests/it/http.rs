@@ -378,7 +378,9 @@ fn a_removed_token_loses_its_open_stream() {
     let served = Served::start(bench.root(), &[]);
     let session = Session::open(&served, Some(&gone));
     let mut stream = served.connect();
-    served.write(&mut stream, "GET", &[("authorization", &gone), ("mcp-session-id", &session.id)], "");
+    let headers =
+        [("authorization", gone.as_str()), ("mcp-session-id", &session.id), ("connection", "close")];
+    served.write(&mut stream, "GET", &headers, "");
     hear(&mut stream, "200 OK");
     assert!(run(bench.root(), &["token", "remove", "devops"]).status.success());
     let mut rest = Vec::new();
