@@ -14,6 +14,7 @@ mod rebuild;
 mod search;
 mod serve;
 mod status;
+mod token;
 mod verify;
 mod writer;
 
@@ -75,9 +76,12 @@ enum Verb {
     /// Watch four agents share a memory: a story through real processes, in a temporary workspace
     #[command(after_help = "Examples:\n  hm demo\n  hm demo --keep\n  hm demo --json")]
     Demo(demo::Demo),
-    /// Serve MCP over stdio, as a client starts it
-    #[command(after_help = "Example: hm serve --agent devops")]
+    /// Serve MCP over stdio, as a client starts it, or over HTTP
+    #[command(after_help = "Examples:\n  hm serve --agent devops\n  hm serve --http 127.0.0.1:8787")]
     Serve(serve::Serve),
+    /// Give out and take back tokens of the HTTP front
+    #[command(subcommand, after_help = "Example: hm token add --agent devops --role agent")]
+    Token(token::Token),
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),
@@ -245,6 +249,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Init => init::run(&global),
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
+        Verb::Token(verb) => verb.run(&Context::find(global)?),
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Claim(verb) => {

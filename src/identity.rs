@@ -1,8 +1,63 @@
 //! Who is calling: pinned by the front, or named in the call, and never somebody else.
 
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::{Code, Rejection};
+
+/// What the operator decides: guards, playbooks, aliases of targets, what goes from one space to another.
+const OPERATORS_TOOLS: [&str; 6] =
+    ["accept_guard", "accept_playbook", "alias_target", "create_guard", "promote", "retire_guard"];
+
+/// What a caller may do, decided for each tool and not for each address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Reads, and calls no tool.
+    Viewer,
+    /// Calls every tool that is not the operator's.
+    Agent,
+    /// Calls every tool.
+    Admin,
+}
+
+/// A word that is no role.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no role: use viewer, agent or admin")]
+pub struct BadRole(String);
+
+impl Role {
+    /// The role as written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Agent => "agent",
+            Self::Admin => "admin",
+        }
+    }
+
+    fn allows(self, tool: &str) -> bool {
+        match self {
+            Self::Viewer => false,
+            Self::Agent => !OPERATORS_TOOLS.contains(&tool),
+            Self::Admin => true,
+        }
+    }
+}
+
+impl FromStr for Role {
+    type Err = BadRole;
+
+    fn from_str(text: &str) -> Result<Self, BadRole> {
+        [Self::Viewer, Self::Agent, Self::Admin]
+            .into_iter()
+            .find(|role| role.as_str() == text.trim())
+            .ok_or_else(|| BadRole(text.chars().take(40).collect()))
+    }
+}
 
 /// The caller of a front.
 #[derive(Debug, Clone)]
@@ -10,6 +65,7 @@ pub struct Caller {
     roster: Roster,
     pinned: Option<AgentId>,
     session: SessionId,
+    role: Role,
 }
 
 impl Caller {
@@ -26,7 +82,29 @@ impl Caller {
                 "pin the agent this pane is, or `operator` for yourself",
             ));
         }
-        Ok(Self { roster, pinned, session })
+        // Who starts a pane has the files: there the rules decide alone.
+        Ok(Self { roster, pinned, session, role: Role::Admin })
+    }
+
+    /// The same caller with less to say.
+    #[must_use]
+    pub fn with_role(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    /// Whether the caller's role goes as far as a tool.
+    ///
+    /// # Errors
+    /// `not_allowed`.
+    pub fn may_call(&self, tool: &str) -> Result<(), Rejection> {
+        if self.role.allows(tool) {
+            return Ok(());
+        }
+        Err(Rejection::new(
+            Code::NotAllowed,
+            format!("a token of role {} cannot call {tool}", self.role.as_str()),
+            "read resources, or ask the operator for a token that may (hm token add)",
+        ))
     }
 
     /// The pinned agent.
@@ -94,8 +172,18 @@ fn resolve(roster: &Roster, name: &str) -> Result<AgentId, Rejection> {
 mod tests {
     use expect_test::expect;
 
-    use super::Caller;
+    use super::{Caller, Role};
     use crate::domain::agent::Roster;
+
+    #[test]
+    fn a_role_goes_so_far() {
+        let allowed = |role: Role| ["support", "promote"].map(|tool| role.allows(tool));
+        assert_eq!(allowed(Role::Viewer), [false, false]);
+        assert_eq!(allowed(Role::Agent), [true, false]);
+        assert_eq!(allowed(Role::Admin), [true, true]);
+        assert_eq!("agent".parse(), Ok(Role::Agent));
+        assert!("root".parse::<Role>().is_err());
+    }
 
     #[test]
     fn a_pane_speaks_for_its_own_agent_only() {

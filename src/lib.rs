@@ -11,6 +11,7 @@ pub mod pack;
 pub mod reads;
 pub mod store;
 pub mod system;
+pub mod tokens;
 pub mod views;
 pub mod workspace;
 pub mod writer;

@@ -2,6 +2,7 @@
 
 mod call;
 mod client;
+mod http;
 mod prompts;
 mod resources;
 mod schema;
@@ -12,6 +13,7 @@ mod tools;
 mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
+pub use http::{HttpError, HttpFront};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 

@@ -22,7 +22,7 @@ pub struct Sources {
 impl Sources {
     /// The machine's own clock and randomness.
     pub fn system() -> Self {
-        Self { clock: Box::new(now), ids: Box::new(new_id), entropy: Box::new(salt) }
+        Self { clock: Box::new(now), ids: Box::new(new_id), entropy: Box::new(entropy) }
     }
 }
 
@@ -48,10 +48,34 @@ pub fn new_id() -> Uuid {
     Uuid::now_v7()
 }
 
-fn salt() -> [u8; 32] {
+/// 32 unguessable bytes.
+pub fn entropy() -> [u8; 32] {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).expect("an operating system without entropy cannot run anything safely");
     bytes
+}
+
+/// Waits until the process is told to stop: SIGTERM or Ctrl-C.
+#[cfg(unix)]
+pub async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// Waits until the process is told to stop: Ctrl-C.
+#[cfg(not(unix))]
+pub async fn stop_signal() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// What the process was told by its environment, read once at start.

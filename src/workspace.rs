@@ -127,6 +127,11 @@ impl Workspace {
         self.runtime().join("spool.rejected.jsonl")
     }
 
+    /// Who may come in over HTTP; hashes only.
+    pub fn tokens(&self) -> PathBuf {
+        self.runtime().join("tokens.json")
+    }
+
     /// Held by the one writer.
     pub fn writer_lock(&self) -> PathBuf {
         self.runtime().join("writer.lock")

@@ -1,15 +1,26 @@
-//! `hm serve`: MCP for one pane.
+//! `hm serve`: MCP for one pane over stdio, or for many over HTTP.
+
+use std::net::SocketAddr;
 
 use clap::Args;
+use serde_json::json;
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Context, block_on};
-use crate::mcp::{self, Server};
+use crate::mcp::{self, HttpError, HttpFront, Server};
 use crate::reads::Reads;
+use crate::tokens::Tokens;
 
-/// Serve MCP over stdio.
+/// Serve MCP over stdio, or over HTTP.
 #[derive(Debug, Args)]
-pub(super) struct Serve {}
+pub(super) struct Serve {
+    /// Serve many clients over Streamable HTTP at /mcp; off 127.0.0.1 only with tokens (hm token add)
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
+    /// A host name it may also be called by, such as that of a proxy in front of it
+    #[arg(long, value_name = "NAME", requires = "http")]
+    allow_host: Vec<String>,
+}
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
@@ -19,6 +30,30 @@ impl Serve {
             context.front()?,
             Reads::of(context.workspace.clone()),
         );
-        block_on(async { mcp::serve_stdio(server).await.map_err(Failure::internal) })
+        match self.http {
+            Some(address) => self.serve_http(context, address, server),
+            None => block_on(async { mcp::serve_stdio(server).await.map_err(Failure::internal) }),
+        }
+    }
+
+    fn serve_http(&self, context: &Context, address: SocketAddr, server: Server) -> Result<(), Failure> {
+        // One pane's slow read must not hold up the others.
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        runtime.map_err(Failure::internal)?.block_on(async {
+            let tokens = Tokens::of(&context.workspace);
+            let front = HttpFront::bind(address, &self.allow_host, server, tokens).await?;
+            let url = front.url();
+            output::print(context.global.json, &format!("serving MCP at {url}\n"), &json!({ "url": url }))?;
+            front.serve().await.map_err(Failure::internal)
+        })
+    }
+}
+
+impl From<HttpError> for Failure {
+    fn from(error: HttpError) -> Self {
+        match error {
+            HttpError::NoToken(_) | HttpError::Listen { .. } => Self::usage(error),
+            HttpError::Tokens(error) => error.into(),
+        }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::server::Server;
-use super::tools;
+use super::{http, tools};
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{self, Secrets};
@@ -25,6 +25,7 @@ pub(super) struct Call {
     tool: String,
     arguments: JsonObject,
     trace_id: Option<String>,
+    session: Option<SessionId>,
 }
 
 impl FromContextPart<ToolCallContext<'_, Server>> for Call {
@@ -35,6 +36,7 @@ impl FromContextPart<ToolCallContext<'_, Server>> for Call {
             tool: context.name.to_string(),
             arguments: context.arguments.take().unwrap_or_default(),
             trace_id: traceparent.flatten(),
+            session: http::session_of(&context.request_context.extensions),
         })
     }
 }
@@ -95,7 +97,10 @@ impl Server {
         Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
-            session: Some(common.session.unwrap_or_else(|| self.caller().session().clone())),
+            session: common
+                .session
+                .or_else(|| call.session.clone())
+                .or_else(|| Some(self.caller().session().clone())),
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
             command,
@@ -168,7 +173,7 @@ fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
     result
 }
 
-fn refused(rejection: &Rejection) -> CallToolResult {
+pub(super) fn refused(rejection: &Rejection) -> CallToolResult {
     let line = format!("{}: {rejection}", rejection.code.as_str());
     let mut result = CallToolResult::error(vec![ContentBlock::text(line)]);
     result.structured_content = Some(serde_json::to_value(rejection).expect("a rejection is plain data"));

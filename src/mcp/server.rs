@@ -15,7 +15,7 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
 use super::subscriptions::Legacy;
-use super::{prompts, resources, tools};
+use super::{call, prompts, resources, tools};
 use crate::config::Config;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -26,35 +26,56 @@ use crate::writer::Front;
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 
-/// The MCP server of one client. Clones share everything.
+/// The MCP server of one client. Clones share everything; [`Server::for_client`] shares the workspace only.
 #[derive(Debug, Clone)]
 pub struct Server {
     shared: Arc<Shared>,
-    legacy: Arc<Legacy>,
-    left: watch::Sender<bool>,
+    caller: Arc<Caller>,
+    client: Arc<Client>,
 }
 
+/// What all clients of a process share.
 #[derive(Debug)]
 struct Shared {
-    caller: Caller,
     config: Config,
     front: Front,
     reads: Mutex<Reads>,
-    announced: Mutex<Vec<Cursor>>,
     root: String,
+}
+
+/// What one client has to itself; it goes when its session ends.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    legacy: Legacy,
+    announced: Mutex<Vec<Cursor>>,
+    left: watch::Sender<bool>,
+}
+
+impl Client {
+    pub(super) const fn legacy(&self) -> &Legacy {
+        &self.legacy
+    }
 }
 
 impl Server {
     /// A server for one caller of a workspace.
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
         let root = reads.workspace().root().display().to_string();
-        let shared =
-            Shared { caller, config, front, reads: Mutex::new(reads), announced: Mutex::default(), root };
-        Self { shared: Arc::new(shared), legacy: Arc::default(), left: watch::Sender::new(false) }
+        let shared = Shared { config, front, reads: Mutex::new(reads), root };
+        Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
     }
 
-    pub(super) fn caller(&self) -> &Caller {
-        &self.shared.caller
+    /// A server of the same workspace for another client.
+    pub(super) fn for_client(&self, caller: Arc<Caller>) -> Self {
+        Self { shared: Arc::clone(&self.shared), caller, client: Arc::default() }
+    }
+
+    pub(super) const fn caller(&self) -> &Arc<Caller> {
+        &self.caller
+    }
+
+    pub(super) const fn client(&self) -> &Arc<Client> {
+        &self.client
     }
 
     pub(super) fn config(&self) -> &Config {
@@ -70,16 +91,16 @@ impl Server {
     }
 
     pub(super) fn legacy(&self) -> &Legacy {
-        &self.legacy
+        &self.client.legacy
     }
 
     pub(super) fn announced(&self) -> &Mutex<Vec<Cursor>> {
-        &self.shared.announced
+        &self.client.announced
     }
 
     /// Becomes true when the client has left.
     pub(super) fn left(&self) -> &watch::Sender<bool> {
-        &self.left
+        &self.client.left
     }
 
     pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
@@ -123,6 +144,9 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Err(rejection) = self.caller.may_call(&request.name) {
+            return Ok(call::refused(&rejection).into());
+        }
         tools::ROUTER.call(ToolCallContext::new(self, request, context)).await
     }
 
@@ -179,7 +203,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.legacy.remove(&request.uri);
+        self.legacy().remove(&request.uri);
         Ok(())
     }
 

@@ -2,14 +2,14 @@
 //! makes it `updated`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
 
-use super::server::Server;
+use super::server::{Client, Server};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::ClaimId;
@@ -53,14 +53,16 @@ impl Legacy {
 
 /// Whom to tell, in the words of its era.
 enum Subscriber {
-    Legacy { server: Server, peer: Peer<RoleServer> },
+    Legacy { client: Weak<Client>, peer: Peer<RoleServer> },
     Listener { sink: SubscriptionSink, uris: BTreeSet<String> },
 }
 
 impl Subscriber {
     fn uris(&self) -> BTreeSet<String> {
         match self {
-            Self::Legacy { server, .. } => server.legacy().current(),
+            Self::Legacy { client, .. } => {
+                client.upgrade().map(|client| client.legacy().current()).unwrap_or_default()
+            }
             Self::Listener { uris, .. } => uris.clone(),
         }
     }
@@ -82,9 +84,16 @@ impl Server {
         self.address(&uri)?;
         let since = self.head()?;
         if self.legacy().add(uri) {
-            let server = self.clone();
-            let subscriber = Subscriber::Legacy { server: self.clone(), peer };
-            tokio::spawn(async move { server.forward(since, &subscriber).await });
+            // It must not keep its client alive: over HTTP a session ends without the process.
+            let server = self.for_client(Arc::clone(self.caller()));
+            let subscriber = Subscriber::Legacy { client: Arc::downgrade(self.client()), peer };
+            let mut left = self.left().subscribe();
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = server.forward(since, &subscriber) => {}
+                    _ = left.wait_for(|left| *left) => {}
+                }
+            });
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         tokio::select! {
             ended = listen(workspace, config.idle_exit, work, heads) => ended,
             committed = failure => committed.unwrap_or(Ok(())),
-            () = stop_signal() => Ok(()),
+            () = system::stop_signal() => Ok(()),
         }
     });
     remove_socket(workspace);
@@ -345,25 +345,4 @@ async fn write_replies(mut sending: &Stream, mut replies: UnboundedReceiver<Repl
         tokio::time::timeout(STALLED_AFTER, sending.write_all(&frames)).await??;
     }
     Ok(())
-}
-
-#[cfg(unix)]
-async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn stop_signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

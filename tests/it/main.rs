@@ -9,6 +9,7 @@ mod decisions;
 mod demo;
 mod fixtures;
 mod harness;
+mod http;
 mod import;
 mod kill;
 mod laws;

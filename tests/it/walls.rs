@@ -8,6 +8,8 @@ const WALLS: &[(&str, &[&str])] = &[
     ("rusqlite", &["src/ledger.rs", "src/ledger/", "src/store.rs", "src/store/"]),
     ("refinery", &["src/ledger/", "src/store/"]),
     ("rmcp", &["src/mcp.rs", "src/mcp/"]),
+    ("axum", &["src/mcp/http.rs", "src/mcp/http/"]),
+    ("subtle", &["src/tokens.rs"]),
     ("clap", &["src/cli.rs", "src/cli/"]),
     ("frostem", &["src/domain/tokens.rs"]),
     ("interprocess", &["src/writer/"]),

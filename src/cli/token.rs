@@ -1,0 +1,114 @@
+//! `hm token`: who may come in over HTTP.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::output::{self, Failure};
+use super::{Context, parse};
+use crate::domain::agent::AgentId;
+use crate::domain::rejection::{Code, Rejection};
+use crate::identity::{Caller, Role};
+use crate::system;
+use crate::tokens::{Token as Kept, TokenError, Tokens};
+
+/// Give out and take back tokens of the HTTP front.
+#[derive(Debug, Subcommand)]
+pub(super) enum Token {
+    /// Make a token for the agent named by --agent; it is shown once
+    #[command(after_help = "Example: hm token add --agent devops --role agent")]
+    Add(Add),
+    /// List the tokens, never the secrets
+    #[command(after_help = "Example: hm token list")]
+    List,
+    /// Take a token back; its sessions end
+    #[command(after_help = "Example: hm token remove devops")]
+    Remove {
+        /// Its name, as listed
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What it may do: viewer (reads), agent (all but the operator's tools), admin
+    #[arg(long, default_value = "agent")]
+    role: String,
+    /// What to call it; its agent's name unless said otherwise
+    #[arg(long)]
+    name: Option<String>,
+}
+
+impl Token {
+    pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
+        let tokens = Tokens::of(&context.workspace);
+        context.workspace.create_runtime().map_err(Failure::internal)?;
+        match self {
+            Self::Add(args) => args.run(context, &tokens),
+            Self::List => list(context, &tokens),
+            Self::Remove { name } => {
+                let removed = tokens.remove(&name)?;
+                let text = format!("removed {}\n", removed.name);
+                output::print(context.global.json, &text, &shown(&removed))
+            }
+        }
+    }
+}
+
+impl Add {
+    fn run(self, context: &Context, tokens: &Tokens) -> Result<(), Failure> {
+        // HM_AGENT says who speaks, which is not whom a token is for.
+        let Some(named) = context.global.agent.as_deref() else {
+            return Err(Failure::usage("say whose token it is: hm token add --agent NAME"));
+        };
+        let caller = Caller::new(context.config.roster.clone(), Some(named), context.session())?;
+        let agent = caller.pinned().expect("a named agent is pinned").clone();
+        let role: Role = parse("role", &self.role)?;
+        if agent == AgentId::operator() && role == Role::Agent {
+            let refusal = Rejection::new(
+                Code::NotAllowed,
+                "an agent's token cannot speak as the operator",
+                "use --role admin for yourself, or the name of the agent it is for",
+            );
+            return Err(refusal.into());
+        }
+        let (kept, secret) =
+            tokens.add(self.name.as_deref(), agent, role, system::now(), system::entropy())?;
+        let text = format!(
+            "{secret}\n\nIt is shown only now: token `{}`, agent {}, role {}.\n\
+             Clients send the header: Authorization: Bearer TOKEN\n",
+            kept.name,
+            kept.agent,
+            kept.role.as_str()
+        );
+        let mut json = shown(&kept);
+        json["token"] = json!(secret);
+        output::print(context.global.json, &text, &json)
+    }
+}
+
+fn list(context: &Context, tokens: &Tokens) -> Result<(), Failure> {
+    let kept = tokens.load()?;
+    let mut text: String = kept
+        .iter()
+        .map(|token| format!("{:<24} {:<14} {}\n", token.name, token.agent, token.role.as_str()))
+        .collect();
+    if text.is_empty() {
+        text.push_str("no tokens: over HTTP everybody on this machine comes in, and nobody else\n");
+    }
+    let json = json!({ "tokens": kept.iter().map(shown).collect::<Vec<_>>() });
+    output::print(context.global.json, &text, &json)
+}
+
+/// What may be seen of a token.
+fn shown(token: &Kept) -> Value {
+    json!({ "name": token.name, "agent": token.agent, "role": token.role, "created": token.created })
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::BadName(_) | TokenError::Taken(_) | TokenError::Unknown(_) => Self::usage(error),
+            TokenError::Io { .. } | TokenError::Syntax { .. } => Self::internal(error),
+        }
+    }
+}

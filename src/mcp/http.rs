@@ -1,0 +1,163 @@
+//! Serving many clients over Streamable HTTP at `/mcp`, in both protocol eras.
+
+mod connections;
+mod door;
+mod entrances;
+mod hosts;
+mod rate;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::request::Parts;
+use axum::http::{Method, header};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::Extensions;
+use sha2::{Digest, Sha256};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::connections::{Limited, Peer};
+use self::door::{Door, Refusal};
+use self::entrances::Entrances;
+use self::hosts::Hosts;
+use super::server::Server;
+use crate::domain::ids::SessionId;
+use crate::system;
+use crate::tokens::{TokenError, Tokens};
+
+/// Where MCP is.
+const PATH: &str = "/mcp";
+/// The header of a session of the older era.
+const SESSION_HEADER: &str = "mcp-session-id";
+/// From this revision on there are no sessions.
+const SESSIONLESS: &str = "2026-07-28";
+/// What is being answered when the end comes may be finished; then streams are cut.
+const FINISH_WITHIN: Duration = Duration::from_millis(500);
+/// Who has not gone after that is left.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why the front does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Everybody on the network could write.
+    #[error(
+        "{0} can be reached from other machines and there is no token: run `hm token add --agent NAME` first, \
+         or listen on 127.0.0.1"
+    )]
+    NoToken(SocketAddr),
+    /// The tokens cannot be read: nobody is let in by mistake.
+    #[error(transparent)]
+    Tokens(#[from] TokenError),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Which address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// A front that listens.
+pub struct HttpFront {
+    listener: TcpListener,
+    address: SocketAddr,
+    door: Arc<Door>,
+    stop: CancellationToken,
+}
+
+impl HttpFront {
+    /// Listens. `server` is what clients without a token talk to, `allowed` the host names it goes by besides
+    /// its address and the loopback names.
+    ///
+    /// # Errors
+    /// [`HttpError`].
+    pub async fn bind(
+        address: SocketAddr,
+        allowed: &[String],
+        server: Server,
+        tokens: Tokens,
+    ) -> Result<Self, HttpError> {
+        let (is_loopback, has_tokens) = (address.ip().is_loopback(), !tokens.load()?.is_empty());
+        if !is_loopback && !has_tokens {
+            return Err(HttpError::NoToken(address));
+        }
+        let failed = |source| HttpError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let hosts = Hosts::new(address, allowed);
+        let stop = CancellationToken::new();
+        let entrances = Entrances::new(server, hosts.clone(), stop.clone());
+        let door = Door::new(hosts, tokens, is_loopback && !has_tokens, entrances);
+        Ok(Self { listener, address, door: Arc::new(door), stop })
+    }
+
+    /// Where clients find it.
+    pub fn url(&self) -> String {
+        format!("http://{}{PATH}", self.address)
+    }
+
+    /// Serves until the process is told to stop; what is being answered then is finished.
+    ///
+    /// # Errors
+    /// When serving fails as a whole.
+    pub async fn serve(self) -> std::io::Result<()> {
+        let Self { listener, door, stop, .. } = self;
+        tokio::spawn(Arc::clone(&door).watch_tokens());
+        let routes = Router::new().fallback(answer).with_state(door);
+        let asked = CancellationToken::new();
+        let serving =
+            axum::serve(Limited::new(listener), routes.into_make_service_with_connect_info::<Peer>())
+                .with_graceful_shutdown(asked.clone().cancelled_owned());
+        let leaving = async {
+            system::stop_signal().await;
+            asked.cancel();
+            tokio::time::sleep(FINISH_WITHIN).await;
+            stop.cancel();
+            tokio::time::sleep(LEAVE_WITHIN).await;
+        };
+        tokio::select! {
+            served = async { serving.await } => served,
+            () = leaving => Ok(()),
+        }
+    }
+}
+
+async fn answer(
+    State(door): State<Arc<Door>>,
+    ConnectInfo(Peer(peer)): ConnectInfo<Peer>,
+    mut request: Request,
+) -> Response {
+    let entrance = match door.admit(peer, &request) {
+        Ok(entrance) => entrance,
+        Err(refusal) => return refusal.into_response(),
+    };
+    // Nothing behind the door needs the token, so nothing behind it can log or leak it.
+    request.headers_mut().remove(header::AUTHORIZATION);
+    if opens_session(&request) && entrance.is_full().await {
+        return Refusal::TooMany.into_response();
+    }
+    entrance.service().handle(request).await.map(Body::new)
+}
+
+/// Whether a request may start a session of the older era.
+fn opens_session(request: &Request) -> bool {
+    let is_sessionless = request
+        .headers()
+        .get("mcp-protocol-version")
+        .and_then(|version| version.to_str().ok())
+        .is_some_and(|version| version >= SESSIONLESS);
+    request.method() == Method::POST && !request.headers().contains_key(SESSION_HEADER) && !is_sessionless
+}
+
+/// What a call of a session is filed under in the ledger: the same for all its calls, and of no use to anybody
+/// who reads it there.
+pub(super) fn session_of(extensions: &Extensions) -> Option<SessionId> {
+    let id = extensions.get::<Parts>()?.headers.get(SESSION_HEADER)?;
+    format!("http-{}", hex::encode(&Sha256::digest(id.as_bytes())[..8])).parse().ok()
+}

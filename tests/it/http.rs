@@ -1,0 +1,495 @@
+//! Streamable HTTP through the real binary and real sockets: both eras, who gets in, and who does not.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use hivemind::mcp::Era;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+/// How long an answer may take; slow machines run the tests too.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A `hm serve --http` on a free port, ended with its test.
+struct Served {
+    child: Child,
+    port: u16,
+}
+
+impl Served {
+    fn start(root: &Path, options: &[&str]) -> Self {
+        let mut process = hm(root);
+        process.args(["serve", "--http", "127.0.0.1:0"]).args(options);
+        let mut child = process.stdout(Stdio::piped()).spawn().expect("a server to start");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("its output");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let port = line.trim().trim_end_matches("/mcp").rsplit(':').next().and_then(|port| port.parse().ok());
+        Self { child, port: port.unwrap_or_else(|| panic!("no address in {line:?}")) }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream
+    }
+
+    /// One request on a connection of its own.
+    fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut stream = self.connect();
+        self.write(&mut stream, method, &[headers, &[("connection", "close")]].concat(), body);
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        Answer::parse(&bytes)
+    }
+
+    fn write(&self, stream: &mut TcpStream, method: &str, headers: &[(&str, &str)], body: &str) {
+        let mut head = format!("{method} /mcp HTTP/1.1\r\n");
+        let host = format!("127.0.0.1:{}", self.port);
+        let usual = [
+            ("host", host.as_str()),
+            ("accept", "application/json, text/event-stream"),
+            ("content-type", "application/json"),
+        ];
+        let named = |name: &str| headers.iter().any(|(given, _)| *given == name);
+        for (name, value) in usual.iter().filter(|(name, _)| !named(name)).chain(headers) {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        stream.write_all(head.as_bytes()).expect("a request to send");
+        // A server that has seen enough stops reading.
+        let _ = stream.write_all(body.as_bytes());
+    }
+
+    fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+        self.send("POST", headers, &body.to_string())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn hm(root: &Path) -> Command {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_hm"));
+    process.arg("--dir").arg(root).env_remove("HM_AGENT").env_remove("HM_DIR").env_remove("HM_LOG");
+    process.stdin(Stdio::null());
+    process
+}
+
+fn run(root: &Path, arguments: &[&str]) -> Output {
+    hm(root).args(arguments).output().expect("hm runs")
+}
+
+/// The Authorization header of a new token.
+fn token(bench: &Bench, agent: &str, role: &str) -> String {
+    let output = run(bench.root(), &["token", "add", "--agent", agent, "--role", role, "--json"]);
+    let made: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    format!("Bearer {}", made["token"].as_str().expect("a token"))
+}
+
+/// A response, its body put together again.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Answer {
+    fn parse(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response in {text:?}"));
+        let mut lines = head.lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|code| code.parse().ok());
+        let headers: Vec<(String, String)> = lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+            .collect();
+        assert!(
+            !headers.iter().any(|(name, _)| name.starts_with("access-control")),
+            "no page of another origin may read an answer: {headers:?}"
+        );
+        let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        let body = if chunked { unchunked(body.as_bytes()) } else { body.to_owned() };
+        Self { status: status.expect("a status"), headers, body }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The JSON-RPC message: the body, or what the event stream carried.
+    fn message(&self) -> Value {
+        let mut data = self.body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+        let message = data.rfind(|data| data.starts_with('{')).unwrap_or(&self.body);
+        serde_json::from_str(message).unwrap_or_else(|_| panic!("no message in {self:?}"))
+    }
+
+    /// What a tool call came to: the state of its receipt, or the code of its refusal.
+    fn outcome(&self) -> String {
+        let message = self.message();
+        let content = &message["result"]["structuredContent"];
+        let word = content["state"].as_str().or_else(|| content["code"].as_str());
+        word.unwrap_or_else(|| panic!("no outcome in {message}")).to_owned()
+    }
+}
+
+fn unchunked(mut bytes: &[u8]) -> String {
+    let mut body = Vec::new();
+    while let Some(end) = bytes.windows(2).position(|pair| pair == b"\r\n") {
+        let size =
+            std::str::from_utf8(&bytes[..end]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
+        let Some(size) = size.filter(|size| *size > 0) else { break };
+        let start = end + 2;
+        body.extend_from_slice(&bytes[start..bytes.len().min(start + size)]);
+        bytes = bytes.get(start + size + 2..).unwrap_or_default();
+    }
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+fn initialize() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    }})
+}
+
+fn request(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params })
+}
+
+fn creation(agent: Option<&str>, statement: &str) -> Value {
+    let mut arguments = json!({ "statement": statement, "claim_type": "fact", "scopes": ["src"] });
+    if let Some(agent) = agent {
+        arguments["agent"] = json!(agent);
+    }
+    json!({ "name": "create_claim", "arguments": arguments })
+}
+
+/// A session of the older era.
+struct Session<'a> {
+    served: &'a Served,
+    id: String,
+    auth: Option<&'a str>,
+}
+
+impl<'a> Session<'a> {
+    fn open(served: &'a Served, auth: Option<&'a str>) -> Self {
+        let headers: Vec<(&str, &str)> = auth.map(|auth| ("authorization", auth)).into_iter().collect();
+        let answer = served.post(&headers, &initialize());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.message()["result"]["serverInfo"]["name"], "hivemind");
+        let id = answer.header("mcp-session-id").expect("a session").to_owned();
+        let session = Self { served, id, auth };
+        let noted = session.post(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        assert_eq!(noted.status, 202);
+        session
+    }
+
+    fn post(&self, body: &Value) -> Answer {
+        self.post_as(self.auth, body)
+    }
+
+    fn post_as(&self, auth: Option<&str>, body: &Value) -> Answer {
+        let mut headers = vec![("mcp-session-id", self.id.as_str()), ("mcp-protocol-version", "2025-06-18")];
+        headers.extend(auth.map(|auth| ("authorization", auth)));
+        self.served.post(&headers, body)
+    }
+
+    fn ask(&self, method: &str, params: Value) -> Answer {
+        self.post(&request(method, params))
+    }
+}
+
+/// A request of the newer era: no session, everything in its headers and `_meta`.
+fn modern(served: &Served, auth: Option<&str>, method: &str, params: Value) -> Answer {
+    let name = params["name"].as_str().or_else(|| params["uri"].as_str()).map(str::to_owned);
+    let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+    headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
+    headers.extend(auth.map(|auth| ("authorization", auth)));
+    served.post(&headers, &modern_body(method, params))
+}
+
+fn modern_body(method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    request(method, params)
+}
+
+#[tokio::test]
+async fn both_eras_share_the_memory_of_a_stdio_pane() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+
+    let session = Session::open(&served, None);
+    let made = session.ask("tools/call", creation(Some("devops"), "the pool holds 20 connections"));
+    assert_eq!(made.outcome(), "committed");
+    let read = session.ask("resources/read", json!({ "uri": "hivemind://claims" }));
+    assert!(
+        read.message()["result"]["contents"][0]["text"].as_str().expect("text").contains("20 connections")
+    );
+    assert_eq!(session.ask("tools/call", creation(None, "nobody")).outcome(), "agent_required");
+
+    let discovered = modern(&served, None, "server/discover", json!({}));
+    assert_eq!(discovered.status, 200, "{discovered:?}");
+    assert!(discovered.header("mcp-session-id").is_none());
+    let versions = &discovered.message()["result"]["supportedVersions"];
+    assert!(versions.as_array().expect("versions").contains(&json!("2026-07-28")), "{versions}");
+    let made = modern(&served, None, "tools/call", creation(Some("ana"), "the queue is bounded"));
+    assert_eq!(made.outcome(), "committed");
+    let read = modern(&served, None, "resources/read", json!({ "uri": "hivemind://claims" }));
+    assert!(read.message()["result"]["contents"][0]["text"].as_str().expect("text").contains("bounded"));
+
+    let pane = bench.pane(Some("reviewer"), Era::Modern).await;
+    let seen = pane.read("hivemind://claims").await.expect("claims");
+    assert!(seen.contains("20 connections") && seen.contains("the queue is bounded"), "{seen}");
+    // Calls of one session are filed under one name, which is not its id.
+    let log = String::from_utf8(run(bench.root(), &["log", "--json"]).stdout).expect("text");
+    assert!(log.contains("\"http-") && !log.contains(&session.id), "{log}");
+}
+
+/// Reads an open stream until something was said on it.
+fn hear(stream: &mut TcpStream, what: &str) {
+    let mut heard = Vec::new();
+    let mut bytes = [0; 4_096];
+    while !String::from_utf8_lossy(&heard).contains(what) {
+        let read = stream.read(&mut bytes).expect("something to hear");
+        assert!(read > 0, "the stream ended before {what}: {}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&bytes[..read]);
+    }
+}
+
+/// Reads an open stream to its end; one that goes on says something every 15 s.
+fn ends(stream: &mut TcpStream) {
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    stream.read_to_end(&mut Vec::new()).expect("the stream ends");
+}
+
+#[test]
+fn subscribers_of_both_eras_hear_of_a_change() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--agent", "devops"]);
+    let session = Session::open(&served, None);
+    assert_eq!(session.ask("tools/call", creation(None, "the first")).outcome(), "committed");
+
+    let mut legacy = served.connect();
+    served.write(&mut legacy, "GET", &[("mcp-session-id", &session.id)], "");
+    hear(&mut legacy, "200 OK");
+    assert_eq!(session.ask("resources/subscribe", json!({ "uri": "hivemind://claims" })).status, 200);
+
+    let mut listener = served.connect();
+    let listen = modern_body(
+        "subscriptions/listen",
+        json!({ "notifications": { "resourceSubscriptions": ["hivemind://claims"] } }),
+    );
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    served.write(&mut listener, "POST", &headers, &listen.to_string());
+    hear(&mut listener, "notifications/subscriptions/acknowledged");
+
+    assert_eq!(session.ask("tools/call", creation(None, "the second")).outcome(), "committed");
+    hear(&mut legacy, "notifications/resources/updated");
+    hear(&mut listener, "notifications/resources/updated");
+}
+
+#[test]
+fn a_pinned_front_speaks_for_its_agent() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--agent", "devops"]);
+    let session = Session::open(&served, None);
+    assert_eq!(session.ask("tools/call", creation(None, "pinned")).outcome(), "committed");
+    assert_eq!(session.ask("tools/call", creation(Some("analyst"), "other")).outcome(), "agent_mismatch");
+}
+
+#[test]
+fn other_names_and_pages_are_turned_away() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--allow-host", "memory.example"]);
+    let status = |headers: &[(&str, &str)]| served.post(headers, &initialize()).status;
+    assert_eq!(status(&[("host", "evil.example")]), 403);
+    assert_eq!(status(&[("host", "127.0.0.1"), ("origin", "https://evil.example")]), 403);
+    assert_eq!(status(&[("origin", "null")]), 403);
+    assert_eq!(status(&[("origin", "http://localhost:3000")]), 200);
+    assert_eq!(status(&[("host", "memory.example"), ("origin", "https://memory.example")]), 200);
+    let preflight = served.send("OPTIONS", &[("origin", "http://localhost:3000")], "");
+    assert_eq!(preflight.status, 405);
+}
+
+#[test]
+fn a_token_says_who_speaks_and_what_they_may() {
+    let bench = Bench::new();
+    let (devops, viewer) = (token(&bench, "infra", "agent"), token(&bench, "reviewer", "viewer"));
+    let served = Served::start(bench.root(), &[]);
+
+    for auth in [None, Some("Bearer hm_00"), Some("Basic eDp5"), Some("Bearer")] {
+        let headers: Vec<(&str, &str)> = auth.map(|auth| ("authorization", auth)).into_iter().collect();
+        let refused = served.post(&headers, &initialize());
+        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")), "{auth:?}");
+    }
+
+    let session = Session::open(&served, Some(&devops));
+    assert_eq!(session.ask("tools/call", creation(None, "by token")).outcome(), "committed");
+    assert_eq!(session.ask("tools/call", creation(Some("ops"), "by alias")).outcome(), "committed");
+    assert_eq!(session.ask("tools/call", creation(Some("analyst"), "other")).outcome(), "agent_mismatch");
+    let other = modern(&served, Some(&devops), "tools/call", creation(Some("analyst"), "other"));
+    assert_eq!(other.outcome(), "agent_mismatch");
+
+    let reader = Session::open(&served, Some(&viewer));
+    assert_eq!(reader.ask("tools/call", creation(None, "no")).outcome(), "not_allowed");
+    let refused = modern(&served, Some(&viewer), "tools/call", creation(None, "no"));
+    assert_eq!(refused.outcome(), "not_allowed");
+    let read = reader.ask("resources/read", json!({ "uri": "hivemind://claims" }));
+    assert!(read.message()["result"]["contents"][0]["text"].as_str().expect("text").contains("by token"));
+
+    // A session id is no token, and another's session is nobody's.
+    let read = request("resources/read", json!({ "uri": "hivemind://claims" }));
+    assert_eq!(session.post_as(None, &read).status, 401);
+    assert_eq!(session.post_as(Some(&viewer), &read).status, 404);
+    assert_eq!(session.post_as(Some(&devops), &read).status, 200);
+}
+
+#[test]
+fn a_token_counts_from_when_it_is_made_until_it_is_removed() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    let session = Session::open(&served, None);
+    let read = request("resources/read", json!({ "uri": "hivemind://claims" }));
+    assert_eq!(session.post(&read).status, 200);
+    let auth = token(&bench, "devops", "agent");
+    assert_eq!(session.post(&read).status, 401, "without a token nobody comes in any more");
+
+    let session = Session::open(&served, Some(&auth));
+    assert_eq!(session.post(&read).status, 200);
+    assert!(run(bench.root(), &["token", "remove", "devops"]).status.success());
+    assert_eq!(session.post(&read).status, 401);
+    assert_eq!(served.post(&[], &initialize()).status, 401, "taking the last token back opens nothing");
+    let restarted = Served::start(bench.root(), &[]);
+    assert_eq!(restarted.post(&[], &initialize()).status, 200);
+    assert_eq!(restarted.post(&[("authorization", &auth)], &initialize()).status, 401);
+}
+
+#[test]
+fn a_removed_token_loses_its_open_stream() {
+    let bench = Bench::new();
+    let (gone, _stays) = (token(&bench, "devops", "agent"), token(&bench, "analyst", "agent"));
+    let served = Served::start(bench.root(), &[]);
+    let session = Session::open(&served, Some(&gone));
+    let mut stream = served.connect();
+    let headers =
+        [("authorization", gone.as_str()), ("mcp-session-id", &session.id), ("connection", "close")];
+    served.write(&mut stream, "GET", &headers, "");
+    hear(&mut stream, "200 OK");
+    assert!(run(bench.root(), &["token", "remove", "devops"]).status.success());
+    ends(&mut stream);
+}
+
+#[test]
+fn the_list_shows_no_secret_and_the_file_keeps_none() {
+    let bench = Bench::new();
+    let auth = token(&bench, "devops", "agent");
+    let secret = auth.strip_prefix("Bearer ").expect("a bearer token");
+    assert_eq!(secret.len(), 3 + 64);
+    for arguments in [&["token", "list"][..], &["token", "list", "--json"]] {
+        let listed = String::from_utf8(run(bench.root(), arguments).stdout).expect("text");
+        assert!(
+            listed.contains("devops") && !listed.contains(secret) && !listed.contains("sha256"),
+            "{listed}"
+        );
+    }
+    let path = bench.workspace().tokens();
+    assert!(!std::fs::read_to_string(&path).expect("the tokens").contains(secret));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&path).expect("the tokens").permissions().mode() & 0o777, 0o600);
+    }
+    let said = |arguments: &[&str]| {
+        let output = run(bench.root(), arguments);
+        (output.status.code(), String::from_utf8(output.stderr).expect("text"))
+    };
+    assert_eq!(said(&["token", "add", "--agent", "devops", "--name", "devops"]).0, Some(2));
+    assert_eq!(said(&["token", "add"]).0, Some(2));
+    assert_eq!(said(&["token", "add", "--agent", "operator"]).0, Some(1));
+    assert_eq!(said(&["token", "add", "--agent", "devops", "--role", "root"]).0, Some(2));
+    assert_eq!(said(&["token", "remove", "nobody"]).0, Some(2));
+    // The ledger knows nothing of tokens.
+    assert!(!bench.workspace().ledger().exists());
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let bench = Bench::new();
+    let output = run(bench.root(), &["serve", "--http", "0.0.0.0:0"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("can be reached from other machines and there is no token"), "{said}");
+    assert!(said.contains("hm token add"), "{said}");
+}
+
+#[test]
+fn unreadable_tokens_let_nobody_in() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    std::fs::write(bench.workspace().tokens(), "{").expect("a broken file");
+    assert_eq!(served.post(&[], &initialize()).status, 500);
+}
+
+#[test]
+fn too_much_is_refused_and_the_next_is_served() {
+    let bench = Bench::new();
+    let auth = token(&bench, "devops", "agent");
+    let served = Served::start(bench.root(), &[]);
+    let with = [("authorization", auth.as_str())];
+
+    let mut body = initialize();
+    body["params"]["clientInfo"]["name"] = json!("x".repeat(1 << 20));
+    assert_eq!(served.post(&with, &body).status, 413);
+    assert_eq!(served.post(&with, &initialize()).status, 200);
+
+    // Every connection of a token counts.
+    let answers: Vec<Answer> = (0..60).map(|_| served.send("DELETE", &with, "")).collect();
+    let refused = answers.iter().find(|answer| answer.status == 429).expect("a limit");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    std::thread::sleep(Duration::from_millis(1_100));
+    assert_eq!(served.post(&with, &initialize()).status, 200);
+}
+
+#[test]
+fn the_connection_too_many_is_told_so() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    let mut held: Vec<TcpStream> = (0..64).map(|_| served.connect()).collect();
+    let mut turned_away = served.connect();
+    let mut said = Vec::new();
+    turned_away.read_to_end(&mut said).expect("an answer");
+    assert!(said.starts_with(b"HTTP/1.1 503 "), "{}", String::from_utf8_lossy(&said));
+    held.clear();
+    crate::harness::wait_until("a place is free", || {
+        // One that is turned away may be gone before its request is out.
+        std::panic::catch_unwind(|| served.post(&[], &initialize()).status).is_ok_and(|status| status == 200)
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn it_leaves_when_told_to_though_a_stream_is_open() {
+    let bench = Bench::new();
+    let mut served = Served::start(bench.root(), &[]);
+    let id = Session::open(&served, None).id;
+    let mut stream = served.connect();
+    served.write(&mut stream, "GET", &[("mcp-session-id", &id)], "");
+    hear(&mut stream, "200 OK");
+    let pid = rustix::process::Pid::from_child(&served.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a child to signal");
+    assert!(served.child.wait().expect("it ends").success());
+    ends(&mut stream);
+}
