@@ -12,7 +12,6 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
 use super::server::{Client, Server};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::ClaimId;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::store::ClaimFilter;
@@ -214,15 +213,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
     let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
         let Some(store) = reads.store()? else { return Ok(true) };
         for id in &claims {
-            // A claim that left the filter by this event was shown before it.
-            let wanted = ClaimFilter {
-                id: Some(*id),
-                status: Vec::new(),
-                in_force: false,
-                before: None,
-                limit: 1,
-                ..filter.clone()
-            };
+            let wanted = ClaimFilter { id: Some(*id), limit: 1, ..filter.clone() };
             if !store.claims(&wanted)?.claims.is_empty() {
                 return Ok(true);
             }
@@ -231,7 +222,11 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
     };
     match view {
         View::Claim(id) => Ok(claims.contains(id)),
-        View::Claims(filter) => any_claim(reads, filter),
+        View::Claims(filter) => {
+            // A claim that left the filter by this event was shown before it.
+            let shown = ClaimFilter { status: Vec::new(), in_force: false, before: None, ..filter.clone() };
+            any_claim(reads, &shown)
+        }
         View::Search(search) => {
             let Some(store) = reads.store()? else { return Ok(true) };
             for id in &claims {
@@ -258,21 +253,11 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             Ok(contested
                 || any_claim(reads, &own)?
                 || any_claim(reads, &negative)?
-                || is_contested(reads, &claims, &open)?)
+                || any_claim(reads, &open)?)
         }
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
         View::Agents | View::Status => Ok(true),
         View::Event(_) => Ok(false),
     }
-}
-
-fn is_contested(reads: &mut Reads, claims: &[ClaimId], open: &ClaimFilter) -> Result<bool, ViewError> {
-    let Some(store) = reads.store()? else { return Ok(true) };
-    for id in claims {
-        if !store.claims(&ClaimFilter { id: Some(*id), limit: 1, ..open.clone() })?.claims.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
