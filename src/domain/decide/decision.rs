@@ -22,7 +22,15 @@ const REJECTED: &str = "rejected alternative";
 pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) -> Result<Decision, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
-    check_list("supersedes", record.supersedes.len())?;
+    // A claim's row names one predecessor, and a target has one decision in force: more than one to replace
+    // can only come up once targets can be joined.
+    let replaced: BTreeSet<&ClaimId> = record.supersedes.iter().collect();
+    if replaced.len() > 1 {
+        return Err(Rejection::invalid(
+            "supersedes",
+            format!("a decision replaces one other, this one names {}", replaced.len()),
+        ));
+    }
     if record.target.as_ref().is_some_and(Scope::is_path) {
         return Err(Rejection::invalid("target", "a target is a name, not a path"));
     }
@@ -73,7 +81,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
     for alternative in &record.alternatives {
         reject(state, record, alternative, &mut decision)?;
     }
-    for old_id in record.supersedes.iter().collect::<BTreeSet<_>>() {
+    for old_id in replaced {
         match supersede(state, agent, *old_id, record.claim_id)? {
             Supersession::Now(events) => decision.events.extend(events),
             Supersession::OnceConfirmed { owner, .. } => {
