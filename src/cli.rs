@@ -2,6 +2,7 @@
 
 mod backup;
 mod claim;
+mod contradictions;
 mod decision;
 mod demo;
 mod export;
@@ -14,6 +15,7 @@ mod rebuild;
 mod search;
 mod serve;
 mod status;
+mod target;
 mod token;
 mod verify;
 mod writer;
@@ -97,6 +99,12 @@ enum Verb {
     /// Record decisions and what became of them
     #[command(subcommand, after_help = "Example: hm decision list")]
     Decision(decision::Decision),
+    /// List what contradicts what, both sides named
+    #[command(after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved")]
+    Contradictions(contradictions::Contradictions),
+    /// Name what decisions are about, and join two names of one thing
+    #[command(subcommand, after_help = "Example: hm target alias database db")]
+    Target(target::Target),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
     Log(log::Log),
@@ -241,7 +249,15 @@ pub fn main() -> ExitCode {
 }
 
 fn run(global: Global, verb: Verb) -> Result<(), Failure> {
-    let reads = matches!(verb, Verb::Status | Verb::Claim(_) | Verb::Decision(_) | Verb::Log(_));
+    let reads = matches!(
+        verb,
+        Verb::Status
+            | Verb::Claim(_)
+            | Verb::Decision(_)
+            | Verb::Contradictions(_)
+            | Verb::Target(_)
+            | Verb::Log(_)
+    );
     if global.at.is_some() && !reads {
         return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
     }
@@ -257,6 +273,11 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
         Verb::Decision(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Contradictions(args) => args.run(&Context::find(global)?),
+        Verb::Target(verb) => {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }

@@ -16,6 +16,7 @@ pub use client::{Era, Pane, PaneError, ToolAnswer};
 pub use http::{HttpError, HttpFront};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
+pub use tools::{BadToolset, Toolset, Toolsets};
 
 /// How much of its own the protocol library may log: it warns of every request that is answered with an
 /// error, which is no news, and below a warning it quotes whole messages, also those that are refused for

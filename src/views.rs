@@ -17,8 +17,8 @@ use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::{Reads, TravelError};
 use crate::store::{
-    ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand, Search,
-    SearchPage, StoreError,
+    ClaimFilter, ClaimPage, ClaimView, ContradictionFilter, ContradictionPage, Counts, DecisionFilter,
+    DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
 };
 use crate::writer::Spool;
 
@@ -47,6 +47,10 @@ pub enum View {
     Search(Search),
     /// A page of decisions.
     Decisions(DecisionFilter),
+    /// A page of contradictions.
+    Contradictions(ContradictionFilter),
+    /// What decisions are about, with every name it goes by.
+    Targets,
     /// Dead ends in force, at a scope or everywhere.
     Negative(Option<Scope>),
     /// Who there is and when they were last seen.
@@ -235,6 +239,8 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Claim(_)
         | View::Search(_)
         | View::Decisions(_)
+        | View::Contradictions(_)
+        | View::Targets
         | View::Negative(_)
         | View::Agents
         | View::Context(..) => match reads.store()? {
@@ -271,6 +277,8 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         }
         View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
+        View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
+        View::Targets => Ok(targets_page(seq, &store.targets()?)),
         View::Negative(scope) => {
             let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
             Ok(claims_page(seq, &page, "dead ends", now))
@@ -294,6 +302,8 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         }
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
+        View::Contradictions(_) => Ok(contradictions_page(0, &ContradictionPage::default(), now)),
+        View::Targets => Ok(targets_page(0, &[])),
         View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
             Ok(claims_page(0, &nothing, "claims", now))
@@ -426,6 +436,14 @@ fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
 
 fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
     page(seq, to_json(decisions), markdown::decisions(decisions, now))
+}
+
+fn contradictions_page(seq: u64, contradictions: &ContradictionPage, now: Timestamp) -> Answer {
+    page(seq, to_json(contradictions), markdown::contradictions(contradictions, now))
+}
+
+fn targets_page(seq: u64, targets: &[Target]) -> Answer {
+    page(seq, json!({ "targets": targets }), markdown::targets(targets))
 }
 
 fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {

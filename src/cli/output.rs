@@ -114,6 +114,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::TargetConflict
         | Code::NoDecision
         | Code::DuplicateOutcome
+        | Code::DuplicateAlias
         | Code::NotAllowed
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
@@ -152,6 +153,9 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
     for warning in &receipt.warnings {
         text.push_str(&format!("warning: {}\n", warning.message));
+    }
+    for id in &receipt.similar {
+        text.push_str(&format!("similar: hm claim show {id}\n"));
     }
     if let Some(next) = &receipt.next {
         text.push_str(&format!("next: {next}\n"));

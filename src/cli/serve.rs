@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Context, block_on};
-use crate::mcp::{self, HttpError, HttpFront, Server};
+use crate::mcp::{self, HttpError, HttpFront, Server, Toolsets};
 use crate::reads::Reads;
 use crate::tokens::Tokens;
 
@@ -20,6 +20,9 @@ pub(super) struct Serve {
     /// A host name it may also be called by, such as that of a proxy in front of it
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
+    /// Which tools to offer: core, guard or all, several with commas
+    #[arg(long, value_name = "SETS", default_value = "core")]
+    toolsets: Toolsets,
 }
 
 impl Serve {
@@ -29,6 +32,7 @@ impl Serve {
             context.config.clone(),
             context.front()?,
             Reads::of(context.workspace.clone()),
+            &self.toolsets,
         );
         match self.http {
             Some(address) => self.serve_http(context, address, server),

@@ -153,6 +153,15 @@ pub struct ReportEvent {
     pub error_signature: Option<ErrorSignature>,
 }
 
+/// Say that two names mean one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AliasTarget {
+    /// The name that stays.
+    pub target: Scope,
+    /// The other name.
+    pub alias: Scope,
+}
+
 /// Put on record that a front refused a command which held a secret; made by fronts, not by agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenyRecord {
@@ -182,6 +191,8 @@ pub enum Command {
     RecordDecision(RecordDecision),
     /// See [`RecordOutcome`].
     RecordOutcome(RecordOutcome),
+    /// See [`AliasTarget`].
+    AliasTarget(AliasTarget),
     /// See [`DenyRecord`].
     DenyRecord(DenyRecord),
 }
@@ -197,6 +208,7 @@ impl Command {
             Self::ReportEvent(_) => "report_event",
             Self::RecordDecision(_) => "record_decision",
             Self::RecordOutcome(_) => "record_outcome",
+            Self::AliasTarget(_) => "alias_target",
             Self::DenyRecord(_) => "deny_record",
         }
     }
@@ -212,6 +224,7 @@ impl Command {
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
             | Self::RecordOutcome(_)
+            | Self::AliasTarget(_)
             | Self::DenyRecord(_) => None,
         }
     }
@@ -226,7 +239,7 @@ impl Command {
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
             Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
-            Self::DenyRecord(_) => None,
+            Self::AliasTarget(_) | Self::DenyRecord(_) => None,
         }
     }
 
@@ -271,6 +284,9 @@ impl Command {
             Self::RecordOutcome(record) => {
                 texts.extend(record.notes.iter().map(|notes| ("notes", notes.as_str())));
             }
+            Self::AliasTarget(AliasTarget { target, alias }) => {
+                texts.extend([("target", target.as_str()), ("alias", alias.as_str())]);
+            }
             Self::DenyRecord(DenyRecord { rule, field, command }) => texts.extend([
                 ("rule", rule.as_str()),
                 ("field", field.as_str()),
@@ -298,6 +314,7 @@ impl Command {
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
+            | Self::AliasTarget(_)
             | Self::DenyRecord(_) => {}
         }
         intent

@@ -40,6 +40,8 @@ pub enum Code {
     NoDecision,
     /// The decision has this outcome already.
     DuplicateOutcome,
+    /// Both names mean one target already.
+    DuplicateAlias,
     /// The agent has no right to do this.
     NotAllowed,
     /// The idempotency key was used for another command.
@@ -75,6 +77,7 @@ impl Code {
             Self::TargetConflict => "target_conflict",
             Self::NoDecision => "no_decision",
             Self::DuplicateOutcome => "duplicate_outcome",
+            Self::DuplicateAlias => "duplicate_alias",
             Self::NotAllowed => "not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::PrivacyDenySensitive => "privacy_deny_sensitive",

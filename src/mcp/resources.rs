@@ -13,18 +13,20 @@ use crate::views::{self, ViewError};
 const SEQ_KEY: &str = "hivemind/seq";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 7] = [
+const CONCRETE: [(&str, &str, &str); 9] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
+    ("hivemind://contradictions", "contradictions", "Claims that contradict each other, both sides named"),
+    ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 8] = [
+const TEMPLATES: [(&str, &str, &str); 9] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
         "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
@@ -38,6 +40,11 @@ const TEMPLATES: [(&str, &str, &str); 8] = [
         "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
     ),
     ("hivemind://decisions{?target,limit,cursor}", "decisions-on", "Decisions on one target"),
+    (
+        "hivemind://contradictions{?status,tier,limit,cursor}",
+        "contradictions-filtered",
+        "Contradictions by status (open, resolved) and tier (strong, weak)",
+    ),
     ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
@@ -15,7 +16,8 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::watch;
 
 use super::subscriptions::Legacy;
-use super::{call, prompts, resources, tools};
+use super::tools::Toolsets;
+use super::{call, prompts, resources};
 use crate::config::Config;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -41,6 +43,7 @@ struct Shared {
     front: Front,
     reads: Mutex<Reads>,
     root: String,
+    tools: ToolRouter<Server>,
 }
 
 /// What one client has to itself; it goes when its session ends.
@@ -58,10 +61,10 @@ impl Client {
 }
 
 impl Server {
-    /// A server for one caller of a workspace.
-    pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
+    /// A server for one caller of a workspace that offers some of the tools.
+    pub fn new(caller: Caller, config: Config, front: Front, reads: Reads, toolsets: &Toolsets) -> Self {
         let root = reads.workspace().root().display().to_string();
-        let shared = Shared { config, front, reads: Mutex::new(reads), root };
+        let shared = Shared { config, front, reads: Mutex::new(reads), root, tools: toolsets.tools() };
         Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
     }
 
@@ -84,6 +87,10 @@ impl Server {
 
     pub(super) fn front(&self) -> &Front {
         &self.shared.front
+    }
+
+    pub(super) fn tools(&self) -> &ToolRouter<Self> {
+        &self.shared.tools
     }
 
     pub(super) fn root(&self) -> String {
@@ -132,11 +139,11 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::ROUTER.list_all()))
+        Ok(ListToolsResult::with_all_items(self.shared.tools.list_all()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::ROUTER.get(name).cloned()
+        self.shared.tools.get(name).cloned()
     }
 
     async fn call_tool(
@@ -147,7 +154,7 @@ impl ServerHandler for Server {
         if let Err(rejection) = self.caller.may_call(&request.name) {
             return Ok(call::refused(&rejection).into());
         }
-        tools::ROUTER.call(ToolCallContext::new(self, request, context)).await
+        self.shared.tools.call(ToolCallContext::new(self, request, context)).await
     }
 
     async fn list_resources(

@@ -240,6 +240,10 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             let claim_type = Some(ClaimType::Decision);
             any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })
         }
+        View::Contradictions(_) => {
+            Ok(matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_)))
+        }
+        View::Targets => Ok(matches!(event, Event::TargetAliased(_) | Event::ClaimCreated(_))),
         View::Negative(scope) => {
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })

@@ -3,13 +3,13 @@
 use url::Url;
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{SearchMode, Status};
+use crate::domain::claim::{SearchMode, Status, Tier};
 use crate::domain::scope::Scope;
 use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, DecisionFilter, Search};
+use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, Search};
 use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, View};
 
 /// A parsed address.
@@ -56,6 +56,8 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         ("search", "") => View::Search(search(&mut parameters, root)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
+        ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
+        ("targets", "") => View::Targets,
         ("agents", "") => View::Agents,
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
@@ -163,6 +165,20 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
         target: target.transpose()?,
+        before: parameters.parse("cursor")?,
+        limit: limit(parameters)?,
+    })
+}
+
+fn contradiction_filter(parameters: &mut Parameters) -> Result<ContradictionFilter, BadAddress> {
+    let resolved = match parameters.take("status").as_deref() {
+        None | Some("open") => false,
+        Some("resolved") => true,
+        Some(_) => return Err(bad("status", "use open or resolved")),
+    };
+    Ok(ContradictionFilter {
+        resolved,
+        weak: parameters.parse("tier")? == Some(Tier::Weak),
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
     })

@@ -154,9 +154,9 @@ pub struct ClaimView {
     /// When a negative claim warns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The claim it replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub supersedes: Option<String>,
+    /// The claims it replaced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<String>,
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposes_to_supersede: Option<String>,
@@ -170,6 +170,9 @@ pub struct ClaimView {
     pub positions: Vec<PositionHeld>,
     /// Every event tied to it, in ledger order.
     pub evidence_items: Vec<Evidence>,
+    /// What it contradicts or contradicted, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<super::Contradiction>,
     /// Its life so far.
     pub history: Vec<StatusChange>,
 }
@@ -185,7 +188,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
         let sql = format!(
-            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.supersedes, c.proposes_to_supersede \
+            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede \
              FROM claims c WHERE c.id = ?1"
         );
         let id = id.to_string();
@@ -194,10 +197,10 @@ impl Reader {
             .prepare_cached(&sql)?
             .query_row([&id], |row| {
                 let rest = |column: usize| row.get::<_, Option<String>>(SUMMARY_COLUMNS + column);
-                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?, rest(4)?))
+                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?))
             })
             .optional()?;
-        let Some((summary, session, ttl_hours, trigger, supersedes, proposes_to_supersede)) = found else {
+        let Some((summary, session, ttl_hours, trigger, proposes_to_supersede)) = found else {
             return Ok(None);
         };
         let summary = summary?;
@@ -210,12 +213,13 @@ impl Reader {
             decision: self.decision(&id)?,
             positions: self.positions(&id)?,
             evidence_items: self.evidence(&id)?,
+            contradictions: self.contradictions_of(&id)?,
             history: self.history(&id)?,
+            supersedes: self.predecessors(&id)?,
             summary,
             session,
             ttl_hours,
             trigger,
-            supersedes,
             proposes_to_supersede,
         }))
     }
@@ -252,7 +256,9 @@ impl Reader {
         select.require_if("c.created_seq <", filter.before.map(|seq| i64::try_from(seq).unwrap_or(i64::MAX)));
         // The whole workspace is no restriction.
         if let Some(scope) = filter.scope.as_ref().filter(|scope| scope.as_str() != ".") {
-            let at_or_above: Vec<&str> = scope.and_ancestors().collect();
+            let names = self.names_of(scope)?;
+            let at_or_above: Vec<&str> =
+                names.iter().map(String::as_str).chain(scope.and_ancestors().skip(1)).collect();
             let at_or_above = select.bind(serde_json::json!(at_or_above).to_string());
             // '0' follows '/' in ASCII: the range holds exactly the paths below.
             let (first, last) = (select.bind(format!("{scope}/")), select.bind(format!("{scope}0")));
@@ -286,6 +292,13 @@ impl Reader {
     pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
         self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
+    }
+
+    fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([claim], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {

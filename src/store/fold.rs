@@ -12,8 +12,9 @@ use crate::ledger::{Cursor, Ledger};
 const CHUNK: usize = 2_000;
 
 /// What a fold of this binary writes for an event. Raised whenever that changes (new tokens, a new column):
-/// read models of another version are folded anew. 1 had no number; 2 has the search index.
-pub const FOLD_VERSION: u32 = 2;
+/// read models of another version are folded anew. 1 had no number; 2 has the search index; 3 has
+/// contradictions and targets.
+pub const FOLD_VERSION: u32 = 3;
 
 mod migrations {
     refinery::embed_migrations!("migrations/team-memory");

@@ -4,8 +4,9 @@ use rusqlite::{Connection, params};
 
 use crate::domain::claim::Status;
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, CommandRejected, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded,
-    PositionTaken, Recorded, StatusChanged,
+    ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
+    DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PositionTaken, Recorded, StatusChanged,
+    TargetAliased,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
@@ -31,6 +32,9 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
         Event::CommandRejected(body) => command_rejected(db, recorded, body)?,
+        Event::ContradictionDetected(body) => contradiction_detected(db, recorded, body)?,
+        Event::ContradictionResolved(body) => contradiction_resolved(db, recorded, body)?,
+        Event::TargetAliased(body) => target_aliased(db, recorded, body)?,
         // Read from the ledger itself.
         Event::EventReported(_) | Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
     }
@@ -63,6 +67,9 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
         db.prepare_cached("INSERT INTO claim_scopes (claim_id, scope, seq) VALUES (?1, ?2, ?3)")?;
     for scope in &body.scopes {
         scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
+    }
+    for target in body.scopes.iter().filter(|scope| scope.is_target()) {
+        name_target(db, at, target)?;
     }
     index::add(db, at, body)?;
     count(db, at, body.claim_id, Status::Proposed, 1)?;
@@ -125,10 +132,8 @@ fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> R
         new,
         at.seq as i64
     ])?;
-    db.prepare_cached(
-        "UPDATE claims SET supersedes = ?1, proposes_to_supersede = NULL, seq = ?3 WHERE id = ?2",
-    )?
-    .execute(params![old, new, at.seq as i64])?;
+    db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
+        .execute(params![new, at.seq as i64])?;
     Ok(())
 }
 
@@ -181,7 +186,71 @@ fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreErro
     Ok(())
 }
 
+/// A target is registered by its first use.
+fn name_target(db: &Connection, at: &Recorded, target: &Scope) -> Result<(), StoreError> {
+    db.prepare_cached("INSERT OR IGNORE INTO targets (name, canonical, seq) VALUES (?1, ?1, ?2)")?
+        .execute(params![target.as_str(), at.seq as i64])?;
+    Ok(())
+}
+
+fn target_aliased(db: &Connection, at: &Recorded, body: &TargetAliased) -> Result<(), StoreError> {
+    for name in [&body.target, &body.alias] {
+        name_target(db, at, name)?;
+    }
+    db.prepare_cached("UPDATE targets SET canonical = ?1, seq = ?3 WHERE canonical = ?2")?
+        .execute(params![body.target.as_str(), body.alias.as_str(), at.seq as i64])?;
+    Ok(())
+}
+
+fn contradiction_detected(
+    db: &Connection,
+    at: &Recorded,
+    body: &ContradictionDetected,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO belief_contradictions (id, kind, tier, left_claim, left_agent, right_claim, right_agent, \
+         status, detected_at, created_seq, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?9)",
+    )?
+    .execute(params![
+        at.id.to_string(),
+        body.kind.as_str(),
+        body.tier.as_str(),
+        body.left.claim_id.to_string(),
+        body.left.agent.as_str(),
+        body.right.claim_id.to_string(),
+        body.right.agent.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+fn contradiction_resolved(
+    db: &Connection,
+    at: &Recorded,
+    body: &ContradictionResolved,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE belief_contradictions SET status = 'resolved', cause = ?2, resolved_at = ?3, seq = ?4 \
+         WHERE left_claim = ?1 AND kind = ?5 AND left_agent = ?6 AND right_claim = ?7 AND right_agent = ?8",
+    )?
+    .execute(params![
+        body.left.claim_id.to_string(),
+        body.cause.as_str(),
+        at.at.ms(),
+        at.seq as i64,
+        body.kind.as_str(),
+        body.left.agent.as_str(),
+        body.right.claim_id.to_string(),
+        body.right.agent.as_str()
+    ])?;
+    Ok(())
+}
+
 fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) -> Result<(), StoreError> {
+    if let Some(target) = &body.target {
+        name_target(db, at, target)?;
+    }
     let claim = body.claim_id.to_string();
     db.prepare_cached(
         "INSERT INTO decisions \

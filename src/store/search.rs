@@ -24,13 +24,10 @@ const CANDIDATES: usize = 400;
 const CORPUS: &str = "SELECT claims, tokens FROM claim_tokens_total WHERE id = 1";
 const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
 const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
-const TEXT_OF_CLAIM: &str = "SELECT w.tokens, c.supersedes IS NOT NULL FROM claims c \
+const TEXT_OF_CLAIM: &str = "SELECT w.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) FROM claims c \
      CROSS JOIN claim_tokens w ON w.created_seq = c.created_seq WHERE c.id = ?1";
 
-const FOUND: &str = "SELECT id, status, superseded_by, confidence, \
-     (SELECT count(*) FROM claim_evidence WHERE claim_id = claims.id), \
-     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'support'), \
-     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'challenge') \
+const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges \
      FROM claims WHERE created_seq = ?1";
 
 /// What to look for. Any text is a question; one without words has no answer.
@@ -134,12 +131,13 @@ impl Search {
     }
 
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
-    fn expression(&self, question: &Question) -> String {
+    /// `names` are those of the scope it is limited to.
+    fn expression(&self, question: &Question, names: &[String]) -> String {
         let words: Vec<String> = question.words().iter().map(|word| format!("\"{word}\"")).collect();
         let filter = &self.filter;
         let mut expression = format!("t : ({})", words.join(" OR "));
         let mut limit = |any: String| expression.push_str(&format!(" AND s : ({any})"));
-        if let Some(any) = filter.scope.as_ref().and_then(index::around) {
+        if let Some(any) = filter.scope.as_ref().and_then(|scope| index::around(scope, names)) {
             limit(any);
         }
         if let Some(claim_type) = filter.claim_type {
@@ -223,7 +221,9 @@ impl Reader {
 
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
-        let (sql, select) = candidates_sql(search, search.expression(question));
+        let names = search.filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
+        let expression = search.expression(question, &names.unwrap_or_default());
+        let (sql, select) = candidates_sql(search, expression);
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
         let mut candidates = Vec::new();

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use super::{AgentView, EventView, StatusView};
-use crate::domain::claim::Status;
+use crate::domain::claim::{Status, Tier};
 use crate::domain::time::Timestamp;
-use crate::store::{ClaimPage, ClaimSummary, ClaimView, DecisionPage, DecisionView, SearchPage};
+use crate::store::{
+    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
+};
 
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
@@ -139,15 +141,14 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         "created",
         &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
     );
-    let optional = [
-        ("session", &claim.session),
-        ("supersedes", &claim.supersedes),
-        ("proposes to supersede", &claim.proposes_to_supersede),
-    ];
+    let optional = [("session", &claim.session), ("proposes to supersede", &claim.proposes_to_supersede)];
     for (name, value) in optional {
         if let Some(value) = value {
             fact(name, &inline(value, 200));
         }
+    }
+    if !claim.supersedes.is_empty() {
+        fact("supersedes", &claim.supersedes.join(", "));
     }
     if let Some(hours) = claim.ttl_hours {
         fact("expires", &format!("{hours} h after creation"));
@@ -193,6 +194,25 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
             )
         }),
     );
+    section(
+        &mut text,
+        "Contradictions",
+        claim.contradictions.iter().filter(|found| found.tier == Tier::Strong).map(|found| {
+            let other = if found.left.claim_id == summary.id { &found.right } else { &found.left };
+            let other = if other.claim_id == summary.id {
+                other.agent.clone()
+            } else {
+                let statement = other.statement.as_deref().unwrap_or("(erased)");
+                format!("`{}` of {} {}", other.claim_id, other.agent, inline(statement, LIST_STATEMENT_CHARS))
+            };
+            let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
+            format!("{} ({ended}): {other}", found.kind)
+        }),
+    );
+    let weak = claim.contradictions.iter().filter(|found| found.tier == Tier::Weak).count();
+    if weak > 0 {
+        let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: ?format=json names them.");
+    }
     section(
         &mut text,
         "History",
@@ -276,6 +296,57 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
         let _ = writeln!(text, "\nMore: the same with cursor={next}");
     }
     text
+}
+
+pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String {
+    let mut text = String::new();
+    for found in &page.contradictions {
+        let own = if found.is_own { ", both of one agent" } else { "" };
+        let ended = found.cause.map(|cause| format!(", over: {cause}"));
+        let _ = writeln!(
+            text,
+            "- {} {} found {} ago{own}{} `{}`",
+            found.tier,
+            found.kind,
+            age(found.detected_at, now),
+            ended.unwrap_or_default(),
+            found.id
+        );
+        for side in [&found.left, &found.right] {
+            let status = side.status.map_or_else(String::new, |status| format!(" {status}"));
+            let _ = writeln!(
+                text,
+                "  - `{}` {}{status} [{}] {}",
+                side.claim_id,
+                side.agent,
+                inline(&side.scopes.join(", "), 80),
+                inline(side.statement.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS)
+            );
+        }
+    }
+    if page.contradictions.is_empty() {
+        text.push_str("No contradictions match.\n");
+    }
+    if let Some(next) = page.next {
+        let _ = writeln!(text, "\nMore: the same with cursor={next}");
+    }
+    // Rules of words find what they find.
+    text.push_str(
+        "\nFound by the form of the words: a pair that is not listed may contradict all the same.\n",
+    );
+    text
+}
+
+pub(super) fn targets(targets: &[Target]) -> String {
+    if targets.is_empty() {
+        return "No targets yet: a decision with a target names the first.\n".to_owned();
+    }
+    targets.iter().fold(String::new(), |mut text, target| {
+        let aliases: Vec<String> = target.aliases.iter().map(|alias| inline(alias, 80)).collect();
+        let also = if aliases.is_empty() { String::new() } else { format!(" (also {})", aliases.join(", ")) };
+        let _ = writeln!(text, "- {}{also}", inline(&target.target, 80));
+        text
+    })
 }
 
 fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {

@@ -346,6 +346,7 @@ impl Front {
             seq: None,
             duplicate,
             warnings: Vec::new(),
+            similar: Vec::new(),
             next: Some(
                 "no writer could be reached: it is committed, if it still passes, once one is".to_owned(),
             ),

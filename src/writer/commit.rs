@@ -120,7 +120,7 @@ enum Item<'a> {
     /// A command to decide.
     Asked(&'a Submission),
     /// A fact of the writer itself.
-    Fact { agent: AgentId, causation: CommandId, event: Box<Event> },
+    Fact { agent: AgentId, causation: CommandId, events: Vec<Event> },
 }
 
 /// What became of one item while its group is under way.
@@ -211,9 +211,9 @@ impl Committer {
         for item in items {
             let submission = match item {
                 Item::Asked(submission) => submission,
-                Item::Fact { agent, causation, event } => {
-                    let batch = self.batch_of_fact(agent, *causation, event);
-                    let decision = Decision { events: vec![(**event).clone()], ..Decision::default() };
+                Item::Fact { agent, causation, events } => {
+                    let batch = self.batch_of_facts(agent, *causation, events);
+                    let decision = Decision { events: events.clone(), ..Decision::default() };
                     self.stage(batch, &decision, &mut batches, &mut recorded);
                     progress.push(Progress::New { batch: batches.len() - 1, decision });
                     continue;
@@ -338,7 +338,10 @@ impl Committer {
                 | Event::OutcomeRecorded(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
-                | Event::MemoryDenied(_) => None,
+                | Event::MemoryDenied(_)
+                | Event::ContradictionDetected(_)
+                | Event::ContradictionResolved(_)
+                | Event::TargetAliased(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }
@@ -366,10 +369,10 @@ impl Committer {
     /// The record of a denial, under a command id of its own: the denied one may come again, corrected.
     fn denied(&mut self, agent: &AgentId, denial: Denial) -> (Batch, Decision) {
         let Denial { rule, field, command } = denial;
-        let event: Event = MemoryDenied { rule, field, command }.into();
+        let events: Vec<Event> = vec![MemoryDenied { rule, field, command }.into()];
         let causation = CommandId::from_uuid((self.sources.ids)());
-        let batch = self.batch_of_fact(&self.recordable(agent), causation, &event);
-        (batch, Decision { events: vec![event], ..Decision::default() })
+        let batch = self.batch_of_facts(&self.recordable(agent), causation, &events);
+        (batch, Decision { events, ..Decision::default() })
     }
 
     /// An agent as it may stand in a record: what came without a front may hold anything for a name.
@@ -384,7 +387,7 @@ impl Committer {
         spool.set_aside(&clean(line), &clean(reason))
     }
 
-    fn batch_of_fact(&mut self, agent: &AgentId, causation: CommandId, event: &Event) -> Batch {
+    fn batch_of_facts(&mut self, agent: &AgentId, causation: CommandId, events: &[Event]) -> Batch {
         Batch {
             command_id: causation,
             agent: agent.clone(),
@@ -392,7 +395,7 @@ impl Committer {
             trace_id: None,
             idempotency_key: None,
             at: (self.sources.clock)(),
-            events: vec![self.new_event(None, event, &event.to_body())],
+            events: events.iter().map(|event| self.new_event(None, event, &event.to_body())).collect(),
         }
     }
 
@@ -465,9 +468,9 @@ impl Committer {
         // Told even when a crash before the truncation left nothing but duplicates to this replay.
         if done != Replayed::default() {
             let Replayed { committed, duplicates, rejected } = done;
-            let event = Box::new(SpoolFlushed { committed, duplicates, rejected }.into());
+            let events = vec![SpoolFlushed { committed, duplicates, rejected }.into()];
             let causation = CommandId::from_uuid((self.sources.ids)());
-            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, event }])?;
+            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events }])?;
         }
         Ok(done)
     }
@@ -510,7 +513,7 @@ impl Committer {
                     rejections.push(Item::Fact {
                         agent: self.recordable(&submission.agent),
                         causation: submission.command_id,
-                        event: Box::new(
+                        events: vec![
                             CommandRejected {
                                 command_id: submission.command_id,
                                 kind: submission.command.name().to_owned(),
@@ -518,7 +521,7 @@ impl Committer {
                                 message: rejection.message,
                             }
                             .into(),
-                        ),
+                        ],
                     });
                 }
             }
@@ -541,8 +544,8 @@ impl Committer {
             for id in chunk {
                 let Some(claim) = self.state.claim(*id) else { continue };
                 let causation = CommandId::from_uuid((self.sources.ids)());
-                let event = Box::new(expiry(*id, claim.status));
-                items.push(Item::Fact { agent: AgentId::system(), causation, event });
+                let events = expiry(&self.state, *id, claim.status);
+                items.push(Item::Fact { agent: AgentId::system(), causation, events });
             }
             swept += items.len();
             self.commit_items(&items)?;
@@ -702,6 +705,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         seq: Some(seq),
         duplicate: false,
         warnings: Vec::new(),
+        similar: Vec::new(),
         next: None,
     }
 }
@@ -723,8 +727,8 @@ fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
     match done {
         Progress::Refused(rejection) => Err(rejection),
         Progress::Known(known) => Ok(known),
-        Progress::New { batch, decision: Decision { warnings, next, .. } } => {
-            Ok(Receipt { warnings, next, ..appended[batch].clone() })
+        Progress::New { batch, decision: Decision { warnings, similar, next, .. } } => {
+            Ok(Receipt { warnings, similar, next, ..appended[batch].clone() })
         }
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }

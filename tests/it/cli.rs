@@ -39,10 +39,10 @@ fn a_claim_lives_and_ends() {
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 4
             $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
-            challenged ID1: committed at seq 6
+            challenged ID1: committed at seq 7
             next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts)
             $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
-            evidence added to ID1: committed at seq 7
+            evidence added to ID1: committed at seq 9
             $ hm claim show ID1
             # contested fact `ID1`
 
@@ -63,19 +63,24 @@ fn a_claim_lives_and_ends() {
 
             - event `ID2` contradicts (weight 0.50, by reviewer): see the retries
 
+            ## Contradictions
+
+            - position (open): analyst
+            - explicit (open): `ID2` of devops retries go through the pool
+
             ## History
 
             - TIME proposed by devops (seq 1)
             - TIME proposed -> confirmed by reviewer (seq 4): supported by reviewer
             - TIME confirmed -> contested by analyst (seq 6): challenged by analyst
             $ hm --agent ana claim abstain ID1
-            abstained ID1: committed at seq 9
+            abstained ID1: committed at seq 12
             $ hm claim list
             id                                    status     type      owner   statement
             ID2  proposed   decision  devops  retries go through the pool
             ID1  confirmed  fact      devops  the pool holds 20 connections
             $ hm --agent arch claim deprecate ID1 --reason "the pool is gone"
-            deprecated ID1: committed at seq 10
+            deprecated ID1: committed at seq 14
             $ hm claim list --all
             id                                    status      type      owner   statement
             ID2  proposed    decision  devops  retries go through the pool
@@ -85,7 +90,7 @@ fn a_claim_lives_and_ends() {
             ID1  deprecated  fact  devops  the pool holds 20 connections
             $ hm --agent devops status
             workspace: DIR
-            ledger:    10 events
+            ledger:    14 events
             claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
             agents:    4 seen
             spool:     empty

@@ -189,10 +189,16 @@ async fn four_panes_share_one_memory() {
 
         - event `EVENT` contradicts (weight 0.50, by reviewer)
 
+        ## Contradictions
+
+        - position (open): reviewer
+
+        Looks a little like the opposite of 1 more: ?format=json names them.
+
         ## History
 
         - TIME proposed by analyst (seq 2)
-        - TIME proposed -> contested by reviewer (seq 5): challenged by reviewer
+        - TIME proposed -> contested by reviewer (seq 6): challenged by reviewer
     "#]]
     .assert_eq(&masked(&page, &[(&id, "CLAIM"), (&event, "EVENT")]));
 
