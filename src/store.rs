@@ -3,6 +3,7 @@
 mod claims;
 mod contradictions;
 mod decisions;
+mod files;
 mod fold;
 mod index;
 mod project;

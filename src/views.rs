@@ -17,8 +17,8 @@ use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::{Reads, TravelError};
 use crate::store::{
-    ClaimFilter, ClaimPage, ClaimView, ContradictionFilter, ContradictionPage, Counts, DecisionFilter,
-    DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
+    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
+    DecisionFilter, DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
 };
 use crate::writer::Spool;
 
@@ -154,13 +154,13 @@ impl From<&Stored> for EventView {
             causation_id: stored.causation.to_string(),
             at: stored.at.ms(),
             hash: hex::encode(stored.hash),
-            payload: stored.payload.as_ref().and_then(|(payload, _)| shown(payload)),
+            payload: stored.payload.as_ref().and_then(|(payload, _)| readable(payload)),
         }
     }
 }
 
 /// A payload without the hash that recognises a retry; it tells a reader nothing.
-fn shown(payload: &str) -> Option<Value> {
+fn readable(payload: &str) -> Option<Value> {
     let mut payload: Value = serde_json::from_str(payload).ok()?;
     payload.as_object_mut()?.remove("command_hash");
     Some(payload)
@@ -263,8 +263,22 @@ pub fn answer_at(
 ) -> Result<Answer, ViewError> {
     match moment {
         None => answer(reads, config, view, now),
-        Some(moment) => answer(&mut reads.at(moment)?, config, view, now),
+        Some(moment) => {
+            let mut then = reads.at(moment)?;
+            let now = match moment {
+                Moment::Time(time) => time,
+                Moment::Seq(_) => last_event_at(&mut then)?.unwrap_or(now),
+            };
+            answer(&mut then, config, view, now)
+        }
     }
+}
+
+/// When the last event happened.
+fn last_event_at(reads: &mut Reads) -> Result<Option<Timestamp>, ViewError> {
+    let last = ledger::Filter { until: reads.horizon(), limit: 1, newest: true, ..ledger::Filter::default() };
+    let Some(ledger) = reads.ledger()? else { return Ok(None) };
+    Ok(ledger.list(&last)?.first().map(|event| event.at))
 }
 
 fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
@@ -284,7 +298,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
-        View::Context(agent, budget) => Ok(context(seq, store, agent, *budget)?),
+        View::Context(agent, budget) => Ok(context(seq, store, agent, *budget, now)?),
         View::Events(_) | View::Event(_) | View::Status => {
             Err(ViewError::NotFound("events are not in the read models".to_owned()))
         }
@@ -298,7 +312,8 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
         View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
         View::Context(agent, budget) => {
-            Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
+            let agent = agent.to_string();
+            Ok(packed(pack::Entries { agent, ..pack::Entries::default() }, *budget, now))
         }
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
@@ -324,7 +339,13 @@ fn negative() -> ClaimFilter {
     }
 }
 
-fn context(seq: u64, store: &Reader, agent: &AgentId, budget: usize) -> Result<Answer, StoreError> {
+fn context(
+    seq: u64,
+    store: &Reader,
+    agent: &AgentId,
+    budget: usize,
+    now: Timestamp,
+) -> Result<Answer, StoreError> {
     let limit = CONTEXT_CANDIDATES;
     let contested = store
         .claims(&ClaimFilter { status: vec![Status::Contested], limit, ..ClaimFilter::default() })?
@@ -349,17 +370,17 @@ fn context(seq: u64, store: &Reader, agent: &AgentId, budget: usize) -> Result<A
         negative: negative.into_iter().filter(|claim| claim.status != Status::Contested).collect(),
         contested: contested.clone(),
     };
-    Ok(packed(entries, budget))
+    Ok(packed(entries, budget, now))
 }
 
-fn packed(entries: pack::Entries, budget: usize) -> Answer {
-    let text = pack::pack(&entries, budget);
+fn packed(entries: pack::Entries, budget: usize, now: Timestamp) -> Answer {
+    let text = pack::pack(&entries, budget, now);
     let json = json!({
         "agent": entries.agent,
         "seq": entries.seq,
-        "contested": entries.contested,
-        "own": entries.own,
-        "negative": entries.negative,
+        "contested": shown(&entries.contested, now),
+        "own": shown(&entries.own, now),
+        "negative": shown(&entries.negative, now),
     });
     Answer { seq: entries.seq, json, text, mime_type: "application/xml" }
 }
@@ -426,12 +447,28 @@ fn to_json(view: &impl Serialize) -> Value {
     serde_json::to_value(view).expect("views are plain data with string keys")
 }
 
+/// A claim for programs: what is stored, and how far it can be trusted now.
+fn with_trust(mut json: Value, claim: &ClaimSummary, now: Timestamp) -> Value {
+    // Two places, as everywhere: more would be noise of the clock.
+    json["effective_confidence"] = json!((claim.effective_confidence(now) * 100.0).round() / 100.0);
+    json
+}
+
+fn shown(claims: &[ClaimSummary], now: Timestamp) -> Vec<Value> {
+    claims.iter().map(|claim| with_trust(to_json(claim), claim, now)).collect()
+}
+
 fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
-    page(seq, to_json(claims), markdown::claims(claims, what, now))
+    let mut json = to_json(claims);
+    json["claims"] = shown(&claims.claims, now).into();
+    page(seq, json, markdown::claims(claims, what, now))
 }
 
 fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
-    page(seq, to_json(found), markdown::search(found, now))
+    let hits: Vec<Value> = found.hits.iter().map(|hit| with_trust(to_json(hit), &hit.claim, now)).collect();
+    let mut json = to_json(found);
+    json["hits"] = hits.into();
+    page(seq, json, markdown::search(found, now))
 }
 
 fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
@@ -447,7 +484,7 @@ fn targets_page(seq: u64, targets: &[Target]) -> Answer {
 }
 
 fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {
-    page(seq, to_json(claim), markdown::claim(claim, now))
+    page(seq, with_trust(to_json(claim), &claim.summary, now), markdown::claim(claim, now))
 }
 
 fn agents_page(seq: u64, agents: &[AgentView], now: Timestamp) -> Answer {

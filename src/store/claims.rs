@@ -4,9 +4,11 @@ use rusqlite::{OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
 use super::{Reader, StoreError};
-use crate::domain::claim::{ClaimType, Status, Trigger};
+use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
+use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
 
 /// How far a chain of successors is followed; longer chains are shown from their end.
 const CHAIN_DEPTH: usize = 32;
@@ -62,6 +64,12 @@ pub struct ClaimSummary {
     pub challenges: u32,
     /// Events tied to it.
     pub evidence: u32,
+    /// How the best of its supporting evidence came about.
+    pub grade: Grade,
+    /// Supporting runs of others than its owner.
+    pub reproduced: u32,
+    /// Whether the files its evidence rests on were edited since.
+    pub stale: bool,
     /// When it was made, epoch ms.
     pub created_at: i64,
     /// When it was last touched, epoch ms.
@@ -73,6 +81,15 @@ pub struct ClaimSummary {
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+}
+
+impl ClaimSummary {
+    /// How far it can be trusted at `now`, 0 to 1.
+    pub fn effective_confidence(&self, now: Timestamp) -> f64 {
+        let Self { confidence: base, supports, challenges, reproduced, .. } = *self;
+        let standing = Standing { base, supports, challenges, reproduced };
+        standing.effective(self.claim_type, Timestamp::from_ms(self.touched_at), now)
+    }
 }
 
 /// A page of claims, newest first.
@@ -113,6 +130,11 @@ pub struct Evidence {
     pub added_by: String,
     /// How much it says, 0 to 1.
     pub weight: f64,
+    /// How it came about.
+    pub grade: Grade,
+    /// Ledger position of the edit that made it stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_since: Option<u64>,
     /// In the agent's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -178,8 +200,8 @@ pub struct ClaimView {
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
-     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence";
-const SUMMARY_COLUMNS: usize = 15;
+     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale";
+const SUMMARY_COLUMNS: usize = 18;
 
 impl Reader {
     /// One claim with everything known about it.
@@ -336,20 +358,24 @@ impl Reader {
     }
 
     fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
-        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at FROM claim_evidence \
-                   WHERE claim_id = ?1 ORDER BY seq";
+        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq \
+                   FROM claim_evidence WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([claim], |row| {
-            Ok(Evidence {
+        let mut rows = statement.query([claim])?;
+        let mut evidence = Vec::new();
+        while let Some(row) = rows.next()? {
+            evidence.push(Evidence {
                 evidence_ref: row.get(0)?,
                 relation: row.get(1)?,
                 added_by: row.get(2)?,
                 weight: row.get(3)?,
                 note: row.get(4)?,
                 at: row.get(5)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+                grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
+                stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
+            });
+        }
+        Ok(evidence)
     }
 
     fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
@@ -420,6 +446,9 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         supports: row.get(12)?,
         challenges: row.get(13)?,
         evidence: row.get(14)?,
+        grade: word(15)?.parse().map_err(malformed)?,
+        reproduced: row.get(16)?,
+        stale: row.get(17)?,
     })
 }
 

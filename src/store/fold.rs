@@ -13,8 +13,8 @@ const CHUNK: usize = 2_000;
 
 /// What a fold of this binary writes for an event. Raised whenever that changes (new tokens, a new column):
 /// read models of another version are folded anew. 1 had no number; 2 has the search index; 3 has
-/// contradictions and targets.
-pub const FOLD_VERSION: u32 = 3;
+/// contradictions and targets, 4 what evidence is worth.
+pub const FOLD_VERSION: u32 = 4;
 
 mod migrations {
     refinery::embed_migrations!("migrations/team-memory");

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::claim::Status;
+use crate::domain::claim::{Grade, Status};
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
     DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PositionTaken, Recorded, StatusChanged,
@@ -11,7 +11,7 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
-use crate::store::{StoreError, index};
+use crate::store::{StoreError, files, index};
 
 /// Folds one event into the read models.
 pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
@@ -35,8 +35,9 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::ContradictionDetected(body) => contradiction_detected(db, recorded, body)?,
         Event::ContradictionResolved(body) => contradiction_resolved(db, recorded, body)?,
         Event::TargetAliased(body) => target_aliased(db, recorded, body)?,
+        Event::EventReported(body) => files::reported(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::EventReported(_) | Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
+        Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
     }
     Ok(())
 }
@@ -158,8 +159,8 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
 fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO claim_evidence \
-         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -169,9 +170,12 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         body.weight.get(),
         body.note.as_ref().map(Reason::as_str),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.grade.unwrap_or(Grade::Asserted).as_str(),
+        files::edited_since(db, body.evidence_ref)?
     ])?;
-    touch(db, at, body.claim_id)
+    touch(db, at, body.claim_id)?;
+    files::weigh(db, body.claim_id)
 }
 
 /// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.

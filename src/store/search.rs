@@ -9,7 +9,7 @@ use super::claims::{ClaimFilter, ClaimSummary, Select, malformed};
 use super::index::{self, Limit};
 use super::{Reader, StoreError, fold};
 use crate::domain::claim::{SearchMode, Status};
-use crate::domain::confidence;
+use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
 use crate::domain::ranking::{self, Candidate, Corpus, Question};
 use crate::domain::tokens::tokens;
@@ -27,7 +27,7 @@ const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
 const TEXT_OF_CLAIM: &str = "SELECT w.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) FROM claims c \
      CROSS JOIN claim_tokens w ON w.created_seq = c.created_seq WHERE c.id = ?1";
 
-const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges \
+const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges, reproduced \
      FROM claims WHERE created_seq = ?1";
 
 /// What to look for. Any text is a question; one without words has no answer.
@@ -271,7 +271,13 @@ impl Reader {
         let mut statement = self.db.prepare_cached(FOUND)?;
         let mut rows = statement.query([seq as i64])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let trust = confidence::undecayed(row.get(3)?, row.get(5)?, row.get(6)?);
+        let trust = Standing {
+            base: row.get(3)?,
+            supports: row.get(5)?,
+            challenges: row.get(6)?,
+            reproduced: row.get(7)?,
+        }
+        .undecayed();
         Ok(Some(Found {
             id: row.get(0)?,
             status: row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?,

@@ -75,15 +75,23 @@ fn age(at_ms: i64, now: Timestamp) -> String {
     }
 }
 
+/// How a claim's evidence came about, and whether it still is about the files as they are.
+fn standing(claim: &ClaimSummary) -> String {
+    let stale = if claim.stale { ", stale" } else { "" };
+    format!("{}{stale}", claim.grade)
+}
+
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
-        "- `{}` {} {} by {} (+{} -{}, {} ago) [{}] {}\n",
+        "- `{}` {} {} by {} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
         claim.status,
         claim.claim_type,
         claim.owner,
         claim.supports,
         claim.challenges,
+        claim.effective_confidence(now),
+        standing(claim),
         age(claim.touched_at, now),
         inline(&claim.scopes.join(", "), LIST_STATEMENT_CHARS),
         inline(&claim.statement, LIST_STATEMENT_CHARS)
@@ -136,7 +144,9 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
     };
     fact("owner", &summary.owner);
     fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
-    fact("confidence", &format!("{:.2}", summary.confidence));
+    let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
+    fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
+    fact("grade", &standing(summary));
     fact(
         "created",
         &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
@@ -185,9 +195,11 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         claim.evidence_items.iter().map(|item| {
             let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
             format!(
-                "event `{}` {} (weight {:.2}, by {}){}",
+                "event `{}` {} ({}{}, weight {:.2}, by {}){}",
                 item.evidence_ref,
                 item.relation,
+                item.grade,
+                if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
                 item.weight,
                 item.added_by,
                 note.unwrap_or_default()

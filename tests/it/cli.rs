@@ -50,7 +50,8 @@ fn a_claim_lives_and_ends() {
 
             - owner: devops
             - scopes: src/db/pool.rs
-            - confidence: 1.00
+            - confidence: 0.90 (its owner said 1.00)
+            - grade: asserted
             - created: TIME (AGE ago)
             - session: hm-ID3
 
@@ -61,7 +62,7 @@ fn a_claim_lives_and_ends() {
 
             ## Evidence
 
-            - event `ID2` contradicts (weight 0.50, by reviewer): see the retries
+            - event `ID2` contradicts (asserted, weight 0.50, by reviewer): see the retries
 
             ## Contradictions
 
@@ -130,7 +131,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
 
             - owner: devops
             - scopes: src/tls
-            - confidence: 1.00
+            - confidence: 1.00 (its owner said 1.00)
+            - grade: asserted
             - created: TIME (AGE ago)
             - session: hm-ID4
             - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],"error_signature":"cannot find -lssl"}
@@ -145,7 +147,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
 
             - owner: analyst
             - scopes: src/tls/mod.rs
-            - confidence: 1.00
+            - confidence: 1.00 (its owner said 1.00)
+            - grade: asserted
             - created: TIME (AGE ago)
             - session: hm-ID5
             - expires: 24 h after creation
@@ -407,8 +410,8 @@ fn programs_get_json() {
     }
     expect![[r#"
         hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id next seq state warnings
-        hm --json claim show ID1: challenges confidence created_at created_seq evidence evidence_items history id owner positions scopes seq session statement status supports touched_at type [at by seq to]
-        hm --json claim list: claims [challenges confidence created_at created_seq evidence id owner scopes seq statement status supports touched_at type]
+        hm --json claim show ID1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id owner positions reproduced scopes seq session stale statement status supports touched_at type [at by seq to]
+        hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
         hm --json --agent ops status: agent agents_seen by_status denials folded_seq ledger_seq negative rejected spooled workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]

@@ -8,6 +8,7 @@ mod contradictions;
 mod crash;
 mod decisions;
 mod demo;
+mod evidence;
 mod fixtures;
 mod harness;
 mod http;

@@ -176,7 +176,8 @@ async fn four_panes_share_one_memory() {
 
         - owner: analyst
         - scopes: src/db/pool.rs
-        - confidence: 0.80
+        - confidence: 0.70 (its owner said 0.80)
+        - grade: asserted
         - created: TIME (AGE ago)
         - session: SESSION
 
@@ -187,7 +188,7 @@ async fn four_panes_share_one_memory() {
 
         ## Evidence
 
-        - event `EVENT` contradicts (weight 0.50, by reviewer)
+        - event `EVENT` contradicts (asserted, weight 0.50, by reviewer)
 
         ## Contradictions
 
