@@ -8,6 +8,7 @@ pub mod command;
 pub mod confidence;
 pub mod decide;
 pub mod event;
+pub mod experiment;
 pub mod ids;
 pub mod pairs;
 pub mod privacy;

@@ -115,6 +115,11 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NoDecision
         | Code::DuplicateOutcome
         | Code::DuplicateAlias
+        | Code::UnknownProfile
+        | Code::UnknownRun
+        | Code::NoExpectation
+        | Code::NotAttachable
+        | Code::Duplicate
         | Code::NotAllowed
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive

@@ -1,8 +1,5 @@
 //! The words a claim is described in: type, status, position, relation, and their bounds.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::domain::scope::Scope;
@@ -15,7 +12,7 @@ pub const HYPOTHESIS_TTL: Hours = Hours(168);
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident ($noun:literal) { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub enum $name { $($(#[$vdoc])* $variant),+ }
 
@@ -29,19 +26,19 @@ macro_rules! word {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
         }
 
-        impl FromStr for $name {
-            type Err = BadWord;
+        impl std::str::FromStr for $name {
+            type Err = $crate::domain::claim::BadWord;
 
-            fn from_str(text: &str) -> Result<Self, BadWord> {
+            fn from_str(text: &str) -> Result<Self, $crate::domain::claim::BadWord> {
                 match text.trim().to_ascii_lowercase().as_str() {
                     $($text => Ok(Self::$variant),)+
-                    _ => Err(BadWord {
+                    _ => Err($crate::domain::claim::BadWord {
                         noun: $noun,
                         given: text.chars().take(40).collect(),
                         allowed: [$($text),+].join(", "),
@@ -51,9 +48,9 @@ macro_rules! word {
         }
 
         impl TryFrom<String> for $name {
-            type Error = BadWord;
+            type Error = $crate::domain::claim::BadWord;
 
-            fn try_from(text: String) -> Result<Self, BadWord> {
+            fn try_from(text: String) -> Result<Self, $crate::domain::claim::BadWord> {
                 text.parse()
             }
         }
@@ -66,13 +63,15 @@ macro_rules! word {
     };
 }
 
+pub(crate) use word;
+
 /// A word outside its vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no {noun}: use one of {allowed}")]
 pub struct BadWord {
-    noun: &'static str,
-    given: String,
-    allowed: String,
+    pub(super) noun: &'static str,
+    pub(super) given: String,
+    pub(super) allowed: String,
 }
 
 word!(
@@ -192,6 +191,8 @@ word!(
         Expired = "expired",
         /// An agent changed its position.
         PositionChanged = "position_changed",
+        /// A run answered the challenge.
+        Proven = "proven",
     }
 );
 

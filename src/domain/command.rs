@@ -1,11 +1,14 @@
 //! Requests to change something, in the imperative, as a front hands them to the writer.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
-use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, SessionId};
+use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
+use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, Label, Rationale, Reason, Statement, Summary};
 use crate::domain::time::Hours;
@@ -162,6 +165,74 @@ pub struct AliasTarget {
     pub alias: Scope,
 }
 
+/// Run a profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunExperiment {
+    /// Minted by the front.
+    pub run_id: RunId,
+    /// Which one.
+    pub profile: ProfileName,
+    /// Values of its parameters, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, String>,
+    /// The claim it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_id: Option<ClaimId>,
+    /// Whether the claim waits for it.
+    #[serde(default)]
+    pub blocking: bool,
+    /// What it is to say of the claim, instead of what the profile's expectation makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<Relation>,
+    /// The directory to run in, below the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The variables to pass on, a part of the profile's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env_pass: Option<BTreeSet<String>>,
+    /// A shorter time, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// A smaller cap, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_cap_bytes: Option<u64>,
+    /// What the writer makes of it; it never comes from a front.
+    #[serde(skip)]
+    pub plan: Option<Plan>,
+}
+
+/// Tie a run that is over to a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttachExperiment {
+    /// Which run.
+    pub run_id: RunId,
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// What it says about the claim.
+    pub relation: Relation,
+    /// In the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Reason>,
+}
+
+/// Stop a run, or take it out of the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelExperiment {
+    /// Which run.
+    pub run_id: RunId,
+}
+
+/// Put a run that an operator started or saw elsewhere on record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordExperiment {
+    /// Minted by the front.
+    pub run_id: RunId,
+    /// What ran, for people.
+    pub command: CommandLine,
+    /// How it ended and what it left.
+    pub outcome: RunOutcome,
+}
+
 /// Put on record that a front refused a command which held a secret; made by fronts, not by agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenyRecord {
@@ -193,6 +264,14 @@ pub enum Command {
     RecordOutcome(RecordOutcome),
     /// See [`AliasTarget`].
     AliasTarget(AliasTarget),
+    /// See [`RunExperiment`].
+    RunExperiment(RunExperiment),
+    /// See [`AttachExperiment`].
+    AttachExperiment(AttachExperiment),
+    /// See [`CancelExperiment`].
+    CancelExperiment(CancelExperiment),
+    /// See [`RecordExperiment`].
+    RecordExperiment(RecordExperiment),
     /// See [`DenyRecord`].
     DenyRecord(DenyRecord),
 }
@@ -209,6 +288,10 @@ impl Command {
             Self::RecordDecision(_) => "record_decision",
             Self::RecordOutcome(_) => "record_outcome",
             Self::AliasTarget(_) => "alias_target",
+            Self::RunExperiment(_) => "run_experiment",
+            Self::AttachExperiment(_) => "attach_experiment",
+            Self::CancelExperiment(_) => "cancel_experiment",
+            Self::RecordExperiment(_) => "record_experiment",
             Self::DenyRecord(_) => "deny_record",
         }
     }
@@ -219,12 +302,16 @@ impl Command {
             Self::CreateClaim(create) => Some(create.claim_id.uuid()),
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) if decision.statement.is_some() => Some(decision.claim_id.uuid()),
+            Self::RunExperiment(run) => Some(run.run_id.uuid()),
+            Self::RecordExperiment(record) => Some(record.run_id.uuid()),
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
             | Self::RecordOutcome(_)
             | Self::AliasTarget(_)
+            | Self::AttachExperiment(_)
+            | Self::CancelExperiment(_)
             | Self::DenyRecord(_) => None,
         }
     }
@@ -239,6 +326,10 @@ impl Command {
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
             Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
+            Self::RunExperiment(run) => Some(run.run_id.uuid()),
+            Self::AttachExperiment(attach) => Some(attach.claim_id.uuid()),
+            Self::CancelExperiment(cancel) => Some(cancel.run_id.uuid()),
+            Self::RecordExperiment(record) => Some(record.run_id.uuid()),
             Self::AliasTarget(_) | Self::DenyRecord(_) => None,
         }
     }
@@ -287,6 +378,21 @@ impl Command {
             Self::AliasTarget(AliasTarget { target, alias }) => {
                 texts.extend([("target", target.as_str()), ("alias", alias.as_str())]);
             }
+            Self::RunExperiment(run) => {
+                for (name, value) in &run.args {
+                    texts.extend([("args", name.as_str()), ("args", value.as_str())]);
+                }
+                texts.extend(run.cwd.iter().map(|cwd| ("cwd", cwd.as_str())));
+                texts.extend(run.env_pass.iter().flatten().map(|name| ("env_pass", name.as_str())));
+            }
+            Self::AttachExperiment(attach) => {
+                texts.extend(attach.summary.iter().map(|summary| ("summary", summary.as_str())));
+            }
+            Self::CancelExperiment(_) => {}
+            Self::RecordExperiment(record) => {
+                texts.push(("command", record.command.as_str()));
+                texts.extend(record.outcome.problem.iter().map(|problem| ("problem", problem.as_str())));
+            }
             Self::DenyRecord(DenyRecord { rule, field, command }) => texts.extend([
                 ("rule", rule.as_str()),
                 ("field", field.as_str()),
@@ -310,11 +416,18 @@ impl Command {
                     alternative.claim_id = ClaimId::from_uuid(Uuid::nil());
                 }
             }
+            Self::RunExperiment(run) => {
+                run.run_id = RunId::from_uuid(Uuid::nil());
+                run.plan = None;
+            }
+            Self::RecordExperiment(record) => record.run_id = RunId::from_uuid(Uuid::nil()),
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
             | Self::AliasTarget(_)
+            | Self::AttachExperiment(_)
+            | Self::CancelExperiment(_)
             | Self::DenyRecord(_) => {}
         }
         intent

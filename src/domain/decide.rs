@@ -2,6 +2,7 @@
 
 mod contradiction;
 mod decision;
+pub(crate) mod experiment;
 mod target;
 
 use crate::domain::agent::AgentId;
@@ -85,6 +86,10 @@ pub fn decide(
         Command::RecordDecision(record) => decision::record(state, agent, record),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
+        Command::RunExperiment(run) => experiment::run(state, run),
+        Command::AttachExperiment(attach) => experiment::attach(state, attach),
+        Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel),
+        Command::RecordExperiment(record) => experiment::record(state, agent, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
     }?;
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
@@ -148,7 +153,8 @@ fn create_claim(
     evidence_refs.dedup();
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
-        let (relation, grade) = (Relation::Supports, None);
+        let relation = Relation::Supports;
+        let grade = experiment::grade_of(state, evidence_ref, create.claim_id, relation)?;
         decision.events.push(
             EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None, grade }
                 .into(),
@@ -298,6 +304,7 @@ fn take_position(
     );
     let mut after = claim.clone();
     after.positions.insert(agent.clone(), take.position);
+    after.answered.remove(agent);
     let status = settled_status(state, &after, now, policy);
     if status != claim.status {
         let reason = match take.position {
@@ -332,10 +339,14 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
     if matches!(claim.status, Status::PendingProof | Status::Deprecated) {
         return claim.status;
     }
-    let held = |wanted: Position| claim.positions.iter().filter(move |(_, held)| **held == wanted);
-    if held(Position::Challenge).next().is_some() {
+    if claim.challengers().any(|agent| !claim.answered.contains(agent)) {
         return Status::Contested;
     }
+    // What a run has shown needs no votes.
+    if claim.is_proven {
+        return Status::Confirmed;
+    }
+    let held = |wanted: Position| claim.positions.iter().filter(move |(_, held)| **held == wanted);
     let counting: Vec<&AgentId> = held(Position::Support)
         .map(|(agent, _)| agent)
         .filter(|agent| policy.quorum.owner_counts || **agent != claim.owner)
@@ -373,6 +384,7 @@ fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection>
     if add.evidence_ref == add.claim_id.creation_event() {
         return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
     }
+    let grade = experiment::grade_of(state, add.evidence_ref, add.claim_id, add.relation)?;
     if claim.evidence.contains(&(add.evidence_ref, add.relation)) {
         return Err(Rejection::new(
             Code::DuplicateEvidence,
@@ -387,7 +399,7 @@ fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection>
             relation: add.relation,
             weight: add.weight,
             note: add.note.clone(),
-            grade: None,
+            grade,
         }
         .into(),
     ];

@@ -3,6 +3,8 @@
 //! Events are for ever. A new field is optional, a changed meaning is a new type, and every type has a
 //! fixture in `tests/fixtures/events.jsonl` that must decode in every release.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
@@ -10,7 +12,8 @@ use crate::domain::claim::{
     ClaimType, ContradictionKind, Grade, Outcome, Position, Relation, ReportKind, Resolution, Share, Status,
     Tier, Trigger,
 };
-use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
+use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
+use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
 use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, Label, Rationale, Reason, Statement, Summary};
@@ -239,6 +242,56 @@ pub struct MemoryDenied {
     pub command: Label,
 }
 
+/// A run was asked for; it waits for its turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentQueued {
+    /// Equal to the event's own id.
+    pub run_id: RunId,
+    /// What will run, and nothing else.
+    pub plan: Plan,
+    /// The values its profile's parameters got, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, String>,
+    /// The claim it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_id: Option<ClaimId>,
+    /// What it is to say of the claim, instead of what the profile's expectation makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<Relation>,
+    /// Whether the claim waits for it.
+    #[serde(default)]
+    pub blocking: bool,
+}
+
+/// A run has begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExperimentStarted {
+    /// Which run.
+    pub run_id: RunId,
+}
+
+/// A run that is under way is to be stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExperimentCancelRequested {
+    /// Which run.
+    pub run_id: RunId,
+}
+
+/// A run is over, or one from elsewhere was put on record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentCompleted {
+    /// Which run; equal to the event's own id for one that was never queued here.
+    pub run_id: RunId,
+    /// The profile; none for what a human typed or recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileName>,
+    /// What ran, for people.
+    pub command: CommandLine,
+    /// How it ended and what it left.
+    #[serde(flatten)]
+    pub outcome: RunOutcome,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -319,6 +372,10 @@ events! {
     ContradictionDetected(ContradictionDetected) = "contradiction.detected", min_reader 1;
     ContradictionResolved(ContradictionResolved) = "contradiction.resolved", min_reader 1;
     TargetAliased(TargetAliased) = "target.aliased", min_reader 1;
+    ExperimentQueued(ExperimentQueued) = "experiment.queued", min_reader 1;
+    ExperimentStarted(ExperimentStarted) = "experiment.started", min_reader 1;
+    ExperimentCancelRequested(ExperimentCancelRequested) = "experiment.cancel_requested", min_reader 1;
+    ExperimentCompleted(ExperimentCompleted) = "experiment.completed", min_reader 1;
 }
 
 impl Event {
@@ -334,12 +391,16 @@ impl Event {
             Self::DecisionRecorded(body) => Some(body.claim_id),
             Self::OutcomeRecorded(body) => Some(body.claim_id),
             Self::ContradictionDetected(found) => Some(found.left.claim_id),
+            Self::ExperimentQueued(queued) => queued.claim_id,
             Self::ContradictionResolved(closed) => Some(closed.left.claim_id),
             Self::EventReported(_)
             | Self::CommandRejected(_)
             | Self::SpoolFlushed(_)
             | Self::MemoryDenied(_)
-            | Self::TargetAliased(_) => None,
+            | Self::TargetAliased(_)
+            | Self::ExperimentStarted(_)
+            | Self::ExperimentCancelRequested(_)
+            | Self::ExperimentCompleted(_) => None,
         }
     }
 }
@@ -361,7 +422,11 @@ impl Event {
             | Self::CommandRejected(_)
             | Self::SpoolFlushed(_)
             | Self::MemoryDenied(_)
-            | Self::TargetAliased(_) => None,
+            | Self::TargetAliased(_)
+            | Self::ExperimentQueued(_)
+            | Self::ExperimentStarted(_)
+            | Self::ExperimentCancelRequested(_)
+            | Self::ExperimentCompleted(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }

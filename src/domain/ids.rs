@@ -82,9 +82,22 @@ uuid_id!(
     "a command id"
 );
 
+uuid_id!(
+    /// One run of an experiment. Equal to the id of the event that queued or recorded it.
+    RunId,
+    "a run id"
+);
+
 impl ClaimId {
     /// The event that created this claim: both carry the same UUID.
     pub const fn creation_event(self) -> EventId {
+        EventId(self.0)
+    }
+}
+
+impl RunId {
+    /// The event that queued or recorded this run: both carry the same UUID.
+    pub const fn first_event(self) -> EventId {
         EventId(self.0)
     }
 }

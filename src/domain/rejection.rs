@@ -40,6 +40,16 @@ pub enum Code {
     NoDecision,
     /// The decision has this outcome already.
     DuplicateOutcome,
+    /// No profile has this name.
+    UnknownProfile,
+    /// No run has this id.
+    UnknownRun,
+    /// Nothing says what an exit of this profile means.
+    NoExpectation,
+    /// The run cannot be evidence.
+    NotAttachable,
+    /// It is on record already.
+    Duplicate,
     /// Both names mean one target already.
     DuplicateAlias,
     /// The agent has no right to do this.
@@ -77,6 +87,11 @@ impl Code {
             Self::TargetConflict => "target_conflict",
             Self::NoDecision => "no_decision",
             Self::DuplicateOutcome => "duplicate_outcome",
+            Self::UnknownProfile => "unknown_profile",
+            Self::UnknownRun => "unknown_run",
+            Self::NoExpectation => "no_expectation",
+            Self::NotAttachable => "not_attachable",
+            Self::Duplicate => "duplicate",
             Self::DuplicateAlias => "duplicate_alias",
             Self::NotAllowed => "not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",

@@ -7,11 +7,15 @@ use sha2::{Digest, Sha256};
 use crate::domain::agent::AgentId;
 use crate::domain::candidates::Candidates;
 use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Status};
-use crate::domain::event::{ClaimCreated, ContradictionDetected, Event, Recorded, Side, TargetAliased};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::event::{
+    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded, Side,
+    TargetAliased,
+};
+use crate::domain::experiment::{Expect, Plan, ProfileName, RunState};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
-use crate::domain::text;
+use crate::domain::text::{self, CommandLine};
 use crate::domain::time::Timestamp;
 
 /// One claim, as far as the rules look at it.
@@ -33,6 +37,12 @@ pub struct Claim {
     pub proposes_to_supersede: Option<ClaimId>,
     /// The claim that took its place.
     pub superseded_by: Option<ClaimId>,
+    /// The run it waits for.
+    pub pending_run: Option<RunId>,
+    /// Whether a run it waited for supports it.
+    pub is_proven: bool,
+    /// Challengers whom that run answered, until they speak again.
+    pub answered: BTreeSet<AgentId>,
     expires_at: Option<Timestamp>,
     /// What it says, folded: enough to compare it with another.
     statement: Box<str>,
@@ -44,9 +54,39 @@ impl Claim {
         Reading::of(&self.statement)
     }
 
+    /// Who holds it to be wrong, answered or not.
+    pub fn challengers(&self) -> impl Iterator<Item = &AgentId> {
+        self.positions.iter().filter(|(_, held)| **held == Position::Challenge).map(|(agent, _)| agent)
+    }
+
     fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_folded(&self.statement, &self.scopes)
     }
+}
+
+/// One run, as far as the rules look at it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Who asked for it.
+    pub requested_by: AgentId,
+    /// The profile; none for what a human typed or recorded.
+    pub profile: Option<ProfileName>,
+    /// What runs, for people.
+    pub command: CommandLine,
+    /// Profile and arguments: equal for runs of the same.
+    pub what: String,
+    /// The claim it is about.
+    pub claim: Option<ClaimId>,
+    /// What it says of the claim, instead of what is expected.
+    pub relation: Option<Relation>,
+    /// The exit code that supports.
+    pub expects: Option<Expect>,
+    /// Where it is.
+    pub state: RunState,
+    /// The event that ended it.
+    pub completed: Option<EventId>,
+    /// The commit on which another run of the same may reproduce it.
+    pub reproducible_at: Option<String>,
 }
 
 /// One decision, as far as the rules look at it.
@@ -97,6 +137,11 @@ pub struct State {
     open_of: HashMap<ClaimId, BTreeSet<u64>>,
     reported: HashMap<(ContradictionKind, Side, Side), u64>,
     candidates: Candidates,
+    runs: BTreeMap<RunId, Run>,
+    /// What waits for its turn or is under way, by the ledger position that queued it, with its plan.
+    unfinished: BTreeMap<u64, (RunId, Plan)>,
+    run_of: HashMap<EventId, RunId>,
+    to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
     last_seen: BTreeMap<AgentId, Timestamp>,
@@ -161,6 +206,26 @@ impl State {
         self.reported.contains_key(&(kind, left, right))
     }
 
+    /// The run with this id.
+    pub fn run(&self, id: RunId) -> Option<&Run> {
+        self.runs.get(&id)
+    }
+
+    /// The run that an event ended or recorded.
+    pub fn run_that_ended_with(&self, event: EventId) -> Option<&Run> {
+        self.run_of.get(&event).and_then(|id| self.runs.get(id))
+    }
+
+    /// Runs that are not over, with their plans, in the order they were asked for.
+    pub fn unfinished_runs(&self) -> impl Iterator<Item = (RunId, &Run, &Plan)> {
+        self.unfinished.values().filter_map(|(id, plan)| Some((*id, self.runs.get(id)?, plan)))
+    }
+
+    /// Whether a run under way is to be stopped.
+    pub fn is_to_be_cancelled(&self, id: RunId) -> bool {
+        self.to_cancel.contains(&id)
+    }
+
     /// Claims whose time is over at `now` and that are not deprecated yet, the oldest expiry first.
     pub fn expired(&self, now: Timestamp) -> Vec<ClaimId> {
         self.expiries.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect()
@@ -220,6 +285,12 @@ impl State {
             Event::ClaimCreated(created) => self.add_claim(&recorded.agent, created, recorded.at),
             Event::StatusChanged(change) => {
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
+                    if change.from == Status::PendingProof {
+                        claim.pending_run = None;
+                        claim.is_proven = change.to == Status::Confirmed;
+                        claim.answered =
+                            if claim.is_proven { claim.challengers().cloned().collect() } else { BTreeSet::new() };
+                    }
                     claim.status = change.to;
                     if change.to == Status::Deprecated {
                         self.retire(change.claim_id);
@@ -237,6 +308,7 @@ impl State {
             Event::PositionTaken(taken) => {
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
                     claim.positions.insert(recorded.agent.clone(), taken.position);
+                    claim.answered.remove(&recorded.agent);
                 }
             }
             Event::EvidenceAdded(added) => {
@@ -279,11 +351,64 @@ impl State {
                 }
             }
             Event::TargetAliased(joined) => self.join(joined),
+            Event::ExperimentQueued(queued) => self.queue(recorded, queued),
+            Event::ExperimentStarted(started) => {
+                if let Some(run) = self.runs.get_mut(&started.run_id) {
+                    run.state = RunState::Running;
+                }
+            }
+            Event::ExperimentCancelRequested(cancel) => {
+                self.to_cancel.insert(cancel.run_id);
+            }
+            Event::ExperimentCompleted(completed) => self.complete(recorded, completed),
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_) => {}
         }
+    }
+
+    fn queue(&mut self, recorded: &Recorded, queued: &ExperimentQueued) {
+        let run = Run {
+            requested_by: recorded.agent.clone(),
+            profile: queued.plan.profile.clone(),
+            command: queued.plan.command_line(),
+            what: format!("{:?} {:?}", queued.plan.profile, queued.args),
+            claim: queued.claim_id,
+            relation: queued.relation,
+            expects: queued.plan.expect,
+            state: RunState::Queued,
+            completed: None,
+            reproducible_at: None,
+        };
+        if queued.blocking
+            && let Some(claim) = queued.claim_id.and_then(|id| self.claims.get_mut(&id))
+        {
+            claim.pending_run = Some(queued.run_id);
+        }
+        self.runs.insert(queued.run_id, run);
+        self.unfinished.insert(recorded.seq, (queued.run_id, queued.plan.clone()));
+    }
+
+    fn complete(&mut self, recorded: &Recorded, completed: &ExperimentCompleted) {
+        let run = self.runs.entry(completed.run_id).or_insert_with(|| Run {
+            requested_by: recorded.agent.clone(),
+            profile: completed.profile.clone(),
+            command: completed.command.clone(),
+            what: completed.command.to_string(),
+            claim: None,
+            relation: None,
+            expects: None,
+            state: RunState::Queued,
+            completed: None,
+            reproducible_at: None,
+        });
+        run.state = completed.outcome.state;
+        run.completed = Some(recorded.id);
+        run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
+        self.run_of.insert(recorded.id, completed.run_id);
+        self.to_cancel.remove(&completed.run_id);
+        self.unfinished.retain(|_, (id, _)| *id != completed.run_id);
     }
 
     fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated, at: Timestamp) {
@@ -307,6 +432,9 @@ impl State {
             evidence: BTreeSet::new(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
+            pending_run: None,
+            is_proven: false,
+            answered: BTreeSet::new(),
             expires_at,
             statement: text::folded(created.statement.as_str()).into(),
         };

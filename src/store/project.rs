@@ -36,6 +36,10 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::ContradictionResolved(body) => contradiction_resolved(db, recorded, body)?,
         Event::TargetAliased(body) => target_aliased(db, recorded, body)?,
         Event::EventReported(body) => files::reported(db, recorded, body)?,
+        Event::ExperimentQueued(_)
+        | Event::ExperimentStarted(_)
+        | Event::ExperimentCancelRequested(_)
+        | Event::ExperimentCompleted(_) => {}
         // Read from the ledger itself.
         Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
     }

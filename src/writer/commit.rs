@@ -329,7 +329,11 @@ impl Committer {
             let minted = match event {
                 // A claim goes by the id of its creation.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
-                Event::EventReported(_) => submission.command.minted(),
+                Event::EventReported(_) | Event::ExperimentQueued(_) => submission.command.minted(),
+                // A run that is recorded goes by the id of its record.
+                Event::ExperimentCompleted(completed) => {
+                    Some(completed.run_id.uuid()).filter(|id| submission.command.minted() == Some(*id))
+                }
                 Event::StatusChanged(_)
                 | Event::ClaimSuperseded(_)
                 | Event::PositionTaken(_)
@@ -341,7 +345,9 @@ impl Committer {
                 | Event::MemoryDenied(_)
                 | Event::ContradictionDetected(_)
                 | Event::ContradictionResolved(_)
-                | Event::TargetAliased(_) => None,
+                | Event::TargetAliased(_)
+                | Event::ExperimentStarted(_)
+                | Event::ExperimentCancelRequested(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }

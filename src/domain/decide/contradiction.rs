@@ -183,10 +183,23 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::MemoryDenied(_)
             | Event::ContradictionDetected(_)
             | Event::ContradictionResolved(_)
-            | Event::TargetAliased(_) => {}
+            | Event::TargetAliased(_)
+            | Event::ExperimentQueued(_)
+            | Event::ExperimentStarted(_)
+            | Event::ExperimentCancelRequested(_)
+            | Event::ExperimentCompleted(_) => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()
+}
+
+/// What a run that supports a claim ends: the challenges it answers.
+pub(super) fn ended_by_proof(state: &State, claim: ClaimId) -> Vec<Event> {
+    state
+        .contradictions_of(claim)
+        .filter(|(_, open)| open.kind == ContradictionKind::Position)
+        .map(|(_, open)| resolved(open, Resolution::Proven))
+        .collect()
 }
 
 /// What the end of a claim's time ends with it.

@@ -1,0 +1,270 @@
+//! Experiments: what is run, how it ended, and what the ledger keeps of it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::text::{CommandLine, Reason};
+use crate::domain::time::Timestamp;
+
+/// A profile's name: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ProfileName(String);
+
+/// Text that is no profile's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a profile's name has 1 to 64 of a-z, 0-9, _ and -: rename the file")]
+pub struct BadName;
+
+impl ProfileName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ProfileName {
+    type Error = BadName;
+
+    fn try_from(text: String) -> Result<Self, BadName> {
+        let has = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+        let fits = (1..=64).contains(&text.len()) && text.chars().all(has);
+        if fits { Ok(Self(text)) } else { Err(BadName) }
+    }
+}
+
+impl std::str::FromStr for ProfileName {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<Self, BadName> {
+        text.to_owned().try_into()
+    }
+}
+
+impl From<ProfileName> for String {
+    fn from(name: ProfileName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for ProfileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What turns an exit code into support or contradiction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// The exit code that supports; every other contradicts.
+    pub exit: i32,
+}
+
+/// What a run may use; one more byte, file or second and the system refuses or ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// What is stored of each stream, in bytes (seed 000, section 12.6: 1 MB); the whole of it is hashed.
+    pub output_cap_bytes: u64,
+    /// Open files of one process (spec 03).
+    pub open_files: u64,
+    /// The largest file a process may write, in bytes (spec 03).
+    pub file_bytes: u64,
+    /// Processor time of one process in seconds; 0 for (timeout + 5 s) on every core (spec 03).
+    pub cpu_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { output_cap_bytes: 1 << 20, open_files: 1_024, file_bytes: 4 << 30, cpu_seconds: 0 }
+    }
+}
+
+/// Which variables a run gets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Environment {
+    /// [`Environment::BASE`] and these.
+    Only(BTreeSet<String>),
+    /// All of the caller's: what the human at a terminal typed runs as if typed there.
+    Inherited,
+}
+
+impl Environment {
+    /// What every run gets, where it is set (spec 03).
+    pub const BASE: [&'static str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
+
+    /// Whether a run gets this variable. Our own are for us alone.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Only(names) => Self::BASE.contains(&name) || names.contains(name),
+            Self::Inherited => !name.starts_with("HM_"),
+        }
+    }
+}
+
+/// What will run, and nothing else: no part of it is looked at again as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The profile; none for what a human typed.
+    pub profile: Option<ProfileName>,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The directory, canonical.
+    pub cwd: PathBuf,
+    /// Which variables it gets.
+    pub env: Environment,
+    /// How long it may run, in milliseconds.
+    pub timeout_ms: u64,
+    /// What it may use.
+    pub limits: Limits,
+    /// Whether everything is stored, without a cap: only a human may ask for it.
+    pub uncapped: bool,
+    /// Whether stdin and stdout are a terminal.
+    pub pty: bool,
+    /// What the exit code means.
+    pub expect: Option<Expect>,
+}
+
+impl Plan {
+    /// The command as a person would type it, for display only: nothing ever runs this text.
+    pub fn preview(&self) -> String {
+        let plain = |text: &&String| {
+            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:=@,+%".contains(c))
+        };
+        let quoted = |text: &String| match Some(text).filter(plain) {
+            Some(text) => text.clone(),
+            None => format!("'{}'", text.replace('\'', r"'\''")),
+        };
+        self.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    /// [`Plan::preview`], cut to what a command line may hold.
+    pub fn command_line(&self) -> CommandLine {
+        let cut: String = self.preview().chars().take(CommandLine::MAX_CHARS).collect();
+        cut.parse().expect("cut to its bounds, and a command has a first word")
+    }
+}
+
+crate::domain::claim::word!(
+    /// Where a run is.
+    RunState("run state") {
+        /// It waits for its turn.
+        Queued = "queued",
+        /// It is under way.
+        Running = "running",
+        /// It exited as expected; with 0 where nothing is declared.
+        Succeeded = "succeeded",
+        /// It ran to its end otherwise.
+        Failed = "failed",
+        /// It took too long.
+        TimedOut = "timed_out",
+        /// Somebody stopped it.
+        Canceled = "canceled",
+        /// It never started, or whoever ran it is gone.
+        Aborted = "aborted",
+    }
+);
+
+impl RunState {
+    /// Whether nothing more comes.
+    pub const fn is_over(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running)
+    }
+
+    /// Whether the run says something about what it tested.
+    pub const fn is_conclusive(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+/// The repository a run ran in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunGit {
+    /// The commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha: Option<String>,
+    /// The branch; none when detached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Whether anything differed from the commit.
+    pub dirty: bool,
+}
+
+/// One stream of a run, as far as the ledger vouches for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStream {
+    /// Bytes the program wrote.
+    pub total_bytes: u64,
+    /// Bytes in the file.
+    pub stored_bytes: u64,
+    /// Whether the file holds only the beginning and the end.
+    pub truncated: bool,
+    /// Secrets replaced in what was stored.
+    pub redacted: u64,
+    /// SHA-256 of the file, hex.
+    pub sha256: String,
+}
+
+/// How a run ended and what it left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunOutcome {
+    /// How it ended.
+    pub state: RunState,
+    /// Its exit code, if it exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Why it never started, or what went wrong beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Reason>,
+    /// When it started; none for one that never did, or was only recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// How long it ran, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The repository before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<RunGit>,
+    /// Standard output.
+    #[serde(default)]
+    pub stdout: RunStream,
+    /// Standard error.
+    #[serde(default)]
+    pub stderr: RunStream,
+    /// SHA-256 of `meta.json`, hex: through it every file of the run is in the ledger. None when there are no
+    /// files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_sha256: Option<String>,
+}
+
+impl RunOutcome {
+    /// A run that ended without leaving anything.
+    pub fn without_files(state: RunState, problem: Option<Reason>) -> Self {
+        Self {
+            state,
+            exit_code: None,
+            signal: None,
+            problem,
+            started_at: None,
+            duration_ms: None,
+            git: None,
+            stdout: RunStream::default(),
+            stderr: RunStream::default(),
+            meta_sha256: None,
+        }
+    }
+
+    /// The commit another run must be on to reproduce this one; none on a dirty tree.
+    pub fn reproducible_at(&self) -> Option<&str> {
+        let git = self.git.as_ref().filter(|git| !git.dirty && self.state.is_conclusive())?;
+        git.sha.as_deref()
+    }
+}
