@@ -115,6 +115,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NoDecision
         | Code::DuplicateOutcome
         | Code::NotAllowed
+        | Code::Redacted
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
         | Code::Diverged

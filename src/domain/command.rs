@@ -164,6 +164,15 @@ pub struct DenyRecord {
     pub command: Label,
 }
 
+/// Erase what an event says, for good; the operator's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forget {
+    /// Which event.
+    pub event_id: EventId,
+    /// Why; it stays on record.
+    pub reason: Reason,
+}
+
 /// Everything an agent can ask for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", rename_all = "snake_case")]
@@ -184,6 +193,8 @@ pub enum Command {
     RecordOutcome(RecordOutcome),
     /// See [`DenyRecord`].
     DenyRecord(DenyRecord),
+    /// See [`Forget`].
+    Forget(Forget),
 }
 
 impl Command {
@@ -198,6 +209,7 @@ impl Command {
             Self::RecordDecision(_) => "record_decision",
             Self::RecordOutcome(_) => "record_outcome",
             Self::DenyRecord(_) => "deny_record",
+            Self::Forget(_) => "forget",
         }
     }
 
@@ -212,7 +224,8 @@ impl Command {
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
             | Self::RecordOutcome(_)
-            | Self::DenyRecord(_) => None,
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => None,
         }
     }
 
@@ -226,6 +239,7 @@ impl Command {
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
             Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
+            Self::Forget(forget) => Some(forget.event_id.uuid()),
             Self::DenyRecord(_) => None,
         }
     }
@@ -276,6 +290,7 @@ impl Command {
                 ("field", field.as_str()),
                 ("command", command.as_str()),
             ]),
+            Self::Forget(forget) => texts.push(("reason", forget.reason.as_str())),
         }
         texts
     }
@@ -298,7 +313,8 @@ impl Command {
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
-            | Self::DenyRecord(_) => {}
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => {}
         }
         intent
     }

@@ -1,6 +1,9 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
 mod decision;
+mod erasure;
+
+pub use erasure::{Erasure, forget};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
@@ -81,6 +84,8 @@ pub fn decide(
         Command::RecordDecision(record) => decision::record(state, agent, record),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
+        // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
+        Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }
 }
 

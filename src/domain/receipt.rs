@@ -37,6 +37,8 @@ pub enum WarningCode {
     SupersessionProposed,
     /// The claim it would have replaced has another successor by now.
     SupersessionLapsed,
+    /// What was erased could not be removed from every file yet.
+    ErasureUnfinished,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }

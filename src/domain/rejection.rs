@@ -42,6 +42,8 @@ pub enum Code {
     DuplicateOutcome,
     /// The agent has no right to do this.
     NotAllowed,
+    /// What it is about was erased by an operator.
+    Redacted,
     /// The idempotency key was used for another command.
     IdempotencyConflict,
     /// A text holds what looks like a secret; neither it nor the command was kept.
@@ -76,6 +78,7 @@ impl Code {
             Self::NoDecision => "no_decision",
             Self::DuplicateOutcome => "duplicate_outcome",
             Self::NotAllowed => "not_allowed",
+            Self::Redacted => "redacted",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::PrivacyDenySensitive => "privacy_deny_sensitive",
             Self::TooLarge => "too_large",

@@ -66,6 +66,7 @@ pub struct State {
     by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
+    redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -103,6 +104,11 @@ impl State {
     /// Whether an event with this id stands in the ledger.
     pub fn knows_event(&self, id: EventId) -> bool {
         self.events.contains_key(&id)
+    }
+
+    /// Whether an operator had this event's payload erased.
+    pub fn is_redacted(&self, id: EventId) -> bool {
+        self.redacted.contains(&id)
     }
 
     /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
@@ -178,6 +184,8 @@ impl State {
                     claim.evidence.insert((added.evidence_ref, added.relation));
                 }
             }
+            // A decision whose claim was erased is in force nowhere: nobody could replace it.
+            Event::DecisionRecorded(decision) if !self.claims.contains_key(&decision.claim_id) => {}
             Event::DecisionRecorded(decision) => {
                 if let Some(target) = &decision.target {
                     self.by_target.entry(target.clone()).or_default().insert(decision.claim_id);
@@ -189,6 +197,9 @@ impl State {
                 if let Some(decision) = self.decisions.get_mut(&recorded.claim_id) {
                     decision.outcome = Some(recorded.outcome);
                 }
+            }
+            Event::EventRedacted(redaction) => {
+                self.redacted.insert(redaction.event_id);
             }
             Event::EventReported(_)
             | Event::CommandRejected(_)

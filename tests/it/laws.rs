@@ -168,7 +168,8 @@ impl Observed {
                 | Event::EventReported(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
-                | Event::MemoryDenied(_) => {}
+                | Event::MemoryDenied(_)
+                | Event::EventRedacted(_) => {}
             }
         }
         for event in events {

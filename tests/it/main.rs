@@ -8,6 +8,7 @@ mod crash;
 mod decisions;
 mod demo;
 mod fixtures;
+mod forget;
 mod harness;
 mod http;
 mod import;
