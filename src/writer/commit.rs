@@ -328,9 +328,11 @@ impl Committer {
 
     fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {
         let now = (self.sources.clock)();
-        let decision = match &submission.command {
-            Command::Forget(command) => self.decide_erasure(&submission.agent, command)?,
-            command => decide::decide(&self.state, &submission.agent, command, now, &self.policy)?,
+        let Submission { agent, command, .. } = submission;
+        let decision = if let Command::Forget(command) = command {
+            self.decide_erasure(agent, command)?
+        } else {
+            decide::decide(&self.state, agent, command, now, &self.policy)?
         };
         let mut events = Vec::with_capacity(decision.events.len());
         for (index, event) in decision.events.iter().enumerate() {
