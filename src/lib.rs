@@ -5,6 +5,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod identity;
+pub mod integrity;
 pub mod ledger;
 pub mod mcp;
 pub mod pack;

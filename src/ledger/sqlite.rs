@@ -277,6 +277,25 @@ impl Reader {
         event(&self.db, id)
     }
 
+    /// Whether there is such an event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn has_event(&self, id: EventId) -> Result<bool, LedgerError> {
+        self.db
+            .prepare_cached("SELECT 1 FROM events WHERE id = ?1")
+            .and_then(|mut statement| statement.exists([id.to_string()]))
+            .map_err(read_failed)
+    }
+
+    /// See [`Ledger::owes_erasure`].
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn owes_erasure(&self) -> Result<bool, LedgerError> {
+        erase::is_owed(&self.db).map_err(read_failed)
+    }
+
     /// The last event at or before a point in time; 0 when there is none. Looks from the end backwards, so
     /// the recent past is found at once.
     ///
@@ -349,6 +368,14 @@ impl Reader {
     /// [`LedgerError`] when the copy cannot be made; a broken chain is in the report.
     pub fn back_up(&self, to: &Path, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
         verify::walk(&super::copy(&self.db, to)?, progress)
+    }
+
+    /// Walks the chain on from an event that is taken to stand; 0 for all of it.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read at all; a broken chain is in the report.
+    pub fn verify_after(&self, seq: u64) -> Result<verify::Report, LedgerError> {
+        verify::walk_after(&self.db, seq, |_| ())
     }
 
     /// Walks the whole chain; `progress` hears the seq every few thousand events.

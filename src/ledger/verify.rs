@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{self, Column};
 use super::{Cursor, Failure, Hash, LedgerError, erase};
@@ -52,7 +52,17 @@ pub enum Fault {
     PayloadOrphaned(i64),
 }
 
-pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
+/// Walks the chain from its first event to its last.
+pub(super) fn walk(db: &Connection, progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
+    walk_after(db, 0, progress)
+}
+
+/// Walks the chain on from an event that is taken to stand.
+pub(super) fn walk_after(
+    db: &Connection,
+    from: u64,
+    mut progress: impl FnMut(u64),
+) -> Result<Report, LedgerError> {
     let failed = |source: rusqlite::Error| LedgerError::Read(Failure(source));
     // One state of the file: an event that is erased meanwhile is explained in it, or not erased.
     let transaction = db.unchecked_transaction().map_err(failed)?;
@@ -65,11 +75,24 @@ pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Rep
         .prepare(
             "SELECT e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
              e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.salt, p.payload \
-             FROM events e LEFT JOIN payloads p ON p.seq = e.seq ORDER BY e.seq",
+             FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE e.seq > ?1 ORDER BY e.seq",
         )
         .map_err(failed)?;
-    let mut rows = statement.query([]).map_err(failed)?;
+    // From the very start also what nobody numbers so: a forged event 0 is in its place nowhere.
+    let first = if from == 0 { i64::MIN } else { i64::try_from(from).unwrap_or(i64::MAX) };
     let mut head = Cursor::GENESIS;
+    if from > 0 {
+        let hash: Option<Hash> = transaction
+            .query_row("SELECT hash FROM events WHERE seq = ?1", [first], |row| row.get(0))
+            .optional()
+            .map_err(failed)?;
+        let Some(hash) = hash else {
+            let fault = Some(Fault::Gap { expected: from, found: first.saturating_add(1) });
+            return Ok(Report { events: from - 1, erased, head, fault });
+        };
+        head = Cursor { seq: from, hash };
+    }
+    let mut rows = statement.query([first]).map_err(failed)?;
     while let Some(row) = rows.next().map_err(failed)? {
         let column = |index: usize| row.get_ref(index).map_err(failed);
         let expected = head.seq + 1;

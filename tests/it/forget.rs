@@ -403,6 +403,8 @@ fn everything_can_be_forgotten_in_any_order() {
         workspace.assert_sound();
         let report = workspace.ledger_reader().verify(|_| ()).expect("a readable ledger");
         assert_eq!(report.erased, erased);
+        let scan = hivemind::integrity::Scan::of(&workspace, &std::sync::atomic::AtomicBool::new(false));
+        assert_eq!(scan.expect("a scan").findings, [], "what was erased is explained");
     }
 }
 

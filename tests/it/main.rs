@@ -12,6 +12,7 @@ mod forget;
 mod harness;
 mod http;
 mod import;
+mod integrity;
 mod kill;
 mod laws;
 mod mcp;
