@@ -634,8 +634,7 @@ impl Committer {
                 let event = Box::new(expiry(*id, claim.status));
                 items.push(Item::Fact { agent: AgentId::system(), causation, event });
             }
-            swept += items.len();
-            self.commit_items(&items)?;
+            swept += self.commit_items(&items)?.iter().filter(|outcome| outcome.is_ok()).count();
         }
         Ok(swept)
     }

@@ -19,6 +19,7 @@ mod mcp;
 mod notes;
 mod privacy;
 mod processes;
+mod schedule;
 mod search;
 mod search_faces;
 mod secrets;
