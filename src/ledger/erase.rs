@@ -67,5 +67,12 @@ pub(super) fn erase(db: &mut Connection) -> Result<bool, LedgerError> {
 /// stands in the log.
 pub(crate) fn rewrite(db: &Connection) -> Result<bool, Error> {
     db.execute_batch("VACUUM")?;
-    truncate_log(db)
+    let is_empty = truncate_log(db)?;
+    // A power cut must not bring the old log back.
+    if let Some(path) = db.path().filter(|_| is_empty) {
+        std::fs::File::open(format!("{path}-wal"))
+            .and_then(|log| log.sync_all())
+            .map_err(|error| Error::ToSqlConversionFailure(error.into()))?;
+    }
+    Ok(is_empty)
 }

@@ -17,8 +17,9 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// What the writer does unasked, at its start and then every so often (spec 07).
-const JOBS: [Job; 3] = [
+const JOBS: [Job; 4] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
+    Job { name: "erasure", every_ms: 5 * MINUTE_MS, work: Work::Writes(erasure) },
     Job { name: "health", every_ms: 5 * MINUTE_MS, work: Work::Reads(health) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, work: Work::Reads(integrity) },
 ];
@@ -149,6 +150,14 @@ fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
     Ok(match left {
         0 => (Outcome::Ok, format!("{swept} claims expired")),
         left => (Outcome::Failed, format!("{left} claims are over and could not be ended")),
+    })
+}
+
+/// What an erasure could not reach, because a reader held it or the disk was full, is tried again.
+fn erasure(committer: &mut Committer) -> Result<Said, WriterError> {
+    Ok(match committer.owes_erasure()? && !committer.erase()? {
+        false => (Outcome::Ok, "nothing waits to be erased".to_owned()),
+        true => (Outcome::Failed, "an erasure is not finished: see .hivemind/runtime/writer.log".to_owned()),
     })
 }
 

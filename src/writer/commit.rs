@@ -15,7 +15,7 @@ use crate::domain::decide::{self, Decision, Erasure, Policy, expiry};
 use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey};
 use crate::domain::privacy::{self, Denial, Secrets};
-use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 use crate::ledger::{
@@ -147,6 +147,7 @@ enum Progress {
 pub struct Committer {
     ledger: Ledger,
     projection: Projection,
+    spool: Spool,
     state: State,
     policy: Policy,
     secrets: Secrets,
@@ -170,10 +171,12 @@ impl Committer {
             tracing::error!(%error, "the read models stay behind until `hm rebuild`");
         }
         let secrets = Secrets::default();
-        let mut committer = Self { ledger, projection, state, policy, secrets, sources, crash_at: None };
+        let spool = Spool::of(workspace);
+        let mut committer =
+            Self { ledger, projection, spool, state, policy, secrets, sources, crash_at: None };
         if owes_erasure {
             // A crash came between the redaction and its end.
-            committer.erase(&Spool::of(workspace))?;
+            committer.erase()?;
         }
         Ok(committer)
     }
@@ -208,7 +211,20 @@ impl Committer {
     /// # Errors
     /// [`WriterError`] when nobody can say any more what is on the disk: then the process must end.
     pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
-        self.commit_items(&group.iter().map(Item::Asked).collect::<Vec<_>>())
+        let mut outcomes = Vec::with_capacity(group.len());
+        let is_forget = |submission: &Submission| matches!(submission.command, Command::Forget(_));
+        // An erasure finds what came before it in the ledger, and what comes after it finds it done.
+        for part in group.chunk_by(|one, next| !is_forget(one) && !is_forget(next)) {
+            outcomes.extend(self.commit_items(&part.iter().map(Item::Asked).collect::<Vec<_>>())?);
+            if part.iter().any(is_forget)
+                && let Some(Ok(receipt)) = outcomes.last_mut()
+                && self.ledger.owes_erasure()?
+                && !self.erase()?
+            {
+                receipt.warnings.push(unfinished());
+            }
+        }
+        Ok(outcomes)
     }
 
     fn commit_items(&mut self, items: &[Item<'_>]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
@@ -474,13 +490,13 @@ impl Committer {
     ///
     /// # Errors
     /// [`WriterError`] when the ledger cannot be read any more.
-    pub fn erase(&mut self, spool: &Spool) -> Result<bool, WriterError> {
+    pub fn erase(&mut self) -> Result<bool, WriterError> {
         let erased = self.ledger.erase();
         self.crash(CrashPoint::Erased);
         self.state = fold(&self.ledger)?;
         let redacted = self.ledger.redacted()?;
         let renewed = self.renew_projection();
-        let scrubbed = spool.scrub(|line| redacted.iter().any(|event| holds(line, event)));
+        let scrubbed = self.spool.scrub(|line| redacted.iter().any(|event| holds(line, event)));
         let mut done = true;
         for outcome in [
             erased.map_err(WriterError::from),
@@ -661,7 +677,10 @@ impl Committer {
             Ok(imported) => imported,
             Err(error) => return Ok(Err(refused_import(file, &error))),
         };
-        if imported.added > 0 {
+        if self.ledger.owes_erasure()? {
+            // The file says what to erase here, and whatever it says is folded anew with that.
+            self.erase()?;
+        } else if imported.added > 0 {
             self.state = fold(&self.ledger)?;
             let (projection, ledger) = (&mut self.projection, &self.ledger);
             match catch_unwind(AssertUnwindSafe(|| projection.catch_up(ledger))) {
@@ -798,6 +817,13 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
         None => submission.command.entity(),
     };
     Some(Ok(Receipt { duplicate: true, ..committed(first.causation, entity_id, last.seq) }))
+}
+
+/// What an operator is told whose erasure is on record, and not yet everywhere.
+fn unfinished() -> Warning {
+    let message = "its bytes may still lie in a file that a reader holds, or that cannot be written: the writer \
+                   tries again by itself, see .hivemind/runtime/writer.log";
+    Warning { code: WarningCode::ErasureUnfinished, message: message.to_owned(), claim_id: None }
 }
 
 /// The refusal of a key whose first request was erased.

@@ -22,10 +22,8 @@ use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
-use crate::domain::command::{Command, Submission};
+use crate::domain::command::Submission;
 use crate::domain::privacy::{self, Secrets};
-use crate::domain::receipt::{Receipt, Warning, WarningCode};
-use crate::domain::rejection::Rejection;
 use crate::ledger::Imported;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
@@ -161,9 +159,6 @@ fn commit_loop(
             // The spool may have moved the head while nobody called.
             if std::mem::replace(&mut untidy, false) || sealer.is_behind(committer.head()) {
                 committer.tidy();
-                if committer.owes_erasure()? {
-                    committer.erase(spool)?;
-                }
                 sealer.seal(committer.head());
             }
             continue;
@@ -186,8 +181,7 @@ fn commit_loop(
                 break;
             }
         }
-        let mut outcomes = committer.commit(&submissions)?;
-        finish_erasures(&mut committer, spool, &submissions, &mut outcomes)?;
+        let outcomes = committer.commit(&submissions)?;
         for ((id, reply), outcome) in replies.into_iter().zip(outcomes) {
             // A client that left does not hear its answer; it will ask again with the same id.
             let _ = reply.send(Reply::Answer { id, outcome: outcome.into() });
@@ -198,10 +192,6 @@ fn commit_loop(
             let done = committer.import(&file, |seq| {
                 let _ = reply.send(Reply::Importing { seq });
             })?;
-            if committer.owes_erasure()? {
-                // The file said what to erase here.
-                committer.erase(spool)?;
-            }
             if let Ok(imported) = &done {
                 // Before the answer: whoever verifies next expects a checkpoint where there is a key.
                 sealer.seal_now(imported.head);
@@ -224,30 +214,6 @@ fn commit_loop(
         }
         committer.crash(CrashPoint::Answered);
     }
-}
-
-/// Erases what this group was told to before anybody is told that it is gone.
-fn finish_erasures(
-    committer: &mut Committer,
-    spool: &Spool,
-    submissions: &[Submission],
-    outcomes: &mut [Result<Receipt, Rejection>],
-) -> Result<(), WriterError> {
-    let asked = |submission: &Submission| matches!(submission.command, Command::Forget(_));
-    if !submissions.iter().any(asked) || !committer.owes_erasure()? || committer.erase(spool)? {
-        return Ok(());
-    }
-    let forgets = submissions.iter().zip(outcomes).filter(|(submission, _)| asked(submission));
-    for receipt in forgets.filter_map(|(_, outcome)| outcome.as_mut().ok()) {
-        receipt.warnings.push(Warning {
-            code: WarningCode::ErasureUnfinished,
-            message: "its bytes may still lie in a file that a reader holds, or that cannot be written: the \
-                      writer tries again by itself, see .hivemind/runtime/writer.log"
-                .to_owned(),
-            claim_id: None,
-        });
-    }
-    Ok(())
 }
 
 async fn listen(

@@ -13,7 +13,7 @@ use hivemind::domain::rejection::Code;
 use hivemind::domain::text::Reason;
 use hivemind::ledger::Fault;
 use hivemind::system;
-use hivemind::writer::{CrashPoint, Front, Spool};
+use hivemind::writer::{CrashPoint, Front};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -248,7 +248,6 @@ fn a_gap_that_nobody_explains_is_a_fault() {
     committer.commit(&made).expect("a ledger");
     let target = claim_of(&made[1]).creation_event();
     committer.commit(&[forget(target)]).expect("a ledger")[0].as_ref().expect("an erasure");
-    assert!(committer.erase(&Spool::of(&workspace)).expect("a ledger"));
     drop(committer);
     let report = workspace.ledger_reader().verify(|_| ()).expect("a readable ledger");
     assert_eq!((report.fault, report.erased), (None, 1));
@@ -265,7 +264,6 @@ fn a_gap_that_nobody_explains_is_a_fault() {
 #[test]
 fn a_retry_of_what_was_forgotten_does_nothing_again() {
     let workspace = TempWorkspace::new();
-    let spool = Spool::of(&workspace);
     let mut committer = workspace.committer(1);
     let made = with_key(creation("devops", "the pool holds 20"), "key");
     let first =
@@ -273,7 +271,6 @@ fn a_retry_of_what_was_forgotten_does_nothing_again() {
     committer.commit(&[forget(claim_of(&made).creation_event())]).expect("a ledger")[0]
         .as_ref()
         .expect("done");
-    assert!(committer.erase(&spool).expect("a ledger"));
     let events = workspace.events().len();
     let again =
         committer.commit(std::slice::from_ref(&made)).expect("a ledger")[0].clone().expect("a receipt");
@@ -310,7 +307,6 @@ fn a_claim_put_out_of_force_stays_so() {
     committer.commit(&[made, end.clone()]).expect("a ledger");
     let ended = workspace.events_of(end.command_id)[0].id;
     committer.commit(&[forget(ended)]).expect("a ledger")[0].as_ref().expect("done");
-    assert!(committer.erase(&Spool::of(&workspace)).expect("a ledger"));
     let status = |state: &hivemind::domain::state::State| state.claim(claim_id).expect("the claim").status;
     assert_eq!(status(committer.state()).as_str(), "deprecated");
     assert_eq!(status(&folded(&workspace.events())).as_str(), "deprecated");
@@ -372,7 +368,6 @@ fn rich(committer: &mut hivemind::writer::Committer) {
 fn everything_can_be_forgotten_in_any_order() {
     for backwards in [false, true] {
         let workspace = TempWorkspace::new();
-        let spool = Spool::of(&workspace);
         let mut committer = workspace.committer(7);
         rich(&mut committer);
         let mut events: Vec<EventId> = workspace.events().iter().map(|event| event.id).collect();
@@ -388,7 +383,6 @@ fn everything_can_be_forgotten_in_any_order() {
                     continue;
                 }
             }
-            assert!(committer.erase(&spool).expect("a ledger"));
             assert_eq!(*committer.state(), folded(&workspace.events()));
             let counts = Connection::open(workspace.team_memory()).expect("read models");
             let negative = "SELECT count(*) FROM claim_counts WHERE claims < 0";
@@ -446,6 +440,29 @@ fn a_crash_leaves_it_forgotten_and_explained() {
 }
 
 #[test]
+fn an_erasure_that_a_reader_delays_says_so_and_is_finished_later() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let made = creation("devops", &format!("the {} holds 20", PLANTED[0]));
+    committer.commit(&[made.clone(), creation("devops", "another")]).expect("a ledger");
+    let reader = Connection::open(workspace.ledger()).expect("a ledger");
+    reader.execute_batch("BEGIN; SELECT count(*) FROM payloads;").expect("a reader that stays");
+    let asked = forget(claim_of(&made).creation_event());
+    let receipt = committer.commit(&[asked]).expect("a ledger")[0].clone().expect("a receipt");
+    let warned: Vec<_> = receipt.warnings.iter().map(|warning| warning.code).collect();
+    assert_eq!(warned, [hivemind::domain::receipt::WarningCode::ErasureUnfinished]);
+    assert!(!holding(&workspace.runtime(), PLANTED[0]).is_empty());
+    assert!(committer.owes_erasure().expect("a ledger"));
+    drop(reader);
+    drop(committer);
+    // Nobody asks: a writer makes up for it by itself.
+    let _writer = workspace.writer(&[]);
+    wait_until("it is in no file", || holding(&workspace.runtime(), PLANTED[0]).is_empty());
+    workspace.end_writer();
+    workspace.assert_sound();
+}
+
+#[test]
 fn an_import_erases_what_its_file_says_was_erased() {
     let (origin, copy) = (TempWorkspace::new(), TempWorkspace::new());
     let mut committer = origin.committer(1);
@@ -465,7 +482,6 @@ fn an_import_erases_what_its_file_says_was_erased() {
     committer.commit(&[forget(claim_of(&made).creation_event())]).expect("a ledger")[0]
         .as_ref()
         .expect("done");
-    assert!(committer.erase(&Spool::of(&origin)).expect("a ledger"));
     let after = export("after.jsonl");
     let front = copy.front();
     wait_until("a writer comes up", || block_on(front.rebuild(|_, _| ())).is_ok());

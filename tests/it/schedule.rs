@@ -11,7 +11,7 @@ pub(crate) fn all_ran(workspace: &Workspace) -> Runs {
     let mut runs = Runs::default();
     wait_until("every job has run", || {
         runs = Runs::load(&workspace.schedule());
-        runs.0.len() == 3
+        runs.0.len() == 4
     });
     runs
 }
@@ -21,14 +21,14 @@ fn status_shows_what_the_writer_does_unasked() {
     let shell = Shell::new();
     let workspace = shell.workspace();
     let runs = all_ran(&workspace);
-    assert_eq!(runs.0.keys().collect::<Vec<_>>(), ["health", "integrity", "ttl_sweep"]);
+    assert_eq!(runs.0.keys().collect::<Vec<_>>(), ["erasure", "health", "integrity", "ttl_sweep"]);
     let status = shell.json("hm --json status");
     for (name, run) in &runs.0 {
         assert_eq!(run.outcome, Outcome::Ok, "{name}: {}", run.detail);
         assert_eq!(status["jobs"][name]["last_run_at"].as_i64(), Some(run.last_run_at.ms()), "{status}");
     }
     let text = String::from_utf8(shell.run("hm status").stdout).expect("text");
-    assert!(text.contains("\njobs:      health ok ") && !text.contains("attention"), "{text}");
+    assert!(text.contains("\njobs:      erasure ok ") && !text.contains("attention"), "{text}");
     let past = shell.json("hm --json --at 0 status");
     assert_eq!(past["jobs"], serde_json::json!({}), "what runs now did not run then");
 }
