@@ -6,6 +6,7 @@ mod decisions;
 mod files;
 mod fold;
 mod index;
+mod integrity;
 mod project;
 mod search;
 mod team;
@@ -16,6 +17,7 @@ pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
 };
 pub use fold::{FOLD_VERSION, Projection};
+pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use search::{Hit, Search, SearchPage};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 

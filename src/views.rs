@@ -16,6 +16,7 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::{Reads, TravelError};
+use crate::schedule::Runs;
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
     DecisionFilter, DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
@@ -202,6 +203,8 @@ pub struct StatusView {
     pub denials: u64,
     /// Queued commands that did not pass, newest first.
     pub rejected: Vec<RejectedCommand>,
+    /// What became of the last runs of the writer's background jobs.
+    pub jobs: Runs,
 }
 
 /// Answers one question. `now` only serves to say how long ago things were.
@@ -232,7 +235,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         }
         View::Status => {
             let status = status(reads)?;
-            let text = markdown::status(&status);
+            let text = markdown::status(&status, now);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
         View::Claims(_)
@@ -389,6 +392,7 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let horizon = reads.horizon();
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
+    let jobs = if horizon.is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() };
     let workspace = reads.workspace().root().display().to_string();
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
@@ -402,6 +406,7 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
         spooled,
         denials,
         rejected: Vec::new(),
+        jobs,
     };
     if let Some(store) = reads.store()? {
         store.snapshot(|store| {

@@ -116,6 +116,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::DuplicateOutcome
         | Code::DuplicateAlias
         | Code::NotAllowed
+        | Code::Redacted
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
         | Code::Diverged

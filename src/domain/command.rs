@@ -173,6 +173,15 @@ pub struct DenyRecord {
     pub command: Label,
 }
 
+/// Erase what an event says, for good; the operator's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forget {
+    /// Which event.
+    pub event_id: EventId,
+    /// Why; it stays on record.
+    pub reason: Reason,
+}
+
 /// Everything an agent can ask for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", rename_all = "snake_case")]
@@ -195,6 +204,8 @@ pub enum Command {
     AliasTarget(AliasTarget),
     /// See [`DenyRecord`].
     DenyRecord(DenyRecord),
+    /// See [`Forget`].
+    Forget(Forget),
 }
 
 impl Command {
@@ -210,6 +221,7 @@ impl Command {
             Self::RecordOutcome(_) => "record_outcome",
             Self::AliasTarget(_) => "alias_target",
             Self::DenyRecord(_) => "deny_record",
+            Self::Forget(_) => "forget",
         }
     }
 
@@ -225,7 +237,8 @@ impl Command {
             | Self::RecordDecision(_)
             | Self::RecordOutcome(_)
             | Self::AliasTarget(_)
-            | Self::DenyRecord(_) => None,
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => None,
         }
     }
 
@@ -239,6 +252,7 @@ impl Command {
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
             Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
+            Self::Forget(forget) => Some(forget.event_id.uuid()),
             Self::AliasTarget(_) | Self::DenyRecord(_) => None,
         }
     }
@@ -292,6 +306,7 @@ impl Command {
                 ("field", field.as_str()),
                 ("command", command.as_str()),
             ]),
+            Self::Forget(forget) => texts.push(("reason", forget.reason.as_str())),
         }
         texts
     }
@@ -315,7 +330,8 @@ impl Command {
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
             | Self::AliasTarget(_)
-            | Self::DenyRecord(_) => {}
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => {}
         }
         intent
     }

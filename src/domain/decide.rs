@@ -2,7 +2,10 @@
 
 mod contradiction;
 mod decision;
+mod erasure;
 mod target;
+
+pub use erasure::{Erasure, forget};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
@@ -86,6 +89,8 @@ pub fn decide(
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
+        // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
+        Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
     Ok(decision)

@@ -99,6 +99,7 @@ pub struct State {
     candidates: Candidates,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
+    redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -169,6 +170,11 @@ impl State {
     /// Whether an event with this id stands in the ledger.
     pub fn knows_event(&self, id: EventId) -> bool {
         self.events.contains_key(&id)
+    }
+
+    /// Whether an operator had this event's payload erased.
+    pub fn is_redacted(&self, id: EventId) -> bool {
+        self.redacted.contains(&id)
     }
 
     /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
@@ -244,6 +250,8 @@ impl State {
                     claim.evidence.insert((added.evidence_ref, added.relation));
                 }
             }
+            // A decision whose claim was erased is in force nowhere: nobody could replace it.
+            Event::DecisionRecorded(decision) if !self.claims.contains_key(&decision.claim_id) => {}
             Event::DecisionRecorded(decision) => {
                 if let Some(target) = &decision.target {
                     self.targets.entry(target.clone()).or_insert_with(|| target.clone());
@@ -257,6 +265,11 @@ impl State {
                     decision.outcome = Some(recorded.outcome);
                 }
             }
+            // Nobody could end one whose side was erased.
+            Event::ContradictionDetected(detected)
+                if [&detected.left, &detected.right]
+                    .iter()
+                    .any(|side| !self.claims.contains_key(&side.claim_id)) => {}
             Event::ContradictionDetected(detected) => {
                 for side in [&detected.left, &detected.right] {
                     self.open_of.entry(side.claim_id).or_default().insert(recorded.seq);
@@ -279,6 +292,9 @@ impl State {
                 }
             }
             Event::TargetAliased(joined) => self.join(joined),
+            Event::EventRedacted(redaction) => {
+                self.redacted.insert(redaction.event_id);
+            }
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)

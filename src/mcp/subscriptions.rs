@@ -209,6 +209,10 @@ async fn sleep_until(wake: Option<Instant>) {
 /// Whether an event changes what a view shows.
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
+    if matches!(event, Event::EventRedacted(_)) {
+        // Nobody can say any more where the erased text was shown.
+        return Ok(true);
+    }
     let claims = event.claims();
     let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
         let Some(store) = reads.store()? else { return Ok(true) };

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::{Status, Tier};
 use crate::domain::time::Timestamp;
+use crate::schedule::Outcome;
 use crate::store::{
     ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
 };
@@ -436,7 +437,7 @@ pub(super) fn event(event: &EventView) -> String {
     )
 }
 
-pub(super) fn status(status: &StatusView) -> String {
+pub(super) fn status(status: &StatusView, now: Timestamp) -> String {
     let count = |wanted: Status| status.counts.by_status.get(&wanted).copied().unwrap_or(0);
     let behind = match status.ledger_seq - status.folded_seq {
         0 => String::new(),
@@ -463,6 +464,22 @@ pub(super) fn status(status: &StatusView) -> String {
     if status.denials > 0 {
         let _ =
             writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
+    }
+    let jobs: Vec<String> = status
+        .jobs
+        .0
+        .iter()
+        .map(|(name, run)| {
+            let ago = age(run.last_run_at.ms(), now);
+            format!("{} {} {ago} ago ({} ms)", inline(name, 40), run.outcome.as_str(), run.took_ms)
+        })
+        .collect();
+    if !jobs.is_empty() {
+        let _ = writeln!(text, "jobs:      {}", jobs.join(", "));
+    }
+    for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
+        let _ =
+            writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_STATEMENT_CHARS));
     }
     for rejected in &status.rejected {
         let _ = writeln!(
