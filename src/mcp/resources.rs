@@ -65,6 +65,11 @@ fn mime_type(uri: &str) -> &'static str {
     if uri.starts_with("hivemind://context") { "application/xml" } else { "text/markdown" }
 }
 
+/// Says which address shows nothing, as the protocol wants it said.
+fn not_found(message: String, address: &str) -> ErrorData {
+    ErrorData::resource_not_found(message, Some(json!({ "uri": address })))
+}
+
 impl Server {
     /// Reads one resource.
     pub(super) fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
@@ -74,7 +79,7 @@ impl Server {
                 views::answer_at(reads, self.config(), &parsed.view, system::now(), parsed.moment)
             })
             .map_err(|error| match error {
-                ViewError::NotFound(message) => ErrorData::resource_not_found(message, None),
+                ViewError::NotFound(message) => not_found(message, address),
                 ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
                     ErrorData::internal_error(error.to_string(), None)
                 }
@@ -100,7 +105,7 @@ impl Server {
     /// Parses an address as this caller means it.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
         uri::parse(address, self.caller(), &self.root()).map_err(|problem| match problem {
-            uri::BadAddress::Unknown(_) => ErrorData::resource_not_found(problem.to_string(), None),
+            uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
             uri::BadAddress::Parameter { .. } => ErrorData::invalid_params(problem.to_string(), None),
         })
     }
