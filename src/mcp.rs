@@ -2,6 +2,7 @@
 
 mod call;
 mod client;
+mod completions;
 mod http;
 mod prompts;
 mod resources;

@@ -1,6 +1,7 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
 mod claims;
+mod completions;
 mod decisions;
 mod fold;
 mod index;
@@ -9,6 +10,7 @@ mod search;
 mod team;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
+pub use completions::Matches;
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
 };

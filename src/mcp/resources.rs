@@ -61,6 +61,13 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
         .collect()
 }
 
+/// The arguments of a listed template: `{id}`, `{?scope,type}`. An address that is not listed has none.
+pub(super) fn variables(template: &str) -> impl Iterator<Item = &str> {
+    let listed = TEMPLATES.iter().any(|(uri, _, _)| *uri == template);
+    let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    expressions.filter(move |_| listed).flat_map(|names| names.trim_start_matches('?').split(','))
+}
+
 fn mime_type(uri: &str) -> &'static str {
     if uri.starts_with("hivemind://context") { "application/xml" } else { "text/markdown" }
 }

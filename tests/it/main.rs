@@ -4,6 +4,7 @@ mod backup;
 mod bench;
 mod checkpoints;
 mod cli;
+mod completions;
 mod crash;
 mod decisions;
 mod demo;
