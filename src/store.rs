@@ -15,7 +15,7 @@ pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
 };
 pub use fold::{FOLD_VERSION, Projection};
-pub use search::{Hit, Search, SearchPage};
+pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
 use std::path::Path;

@@ -11,6 +11,8 @@ use crate::views::{self, ViewError};
 
 /// `_meta` key under which every answer carries the ledger position it shows.
 const SEQ_KEY: &str = "hivemind/seq";
+/// Under which name a JSON answer carries the address of the next page, where there is one.
+const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
 const CONCRETE: [(&str, &str, &str); 7] = [
@@ -33,12 +35,12 @@ const TEMPLATES: [(&str, &str, &str); 8] = [
     ),
     ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
     (
-        "hivemind://search{?q,scope,type,status,mode,since,until,limit}",
+        "hivemind://search{?q,scope,type,status,mode,since,until,limit,cursor}",
         "search",
         "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
     ),
     ("hivemind://decisions{?target,limit,cursor}", "decisions-on", "Decisions on one target"),
-    ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
+    ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];
@@ -91,11 +93,14 @@ impl Server {
                     ErrorData::internal_error(error.to_string(), None)
                 }
             })?;
-        let (text, mime_type) = if parsed.json {
-            (answer.json.to_string(), "application/json")
-        } else {
-            (answer.text, answer.mime_type)
-        };
+        let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
+        let (mut text, mut json) = (answer.text, answer.json);
+        if let Some(next) = next {
+            text.push_str(&format!("\nNext page: {next}\n"));
+            json[NEXT_KEY] = next.into();
+        }
+        let (text, mime_type) =
+            if parsed.json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
         let contents = ResourceContents::TextResourceContents {

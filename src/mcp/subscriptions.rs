@@ -240,7 +240,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             let claim_type = Some(ClaimType::Decision);
             any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })
         }
-        View::Negative(scope) => {
+        View::Negative(scope, _) => {
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
         }

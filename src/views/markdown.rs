@@ -92,11 +92,7 @@ pub(super) fn claims(page: &ClaimPage, what: &str, now: Timestamp) -> String {
     if page.claims.is_empty() {
         return format!("No {what} match.\n");
     }
-    let mut text: String = page.claims.iter().map(|claim| one_line(claim, now)).collect();
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
-    text
+    page.claims.iter().map(|claim| one_line(claim, now)).collect()
 }
 
 pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
@@ -271,9 +267,6 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             target.unwrap_or_default(),
             inline(&decision.statement, LIST_STATEMENT_CHARS)
         );
-    }
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
     }
     text
 }

@@ -41,7 +41,7 @@ async fn arguments_are_completed_in_both_eras() {
         let event = complete("hivemind://events/{id}", "id", &claim).await;
         assert_eq!(values(&event), [claim.as_str()], "a claim goes by the id of the event that made it");
 
-        let found = complete("hivemind://negative{?scope}", "scope", &format!("src/{name}")).await;
+        let found = complete("hivemind://negative{?scope,cursor}", "scope", &format!("src/{name}")).await;
         assert_eq!(values(&found), [format!("src/{name}/pool.rs")]);
         for typed in [format!("base {name}"), format!("target:base {name}")] {
             let found = complete("hivemind://decisions{?target,limit,cursor}", "target", &typed).await;
@@ -69,7 +69,7 @@ async fn words_come_from_their_vocabularies() {
         (CLAIMS, "scope", "src"),
         (CLAIMS, "limit", "1"),
         (CLAIMS, "status", "x"),
-        ("hivemind://search{?q,scope,type,status,mode,since,until,limit}", "mode", ""),
+        ("hivemind://search{?q,scope,type,status,mode,since,until,limit,cursor}", "mode", ""),
         ("hivemind://context/{agent}{?budget}", "agent", "a"),
         (EVENTS, "type", "claim.s"),
         (EVENTS, "agent", "sys"),

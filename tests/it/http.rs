@@ -258,6 +258,32 @@ async fn both_eras_share_the_memory_of_a_stdio_pane() {
     assert!(log.contains("\"http-") && !log.contains(&session.id), "{log}");
 }
 
+#[test]
+fn every_list_is_one_page_and_takes_no_other_cursor() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    let session = Session::open(&served, None);
+    for (method, list) in [
+        ("tools/list", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        type Ask<'a> = &'a dyn Fn(Value) -> Answer;
+        let legacy: Ask = &|params| session.ask(method, params);
+        let newer: Ask = &|params| modern(&served, None, method, params);
+        for ask in [legacy, newer] {
+            let page = ask(json!({})).message();
+            assert!(!page["result"][list].as_array().expect("a list").is_empty(), "{page}");
+            assert!(page["result"].get("nextCursor").is_none(), "{page}");
+            for cursor in ["", "2", "bm90aGluZw=="] {
+                let refused = ask(json!({ "cursor": cursor })).message();
+                assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
+            }
+        }
+    }
+}
+
 /// Reads an open stream until something was said on it.
 fn hear(stream: &mut TcpStream, what: &str) {
     let mut heard = Vec::new();
