@@ -14,7 +14,7 @@ mod tools;
 mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
-pub use http::{HttpError, HttpFront};
+pub use http::{HttpError, HttpFront, HttpOptions};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 

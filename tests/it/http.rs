@@ -40,15 +40,30 @@ impl Served {
 
     /// One request on a connection of its own.
     fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        self.send_to("/mcp", method, headers, body)
+    }
+
+    fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut stream = self.connect();
-        self.write(&mut stream, method, &[headers, &[("connection", "close")]].concat(), body);
+        self.write_to(path, &mut stream, method, &[headers, &[("connection", "close")]].concat(), body);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         Answer::parse(&bytes)
     }
 
     fn write(&self, stream: &mut TcpStream, method: &str, headers: &[(&str, &str)], body: &str) {
-        let mut head = format!("{method} /mcp HTTP/1.1\r\n");
+        self.write_to("/mcp", stream, method, headers, body);
+    }
+
+    fn write_to(
+        &self,
+        path: &str,
+        stream: &mut TcpStream,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) {
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
         let host = format!("127.0.0.1:{}", self.port);
         let usual = [
             ("host", host.as_str()),
@@ -518,4 +533,147 @@ fn it_leaves_when_told_to_though_a_stream_is_open() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a child to signal");
     assert!(served.child.wait().expect("it ends").success());
     ends(&mut stream);
+}
+
+/// A session of HTTP+SSE: what it is told comes on its stream.
+struct SseSession<'a> {
+    served: &'a Served,
+    stream: BufReader<TcpStream>,
+    endpoint: String,
+    auth: Option<&'a str>,
+}
+
+impl<'a> SseSession<'a> {
+    fn open(served: &'a Served, auth: Option<&'a str>) -> Self {
+        let mut stream = served.connect();
+        let mut headers = vec![("connection", "close")];
+        headers.extend(auth.map(|auth| ("authorization", auth)));
+        served.write_to("/sse", &mut stream, "GET", &headers, "");
+        let mut session = Self { served, stream: BufReader::new(stream), endpoint: String::new(), auth };
+        let (event, endpoint) = session.event();
+        assert_eq!((event.as_str(), endpoint.starts_with("/messages?session_id=")), ("endpoint", true));
+        session.endpoint = endpoint;
+        let answer = session.ask(&initialize());
+        assert_eq!(answer["result"]["serverInfo"]["name"], "hivemind");
+        let noted = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(session.post(auth, &noted.to_string()).status, 202);
+        session
+    }
+
+    /// The next event on the stream: its name and its data.
+    fn event(&mut self) -> (String, String) {
+        let mut name = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(self.stream.read_line(&mut line).expect("a line") > 0, "the stream has ended");
+            if let Some(event) = line.strip_prefix("event: ") {
+                name = event.trim().to_owned();
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return (name, data.trim().to_owned());
+            }
+        }
+    }
+
+    fn message(&mut self) -> Value {
+        let (name, data) = self.event();
+        assert_eq!(name, "message");
+        serde_json::from_str(&data).expect("JSON")
+    }
+
+    fn post(&self, auth: Option<&str>, body: &str) -> Answer {
+        let headers: Vec<(&str, &str)> = auth.map(|auth| ("authorization", auth)).into_iter().collect();
+        self.served.send_to(&self.endpoint, "POST", &headers, body)
+    }
+
+    fn ask(&mut self, body: &Value) -> Value {
+        // Written over several lines, as some clients do.
+        let answer = self.post(self.auth, &serde_json::to_string_pretty(body).expect("JSON"));
+        assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{answer:?}");
+        self.message()
+    }
+
+    fn outcome(&mut self, call: Value) -> String {
+        let message = self.ask(&request("tools/call", call));
+        let content = &message["result"]["structuredContent"];
+        let word = content["state"].as_str().or_else(|| content["code"].as_str());
+        word.unwrap_or_else(|| panic!("no outcome in {message}")).to_owned()
+    }
+}
+
+#[test]
+fn clients_of_http_and_sse_are_served_when_asked_for() {
+    let bench = Bench::new();
+    let plain = Served::start(bench.root(), &[]);
+    assert_eq!(plain.send_to("/sse", "GET", &[], "").status, 404);
+    assert_eq!(plain.send_to("/messages", "POST", &[], "{}").status, 404);
+
+    let served = Served::start(bench.root(), &["--legacy-sse", "--agent", "devops"]);
+    let mut session = SseSession::open(&served, None);
+    assert_eq!(session.outcome(creation(None, "over the old transport")), "committed");
+    let subscribed = session.ask(&request("resources/subscribe", json!({ "uri": "hivemind://claims" })));
+    assert_eq!(subscribed["result"], json!({}));
+    assert_eq!(
+        Session::open(&served, None).ask("tools/call", creation(None, "over the new")).outcome(),
+        "committed"
+    );
+    assert_eq!(session.message()["method"], "notifications/resources/updated");
+    let read = session.ask(&request("resources/read", json!({ "uri": "hivemind://claims" })));
+    let text = read["result"]["contents"][0]["text"].as_str().expect("text").to_owned();
+    assert!(text.contains("over the old transport") && text.contains("over the new"), "{text}");
+    let log = String::from_utf8(run(bench.root(), &["log", "--json"]).stdout).expect("text");
+    let id = session.endpoint.rsplit('=').next().expect("an id");
+    assert!(
+        log.contains("\"http-") && !log.contains(id),
+        "calls are filed under a name that is no session id"
+    );
+
+    // Two clients at once hear each what is theirs.
+    let mut other = SseSession::open(&served, None);
+    let tools = other.ask(&request("tools/list", json!({})));
+    assert!(tools["result"]["tools"].is_array());
+    assert!(session.ask(&request("ping", json!({})))["result"].is_object());
+
+    let endpoint = session.endpoint.clone();
+    let status = |path: &str, method: &str, headers: &[(&str, &str)], body: &str| {
+        served.send_to(path, method, headers, body).status
+    };
+    assert_eq!(status("/sse", "POST", &[], "{}"), 405);
+    assert_eq!(status("/messages", "GET", &[], ""), 405);
+    assert_eq!(status("/messages?session_id=0", "POST", &[], "{}"), 404);
+    assert_eq!(status(&endpoint, "POST", &[], "{"), 400);
+    assert_eq!(status(&endpoint, "POST", &[("content-type", "text/plain")], "{}"), 415);
+    assert_eq!(status(&endpoint, "POST", &[], &"x".repeat((1 << 20) + 1)), 413);
+    for path in ["/sse", endpoint.as_str()] {
+        assert_eq!(status(path, "POST", &[("host", "evil.example")], "{}"), 403);
+        assert_eq!(status(path, "GET", &[("origin", "https://evil.example")], ""), 403);
+    }
+    // A stream that ends takes its session along.
+    drop(session);
+    crate::harness::wait_until("the session is gone", || {
+        std::thread::sleep(Duration::from_millis(200));
+        status(&endpoint, "POST", &[], &request("ping", json!({})).to_string()) == 404
+    });
+}
+
+#[test]
+fn a_session_of_http_and_sse_is_no_token() {
+    let bench = Bench::new();
+    let (devops, viewer) = (token(&bench, "devops", "agent"), token(&bench, "reviewer", "viewer"));
+    let served = Served::start(bench.root(), &["--legacy-sse"]);
+    assert_eq!(served.send_to("/sse", "GET", &[], "").status, 401);
+    let mut session = SseSession::open(&served, Some(&devops));
+    assert_eq!(session.outcome(creation(None, "by token")), "committed");
+    assert_eq!(session.outcome(creation(Some("analyst"), "other")), "agent_mismatch");
+    let ping = request("ping", json!({})).to_string();
+    assert_eq!(session.post(None, &ping).status, 401);
+    assert_eq!(session.post(Some("Bearer hm_00"), &ping).status, 401);
+    assert_eq!(session.post(Some(&viewer), &ping).status, 404, "another's session is nobody's");
+    assert_eq!(session.post(Some(&devops), &ping).status, 202);
+    let mut reader = SseSession::open(&served, Some(&viewer));
+    assert_eq!(reader.outcome(creation(None, "no")), "not_allowed");
+
+    assert!(run(bench.root(), &["token", "remove", "devops"]).status.success());
+    ends(session.stream.get_mut());
+    assert_eq!(session.post(Some(&devops), &ping).status, 401);
 }
