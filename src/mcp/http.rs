@@ -15,14 +15,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rmcp::model::Extensions;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::connections::{Limited, Peer};
+use self::connections::{Limited, Peer, Places};
 use self::door::{Door, Refusal};
 use self::entrances::Entrances;
 use self::hosts::Hosts;
@@ -130,10 +130,11 @@ impl HttpFront {
     pub async fn serve(self) -> std::io::Result<()> {
         let Self { listener, door, stop, .. } = self;
         tokio::spawn(Arc::clone(&door).watch_tokens());
-        let routes = Router::new().fallback(answer).with_state(door);
+        let places = Places::new();
+        let routes = Router::new().fallback(answer).with_state((door, places.clone()));
         let asked = CancellationToken::new();
         let serving =
-            axum::serve(Limited::new(listener), routes.into_make_service_with_connect_info::<Peer>())
+            axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Peer>())
                 .with_graceful_shutdown(asked.clone().cancelled_owned());
         let leaving = async {
             system::stop_signal().await;
@@ -150,10 +151,18 @@ impl HttpFront {
 }
 
 async fn answer(
-    State(door): State<Arc<Door>>,
+    State((door, places)): State<(Arc<Door>, Places)>,
     ConnectInfo(Peer(peer)): ConnectInfo<Peer>,
-    mut request: Request,
+    request: Request,
 ) -> Response {
+    let mut response = served(&door, peer, request).await;
+    if places.are_scarce() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+async fn served(door: &Door, peer: SocketAddr, mut request: Request) -> Response {
     let entrance = match door.admit(peer, &request) {
         Ok(entrance) => entrance,
         Err(refusal) => return refusal.into_response(),

@@ -81,12 +81,14 @@ fn not_found(message: String, address: &str) -> ErrorData {
 
 impl Server {
     /// Reads one resource.
-    pub(super) fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
-        let parsed = self.address(address)?;
+    pub(super) async fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
+        let uri::Address { view, json: wants_json, moment } = self.address(address)?;
         let answer = self
-            .with_reads(|reads| {
-                views::answer_at(reads, self.config(), &parsed.view, system::now(), parsed.moment)
+            .with_long_reads(move |server, reads| {
+                views::answer_at(reads, server.config(), &view, system::now(), moment)
             })
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
             .map_err(|error| match error {
                 ViewError::NotFound(message) => not_found(message, address),
                 ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
@@ -100,7 +102,7 @@ impl Server {
             json[NEXT_KEY] = next.into();
         }
         let (text, mime_type) =
-            if parsed.json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
+            if wants_json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
         let contents = ResourceContents::TextResourceContents {

@@ -13,8 +13,10 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinError;
 
+use super::heads::Heads;
 use super::subscriptions::Legacy;
 use super::{call, prompts, resources, tools};
 use crate::config::Config;
@@ -23,7 +25,13 @@ use crate::domain::scope::Scope;
 use crate::identity::Caller;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
+use crate::workspace::Workspace;
 use crate::writer::Front;
+
+/// Reads at once that may take long: an answer as of then folds the ledger. More wait for their turn.
+const LONG_READS: usize = 4;
+/// Handles kept for the next read; each has a page cache of some MB.
+const IDLE_READS: usize = 8;
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 
@@ -40,7 +48,12 @@ pub struct Server {
 struct Shared {
     config: Config,
     front: Front,
-    reads: Mutex<Reads>,
+    heads: Heads,
+    workspace: Workspace,
+    /// Handles nobody reads with just now. A read takes one, or opens one, and puts it back.
+    idle_reads: Mutex<Vec<Reads>>,
+    /// Who may start a read that can take long.
+    long_reads: Semaphore,
     root: String,
 }
 
@@ -61,8 +74,16 @@ impl Client {
 impl Server {
     /// A server for one caller of a workspace.
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
-        let root = reads.workspace().root().display().to_string();
-        let shared = Shared { config, front, reads: Mutex::new(reads), root };
+        let workspace = reads.workspace().clone();
+        let shared = Shared {
+            config,
+            heads: Heads::of(front.clone()),
+            front,
+            root: workspace.root().display().to_string(),
+            workspace,
+            idle_reads: Mutex::new(vec![reads]),
+            long_reads: Semaphore::new(LONG_READS),
+        };
         Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
     }
 
@@ -104,8 +125,34 @@ impl Server {
         &self.client.left
     }
 
+    pub(super) fn heads(&self) -> &Heads {
+        &self.shared.heads
+    }
+
+    /// Asks with a handle of its own: one client's question does not wait for another's.
     pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
-        question(&mut self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner))
+        let idle = || self.shared.idle_reads.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let mut reads = taken.unwrap_or_else(|| Reads::of(self.shared.workspace.clone()));
+        let answer = question(&mut reads);
+        let mut idle = idle();
+        if idle.len() < IDLE_READS {
+            idle.push(reads);
+        }
+        answer
+    }
+
+    /// [`Self::with_reads`] for what may take long, beside the tasks that serve everybody else.
+    ///
+    /// # Errors
+    /// When the question panics.
+    pub(super) async fn with_long_reads<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Self, &mut Reads) -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let _place = self.shared.long_reads.acquire().await.expect("nobody closes this semaphore");
+        let server = self.clone();
+        tokio::task::spawn_blocking(move || server.with_reads(|reads| question(&server, reads))).await
     }
 
     /// Scopes as the caller wrote them, in normal form.
@@ -186,7 +233,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.read(&request.uri).map(Into::into)
+        self.read(&request.uri).await.map(Into::into)
     }
 
     async fn list_prompts(

@@ -300,7 +300,7 @@ fn every_list_is_one_page_and_takes_no_other_cursor() {
 }
 
 /// Reads an open stream until something was said on it.
-fn hear(stream: &mut TcpStream, what: &str) {
+fn hear(stream: &mut TcpStream, what: &str) -> String {
     let mut heard = Vec::new();
     let mut bytes = [0; 4_096];
     while !String::from_utf8_lossy(&heard).contains(what) {
@@ -308,6 +308,7 @@ fn hear(stream: &mut TcpStream, what: &str) {
         assert!(read > 0, "the stream ended before {what}: {}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&bytes[..read]);
     }
+    String::from_utf8_lossy(&heard).into_owned()
 }
 
 /// Reads an open stream to its end; one that goes on says something every 15 s.
@@ -509,15 +510,83 @@ fn the_connection_too_many_is_told_so() {
     let bench = Bench::new();
     let served = Served::start(bench.root(), &[]);
     let mut held: Vec<TcpStream> = (0..64).map(|_| served.connect()).collect();
-    let mut turned_away = served.connect();
-    let mut said = Vec::new();
-    turned_away.read_to_end(&mut said).expect("an answer");
-    assert!(said.starts_with(b"HTTP/1.1 503 "), "{}", String::from_utf8_lossy(&said));
+    for _ in 0..20 {
+        // It hears so though what it asked is not read.
+        let refused = served.post(&[], &initialize());
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
+        assert!(refused.body.starts_with("64 connections are open"), "{refused:?}");
+    }
     held.clear();
-    crate::harness::wait_until("a place is free", || {
-        // One that is turned away may be gone before its request is out.
-        std::panic::catch_unwind(|| served.post(&[], &initialize()).status).is_ok_and(|status| status == 200)
-    });
+    crate::harness::wait_until("a place is free", || served.post(&[], &initialize()).status == 200);
+}
+
+#[test]
+fn a_crowd_of_panes_that_only_ask_now_and_then_finds_a_place() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--agent", "devops"]);
+    // Each keeps its connection open for as long as the server lets it.
+    let mut panes = Vec::new();
+    for pane in 0..150 {
+        let mut stream = served.connect();
+        served.write(&mut stream, "POST", &[], &initialize().to_string());
+        let mut heard = hear(&mut stream, "\"serverInfo\"");
+        heard.make_ascii_lowercase();
+        assert!(heard.starts_with("http/1.1 200"), "pane {pane}: {heard}");
+        let id = heard.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).map(str::to_owned);
+        panes.push((stream, id.expect("a session")));
+    }
+    // The first half of the places is held by whoever came first, which is no harm to the others.
+    let open = panes.iter().filter(|(stream, _)| is_open(stream)).count();
+    assert!((1..=33).contains(&open), "{open} of 150 idle panes hold a connection");
+    let (_, last) = panes.last().expect("panes");
+    let session = Session { served: &served, id: last.clone(), auth: None };
+    assert_eq!(session.ask("tools/call", creation(None, "from the last pane")).outcome(), "committed");
+}
+
+/// Whether the other side still holds a connection; whatever it says is read.
+fn is_open(mut stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+    let mut bytes = [0; 1_024];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn all_subscribers_follow_the_writer_over_one_connection() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--agent", "devops"]);
+    let sockets = || {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", served.child.id())).expect("its files");
+        let targets = open.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    };
+    let subscribe = || {
+        let session = Session::open(&served, None);
+        let uri = json!({ "uri": "hivemind://claims" });
+        assert_eq!(session.ask("resources/subscribe", uri).status, 200);
+        session
+    };
+    let first = subscribe();
+    assert_eq!(first.ask("tools/call", creation(None, "the first")).outcome(), "committed");
+    let mut stream = served.connect();
+    served.write(&mut stream, "GET", &[("mcp-session-id", &first.id)], "");
+    hear(&mut stream, "notifications/resources/updated");
+    let before = sockets();
+    let others: Vec<Session<'_>> = (0..20).map(|_| subscribe()).collect();
+    crate::harness::wait_until("answered connections are closed", || sockets() <= before);
+    // Who comes late hears all the same.
+    let mut late = served.connect();
+    served.write(&mut late, "GET", &[("mcp-session-id", &others[19].id)], "");
+    hear(&mut late, "200 OK");
+    assert_eq!(first.ask("tools/call", creation(None, "the second")).outcome(), "committed");
+    hear(&mut late, "notifications/resources/updated");
+    crate::harness::wait_until("nothing but the two streams is open", || sockets() <= before + 1);
 }
 
 #[cfg(unix)]
