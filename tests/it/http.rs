@@ -344,6 +344,37 @@ fn subscribers_of_both_eras_hear_of_a_change() {
 }
 
 #[test]
+fn what_is_offered_is_what_is_kept() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    // No list ever changes while a server runs, so no change of one is promised.
+    let offered =
+        json!({ "completions": {}, "prompts": {}, "resources": { "subscribe": true }, "tools": {} });
+    assert_eq!(served.post(&[], &initialize()).message()["result"]["capabilities"], offered);
+    let discovered = modern(&served, None, "server/discover", json!({})).message();
+    assert_eq!(discovered["result"]["capabilities"], offered);
+
+    let mut listener = served.connect();
+    let asked = json!({
+        "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+        "resourceSubscriptions": ["hivemind://claims", "hivemind://nothing", "file:///etc/passwd"],
+    });
+    let listen = modern_body("subscriptions/listen", json!({ "notifications": asked }));
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    served.write(&mut listener, "POST", &headers, &listen.to_string());
+    let heard = hear(&mut listener, "notifications/subscriptions/acknowledged\"");
+    let heard = if heard.contains("\n\n") { heard } else { heard + &hear(&mut listener, "\n\n") };
+    let data =
+        heard.lines().find_map(|line| line.strip_prefix("data: ").filter(|data| data.starts_with('{')));
+    let acknowledged: Value = serde_json::from_str(data.expect("a message")).expect("JSON");
+    assert_eq!(
+        acknowledged["params"]["notifications"],
+        json!({ "resourceSubscriptions": ["hivemind://claims"] }),
+        "{acknowledged}"
+    );
+}
+
+#[test]
 fn a_pinned_front_speaks_for_its_agent() {
     let bench = Bench::new();
     let served = Served::start(bench.root(), &["--agent", "devops"]);
