@@ -17,6 +17,7 @@ mod laws;
 mod mcp;
 mod notes;
 mod paging;
+mod poisoned;
 mod privacy;
 mod processes;
 mod search;
