@@ -288,10 +288,10 @@ fn every_list_is_one_page_and_takes_no_other_cursor() {
         let legacy: Ask = &|params| session.ask(method, params);
         let newer: Ask = &|params| modern(&served, None, method, params);
         for ask in [legacy, newer] {
-            let page = ask(json!({})).message();
+            let page = ask(json!({ "cursor": "" })).message();
             assert!(!page["result"][list].as_array().expect("a list").is_empty(), "{page}");
             assert!(page["result"].get("nextCursor").is_none(), "{page}");
-            for cursor in ["", "2", "bm90aGluZw=="] {
+            for cursor in ["2", "bm90aGluZw=="] {
                 let refused = ask(json!({ "cursor": cursor })).message();
                 assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
             }

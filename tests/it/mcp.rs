@@ -277,12 +277,11 @@ async fn a_busy_resource_is_announced_four_times_a_second_and_once_more_at_its_e
     }
     let start = hivemind::system::instant();
     let mut notes = 0;
-    while start.elapsed() < Duration::from_secs(1) {
+    while start.elapsed() < Duration::from_secs(1) || notes < 13 {
         note(format!("note {notes}")).await;
         notes += 1;
     }
     let written = start.elapsed();
-    assert!(notes > 12, "{notes} notes are no burst");
     for pane in &mut panes {
         let mut heard: Vec<String> = Vec::new();
         while let Some(uri) = pane.updated(Duration::from_millis(700)).await {
