@@ -216,7 +216,11 @@ impl Context {
     fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.reads()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
-        output::print(self.global.json, &answer.text, &answer.json)
+        let mut text = answer.text;
+        if let Some(next) = answer.next {
+            text.push_str(&output::more(next.parameter, &next.value));
+        }
+        output::print(self.global.json, &text, &answer.json)
     }
 
     fn reads(&self) -> Result<Reads, Failure> {

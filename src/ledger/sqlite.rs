@@ -296,6 +296,27 @@ impl Reader {
         erase::is_owed(&self.db).map_err(read_failed)
     }
 
+    /// Up to `limit` ids of events that begin so, newest first (they are UUIDs that begin with their time),
+    /// and how many there are.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn ids(&self, beginning: &str, limit: usize) -> Result<(Vec<String>, u64), LedgerError> {
+        let end = format!("{beginning}{}", char::MAX);
+        let among = "FROM events WHERE id >= ?1 AND id < ?2";
+        let ask = || {
+            let total: i64 = self
+                .db
+                .prepare_cached(&format!("SELECT count(*) {among}"))?
+                .query_row([beginning, &end], |row| row.get(0))?;
+            let mut newest =
+                self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
+            let ids = newest.query_map(params![beginning, end, limit as i64], |row| row.get(0))?;
+            Ok((ids.collect::<Result<_, _>>()?, total as u64))
+        };
+        ask().map_err(read_failed)
+    }
+
     /// The last event at or before a point in time; 0 when there is none. Looks from the end backwards, so
     /// the recent past is found at once.
     ///

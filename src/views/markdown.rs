@@ -103,11 +103,7 @@ pub(super) fn claims(page: &ClaimPage, what: &str, now: Timestamp) -> String {
     if page.claims.is_empty() {
         return format!("No {what} match.\n");
     }
-    let mut text: String = page.claims.iter().map(|claim| one_line(claim, now)).collect();
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
-    text
+    page.claims.iter().map(|claim| one_line(claim, now)).collect()
 }
 
 pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
@@ -305,9 +301,6 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             inline(&decision.statement, LIST_STATEMENT_CHARS)
         );
     }
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
     text
 }
 
@@ -339,9 +332,6 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
     }
     if page.contradictions.is_empty() {
         text.push_str("No contradictions match.\n");
-    }
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
     }
     // Rules of words find what they find.
     text.push_str(

@@ -456,6 +456,7 @@ fn the_log_lists_and_filters() {
             - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
             $ hm log --after 1 --limit 1
             - 2 `ID2` position.taken by reviewer at TIME: {"claim_id":"ID1","position":"support"}
+            more: the same with --after 2
             $ hm log --type claim.created
             - 1 `ID1` claim.created by devops at TIME: {"claim_id":"ID1","claim_type":"fact","confidence":1,"scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
             $ hm log --agent-is review --after 2
