@@ -6,6 +6,7 @@ mod contradictions;
 mod decision;
 mod demo;
 mod export;
+mod forget;
 mod guard;
 mod import;
 mod init;
@@ -120,6 +121,9 @@ enum Verb {
     /// Append what an export holds: into an empty ledger, or one that shares its past
     #[command(after_help = "Example: hm import ledger.jsonl")]
     Import(import::Import),
+    /// Erase what one event says, for good; for the operator only
+    #[command(after_help = forget::HELP)]
+    Forget(forget::Forget),
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
@@ -182,20 +186,25 @@ impl Context {
         Scope::parse(text, &root).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
-    /// Submits a command and prints its receipt.
-    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
-        if self.global.at.is_some() {
-            return Err(Failure::usage("the past is not written: leave out --at"));
-        }
+    /// A command as its speaker hands it in.
+    fn submission(&self, command: Command, key: Option<IdempotencyKey>) -> Result<Submission, Failure> {
         let (agent, session) = self.speaker()?;
-        let submission = Submission {
+        Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
             session: Some(session),
             trace_id: None,
             idempotency_key: key,
             command,
-        };
+        })
+    }
+
+    /// Submits a command and prints its receipt.
+    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
+        if self.global.at.is_some() {
+            return Err(Failure::usage("the past is not written: leave out --at"));
+        }
+        let submission = self.submission(command, key)?;
         let name = submission.command.name();
         let front = self.front()?;
         let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
@@ -207,7 +216,11 @@ impl Context {
     fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.reads()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
-        output::print(self.global.json, &answer.text, &answer.json)
+        let mut text = answer.text;
+        if let Some(next) = answer.next {
+            text.push_str(&output::more(next.parameter, &next.value));
+        }
+        output::print(self.global.json, &text, &answer.json)
     }
 
     fn reads(&self) -> Result<Reads, Failure> {
@@ -286,6 +299,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
         Verb::Import(args) => args.run(&Context::find(global)?),
+        Verb::Forget(args) => {
+            let context = Context::find(global)?;
+            args.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Backup(args) => args.run(&Context::find(global)?),
     }
 }

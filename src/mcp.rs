@@ -2,6 +2,8 @@
 
 mod call;
 mod client;
+mod completions;
+mod heads;
 mod http;
 mod prompts;
 mod resources;
@@ -13,7 +15,7 @@ mod tools;
 mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
-pub use http::{HttpError, HttpFront};
+pub use http::{HttpError, HttpFront, HttpOptions};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 pub use tools::{BadToolset, Toolset, Toolsets};

@@ -16,6 +16,7 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::{Reads, TravelError};
+use crate::schedule::Runs;
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
     DecisionFilter, DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
@@ -51,8 +52,8 @@ pub enum View {
     Contradictions(ContradictionFilter),
     /// What decisions are about, with every name it goes by.
     Targets,
-    /// Dead ends in force, at a scope or everywhere.
-    Negative(Option<Scope>),
+    /// A page of dead ends in force, at a scope or everywhere; older than the page before.
+    Negative(Option<Scope>, Option<u64>),
     /// Who there is and when they were last seen.
     Agents,
     /// Events of the ledger.
@@ -76,6 +77,17 @@ pub struct Answer {
     pub text: String,
     /// What `text` is.
     pub mime_type: &'static str,
+    /// Where the next page of a list starts; none on the last one.
+    pub next: Option<Next>,
+}
+
+/// The start of the next page: the same question with this parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Next {
+    /// `cursor`, or `after` where a ledger position is counted from.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
 }
 
 /// Why a question has no answer.
@@ -202,6 +214,8 @@ pub struct StatusView {
     pub denials: u64,
     /// Queued commands that did not pass, newest first.
     pub rejected: Vec<RejectedCommand>,
+    /// What became of the last runs of the writer's background jobs.
+    pub jobs: Runs,
 }
 
 /// Answers one question. `now` only serves to say how long ago things were.
@@ -211,15 +225,23 @@ pub struct StatusView {
 pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
     match view {
         View::Events(filter) => {
-            let filter = &ledger::Filter { until: reads.horizon(), ..filter.clone() };
-            let events = match reads.ledger()? {
-                Some(ledger) => ledger.list(filter)?,
+            // One more than is shown says whether there is a next page; after the latest there is none.
+            let look_at = filter.limit + usize::from(!filter.newest);
+            let wanted = &ledger::Filter { until: reads.horizon(), limit: look_at, ..filter.clone() };
+            let mut events = match reads.ledger()? {
+                Some(ledger) => ledger.list(wanted)?,
                 None => Vec::new(),
             };
+            let has_more = events.len() > filter.limit;
+            events.truncate(filter.limit);
             let events: Vec<EventView> = events.iter().map(EventView::from).collect();
             let seq = events.last().map_or(filter.after, |event| event.seq);
             let text = markdown::events(&events);
-            Ok(page(seq, json!({ "events": events }), text))
+            let mut json = json!({ "events": events });
+            if has_more {
+                json["next"] = seq.into();
+            }
+            Ok(page(seq, json, text).followed_by("after", has_more.then_some(seq)))
         }
         View::Event(id) => {
             let horizon = reads.horizon();
@@ -232,7 +254,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         }
         View::Status => {
             let status = status(reads)?;
-            let text = markdown::status(&status);
+            let text = markdown::status(&status, now);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
         View::Claims(_)
@@ -241,7 +263,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Decisions(_)
         | View::Contradictions(_)
         | View::Targets
-        | View::Negative(_)
+        | View::Negative(..)
         | View::Agents
         | View::Context(..) => match reads.store()? {
             Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
@@ -293,8 +315,8 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
         View::Targets => Ok(targets_page(seq, &store.targets()?)),
-        View::Negative(scope) => {
-            let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
+        View::Negative(scope, before) => {
+            let page = store.claims(&ClaimFilter { scope: scope.clone(), before: *before, ..negative() })?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
@@ -317,9 +339,9 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         }
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
-        View::Contradictions(_) => Ok(contradictions_page(0, &ContradictionPage::default(), now)),
-        View::Targets => Ok(targets_page(0, &[])),
-        View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
+        View::Contradictions(_) | View::Targets | View::Negative(..) => {
+            Ok(claims_page(0, &nothing, "dead ends", now))
+        }
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
             Ok(claims_page(0, &nothing, "claims", now))
         }
@@ -382,13 +404,14 @@ fn packed(entries: pack::Entries, budget: usize, now: Timestamp) -> Answer {
         "own": shown(&entries.own, now),
         "negative": shown(&entries.negative, now),
     });
-    Answer { seq: entries.seq, json, text, mime_type: "application/xml" }
+    Answer { seq: entries.seq, json, text, mime_type: "application/xml", next: None }
 }
 
 fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let horizon = reads.horizon();
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
+    let jobs = if horizon.is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() };
     let workspace = reads.workspace().root().display().to_string();
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
@@ -402,6 +425,7 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
         spooled,
         denials,
         rejected: Vec::new(),
+        jobs,
     };
     if let Some(store) = reads.store()? {
         store.snapshot(|store| {
@@ -440,7 +464,14 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
 }
 
 fn page(seq: u64, json: Value, text: String) -> Answer {
-    Answer { seq, json, text, mime_type: "text/markdown" }
+    Answer { seq, json, text, mime_type: "text/markdown", next: None }
+}
+
+impl Answer {
+    fn followed_by(self, parameter: &'static str, value: Option<impl ToString>) -> Self {
+        let next = value.map(|value| Next { parameter, value: value.to_string() });
+        Self { next, ..self }
+    }
 }
 
 fn to_json(view: &impl Serialize) -> Value {
@@ -461,22 +492,23 @@ fn shown(claims: &[ClaimSummary], now: Timestamp) -> Vec<Value> {
 fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
     let mut json = to_json(claims);
     json["claims"] = shown(&claims.claims, now).into();
-    page(seq, json, markdown::claims(claims, what, now))
+    page(seq, json, markdown::claims(claims, what, now)).followed_by("cursor", claims.next)
 }
 
 fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
     let hits: Vec<Value> = found.hits.iter().map(|hit| with_trust(to_json(hit), &hit.claim, now)).collect();
     let mut json = to_json(found);
     json["hits"] = hits.into();
-    page(seq, json, markdown::search(found, now))
+    page(seq, json, markdown::search(found, now)).followed_by("cursor", found.next.as_ref())
 }
 
 fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
-    page(seq, to_json(decisions), markdown::decisions(decisions, now))
+    page(seq, to_json(decisions), markdown::decisions(decisions, now)).followed_by("cursor", decisions.next)
 }
 
 fn contradictions_page(seq: u64, contradictions: &ContradictionPage, now: Timestamp) -> Answer {
     page(seq, to_json(contradictions), markdown::contradictions(contradictions, now))
+        .followed_by("cursor", contradictions.next)
 }
 
 fn targets_page(seq: u64, targets: &[Target]) -> Answer {

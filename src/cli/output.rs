@@ -32,6 +32,11 @@ pub enum Failure {
     Internal(String),
 }
 
+/// How the next page is asked for.
+pub(super) fn more(option: &str, value: impl std::fmt::Display) -> String {
+    format!("more: the same with --{option} {value}\n")
+}
+
 impl Failure {
     /// A call that cannot be right.
     pub(super) fn usage(problem: impl ToString) -> Self {
@@ -121,6 +126,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NotAttachable
         | Code::Duplicate
         | Code::NotAllowed
+        | Code::Redacted
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
         | Code::Diverged

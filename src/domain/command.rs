@@ -244,6 +244,15 @@ pub struct DenyRecord {
     pub command: Label,
 }
 
+/// Erase what an event says, for good; the operator's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forget {
+    /// Which event.
+    pub event_id: EventId,
+    /// Why; it stays on record.
+    pub reason: Reason,
+}
+
 /// Everything an agent can ask for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", rename_all = "snake_case")]
@@ -274,6 +283,8 @@ pub enum Command {
     RecordExperiment(RecordExperiment),
     /// See [`DenyRecord`].
     DenyRecord(DenyRecord),
+    /// See [`Forget`].
+    Forget(Forget),
 }
 
 impl Command {
@@ -293,6 +304,7 @@ impl Command {
             Self::CancelExperiment(_) => "cancel_experiment",
             Self::RecordExperiment(_) => "record_experiment",
             Self::DenyRecord(_) => "deny_record",
+            Self::Forget(_) => "forget",
         }
     }
 
@@ -312,7 +324,8 @@ impl Command {
             | Self::AliasTarget(_)
             | Self::AttachExperiment(_)
             | Self::CancelExperiment(_)
-            | Self::DenyRecord(_) => None,
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => None,
         }
     }
 
@@ -330,6 +343,7 @@ impl Command {
             Self::AttachExperiment(attach) => Some(attach.claim_id.uuid()),
             Self::CancelExperiment(cancel) => Some(cancel.run_id.uuid()),
             Self::RecordExperiment(record) => Some(record.run_id.uuid()),
+            Self::Forget(forget) => Some(forget.event_id.uuid()),
             Self::AliasTarget(_) | Self::DenyRecord(_) => None,
         }
     }
@@ -398,6 +412,7 @@ impl Command {
                 ("field", field.as_str()),
                 ("command", command.as_str()),
             ]),
+            Self::Forget(forget) => texts.push(("reason", forget.reason.as_str())),
         }
         texts
     }
@@ -428,7 +443,8 @@ impl Command {
             | Self::AliasTarget(_)
             | Self::AttachExperiment(_)
             | Self::CancelExperiment(_)
-            | Self::DenyRecord(_) => {}
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => {}
         }
         intent
     }

@@ -2,8 +2,11 @@
 
 mod contradiction;
 mod decision;
+mod erasure;
 pub(crate) mod experiment;
 mod target;
+
+pub use erasure::{Erasure, forget};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
@@ -91,6 +94,8 @@ pub fn decide(
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
+        // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
+        Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
     Ok(decision)

@@ -292,6 +292,17 @@ pub struct ExperimentCompleted {
     pub outcome: RunOutcome,
 }
 
+/// An operator had the payload of an event erased: why a gap in the ledger is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventRedacted {
+    /// The event whose payload and salt are gone.
+    pub event_id: EventId,
+    /// Its place.
+    pub seq: u64,
+    /// Why, in the operator's words; never what was erased.
+    pub reason: Reason,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -376,6 +387,7 @@ events! {
     ExperimentStarted(ExperimentStarted) = "experiment.started", min_reader 1;
     ExperimentCancelRequested(ExperimentCancelRequested) = "experiment.cancel_requested", min_reader 1;
     ExperimentCompleted(ExperimentCompleted) = "experiment.completed", min_reader 1;
+    EventRedacted(EventRedacted) = "event.redacted", min_reader 1;
 }
 
 impl Event {
@@ -400,7 +412,8 @@ impl Event {
             | Self::TargetAliased(_)
             | Self::ExperimentStarted(_)
             | Self::ExperimentCancelRequested(_)
-            | Self::ExperimentCompleted(_) => None,
+            | Self::ExperimentCompleted(_)
+            | Self::EventRedacted(_) => None,
         }
     }
 }
@@ -426,9 +439,36 @@ impl Event {
             | Self::ExperimentQueued(_)
             | Self::ExperimentStarted(_)
             | Self::ExperimentCancelRequested(_)
-            | Self::ExperimentCompleted(_) => None,
+            | Self::ExperimentCompleted(_)
+            | Self::EventRedacted(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
+    }
+
+    /// Whether somebody's own words may stand in it: what there is to erase.
+    pub const fn holds_words(&self) -> bool {
+        match self {
+            Self::ClaimCreated(_)
+            | Self::DecisionRecorded(_)
+            | Self::EventReported(_)
+            | Self::TargetAliased(_)
+            | Self::ExperimentQueued(_)
+            | Self::ExperimentCompleted(_)
+            | Self::CommandRejected(_) => true,
+            // Only whoever deprecates says why; every other reason is ours.
+            Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),
+            Self::PositionTaken(taken) => taken.reason.is_some(),
+            Self::EvidenceAdded(added) => added.note.is_some(),
+            Self::OutcomeRecorded(recorded) => recorded.notes.is_some(),
+            Self::ClaimSuperseded(_)
+            | Self::ContradictionDetected(_)
+            | Self::ContradictionResolved(_)
+            | Self::ExperimentStarted(_)
+            | Self::ExperimentCancelRequested(_)
+            | Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_)
+            | Self::EventRedacted(_) => false,
+        }
     }
 }
 

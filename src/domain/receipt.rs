@@ -41,6 +41,8 @@ pub enum WarningCode {
     Contradiction,
     /// The target is new, and its name is much like that of another.
     SimilarTarget,
+    /// What was erased could not be removed from every file yet.
+    ErasureUnfinished,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }

@@ -54,6 +54,8 @@ pub enum Code {
     DuplicateAlias,
     /// The agent has no right to do this.
     NotAllowed,
+    /// What it is about was erased by an operator.
+    Redacted,
     /// The idempotency key was used for another command.
     IdempotencyConflict,
     /// A text holds what looks like a secret; neither it nor the command was kept.
@@ -94,6 +96,7 @@ impl Code {
             Self::Duplicate => "duplicate",
             Self::DuplicateAlias => "duplicate_alias",
             Self::NotAllowed => "not_allowed",
+            Self::Redacted => "redacted",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::PrivacyDenySensitive => "privacy_deny_sensitive",
             Self::TooLarge => "too_large",

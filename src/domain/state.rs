@@ -144,6 +144,7 @@ pub struct State {
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
+    redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -236,6 +237,11 @@ impl State {
         self.events.contains_key(&id)
     }
 
+    /// Whether an operator had this event's payload erased.
+    pub fn is_redacted(&self, id: EventId) -> bool {
+        self.redacted.contains(&id)
+    }
+
     /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
     pub fn nearest_events(&self, id: EventId) -> Vec<EventId> {
         let after = self.events.range(id..).map(|(known, _)| *known).take(2);
@@ -316,6 +322,8 @@ impl State {
                     claim.evidence.insert((added.evidence_ref, added.relation));
                 }
             }
+            // A decision whose claim was erased is in force nowhere: nobody could replace it.
+            Event::DecisionRecorded(decision) if !self.claims.contains_key(&decision.claim_id) => {}
             Event::DecisionRecorded(decision) => {
                 if let Some(target) = &decision.target {
                     self.targets.entry(target.clone()).or_insert_with(|| target.clone());
@@ -329,6 +337,11 @@ impl State {
                     decision.outcome = Some(recorded.outcome);
                 }
             }
+            // Nobody could end one whose side was erased.
+            Event::ContradictionDetected(detected)
+                if [&detected.left, &detected.right]
+                    .iter()
+                    .any(|side| !self.claims.contains_key(&side.claim_id)) => {}
             Event::ContradictionDetected(detected) => {
                 for side in [&detected.left, &detected.right] {
                     self.open_of.entry(side.claim_id).or_default().insert(recorded.seq);
@@ -361,6 +374,9 @@ impl State {
                 self.to_cancel.insert(cancel.run_id);
             }
             Event::ExperimentCompleted(completed) => self.complete(recorded, completed),
+            Event::EventRedacted(redaction) => {
+                self.redacted.insert(redaction.event_id);
+            }
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)

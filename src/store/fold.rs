@@ -65,6 +65,26 @@ impl Projection {
         Ok(Self { db, folded, is_current })
     }
 
+    /// Makes the file anew from its rows: no free page and no log holds what was dropped. False while a reader
+    /// stands in the log.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`], such as for a full disk.
+    pub fn rewrite(&self) -> Result<bool, StoreError> {
+        Ok(crate::ledger::rewrite(&self.db)?)
+    }
+
+    /// Drops the files and starts with nothing folded: what cannot be folded must not keep what was erased.
+    ///
+    /// # Errors
+    /// [`StoreError`] when no new file can be made.
+    pub fn start_over(&mut self) -> Result<(), StoreError> {
+        let path = self.db.path().map(std::path::PathBuf::from).unwrap_or_default();
+        drop_files(&path);
+        *self = Self::open_as_is(&path)?;
+        Ok(())
+    }
+
     /// Copies the write-ahead log back into the file; see [`Ledger::checkpoint`].
     pub fn checkpoint(&self) {
         crate::ledger::checkpoint(&self.db);

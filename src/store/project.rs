@@ -41,7 +41,7 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         | Event::ExperimentCancelRequested(_)
         | Event::ExperimentCompleted(_) => {}
         // Read from the ledger itself.
-        Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
+        Event::SpoolFlushed(_) | Event::MemoryDenied(_) | Event::EventRedacted(_) => {}
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
         name_target(db, at, target)?;
     }
     index::add(db, at, body)?;
-    count(db, at, body.claim_id, Status::Proposed, 1)?;
+    count(db, at, body.claim_id, 1)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
 }
 
@@ -86,21 +86,22 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 }
 
 fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
+    // From where its row stands, not from where the event says it was: an event between may have been erased.
+    count(db, at, body.claim_id, -1)?;
     db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
         .execute(params![body.claim_id.to_string(), body.to.as_str(), at.at.ms(), at.seq as i64])?;
-    count(db, at, body.claim_id, body.from, -1)?;
-    count(db, at, body.claim_id, body.to, 1)?;
+    count(db, at, body.claim_id, 1)?;
     history(db, at, body.claim_id, Some(body.from), body.to, Some(body.reason.as_str()))
 }
 
-/// Counts a claim in or out of a status.
-fn count(db: &Connection, at: &Recorded, claim: ClaimId, status: Status, by: i64) -> Result<(), StoreError> {
+/// Counts a claim in or out of the status it has.
+fn count(db: &Connection, at: &Recorded, claim: ClaimId, by: i64) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) \
-         SELECT owner, claim_type, ?2, ?3, ?4 FROM claims WHERE id = ?1 \
-         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?3, seq = ?4",
+         SELECT owner, claim_type, status, ?2, ?3 FROM claims WHERE id = ?1 \
+         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?2, seq = ?3",
     )?
-    .execute(params![claim.to_string(), status.as_str(), by, at.seq as i64])?;
+    .execute(params![claim.to_string(), by, at.seq as i64])?;
     Ok(())
 }
 
@@ -217,7 +218,8 @@ fn contradiction_detected(
 ) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO belief_contradictions (id, kind, tier, left_claim, left_agent, right_claim, right_agent, \
-         status, detected_at, created_seq, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?9)",
+         status, detected_at, created_seq, seq) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?9 \
+         WHERE EXISTS (SELECT 1 FROM claims WHERE id = ?4) AND EXISTS (SELECT 1 FROM claims WHERE id = ?6)",
     )?
     .execute(params![
         at.id.to_string(),

@@ -1,6 +1,8 @@
 //! Search: words and filters in, claims by their score out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
 
 use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
@@ -39,6 +41,51 @@ pub struct Search {
     pub mode: SearchMode,
     /// Which claims may answer, and how many; `in_force` and `before` are not looked at.
     pub filter: ClaimFilter,
+    /// What pages before this one showed; none on the first.
+    pub seen: Seen,
+}
+
+/// The claims that earlier pages showed, by the ledger position of their creation. Scores move with every
+/// write, so a place in the order would skip and repeat claims; what was seen stays seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen(BTreeSet<u64>);
+
+/// Text that is no [`Seen`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is no cursor of a search: take it from the page before, as it is")]
+pub struct BadCursor;
+
+/// Steps between positions, in hex: the shortest text that an address takes as it is.
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = 0;
+        for (at, seq) in self.0.iter().enumerate() {
+            write!(f, "{}{:x}", if at == 0 { "" } else { "." }, seq - last)?;
+            last = *seq;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Seen {
+    type Err = BadCursor;
+
+    fn from_str(text: &str) -> Result<Self, BadCursor> {
+        let mut last = 0_u64;
+        let mut seen = BTreeSet::new();
+        for step in text.split('.') {
+            let step = u64::from_str_radix(step, 16).ok().filter(|step| *step > 0).ok_or(BadCursor)?;
+            last = last.checked_add(step).ok_or(BadCursor)?;
+            seen.insert(last);
+        }
+        Ok(Self(seen))
+    }
+}
+
+impl Serialize for Seen {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// A claim that answers.
@@ -59,6 +106,9 @@ pub struct Hit {
 pub struct SearchPage {
     /// The claims.
     pub hits: Vec<Hit>,
+    /// The cursor of the next page; none on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Seen>,
 }
 
 /// A candidate's claim: what its score and whether it is shown depend on.
@@ -168,15 +218,19 @@ impl Reader {
         }
         let candidates = self.candidates(search, &question)?;
         let mut ranked = self.credits(search, &candidates)?.ranked();
+        ranked.retain(|(_, credit)| !search.seen.0.contains(&credit.seq));
+        let has_more = ranked.len() > search.filter.limit;
         ranked.truncate(search.filter.limit);
         let mut hits = Vec::with_capacity(ranked.len());
+        let mut seen = search.seen.clone();
         for (id, mut credit) in ranked {
             let Some(claim) = self.claim_summary(&id)? else { continue };
+            seen.0.insert(credit.seq);
             credit.through.sort_by(|a, b| ranking::better((a.0, a.1, &a.2), (b.0, b.1, &b.2)));
             let found_through = credit.through.into_iter().map(|(_, _, old)| old).collect();
             hits.push(Hit { claim, score: credit.score, found_through });
         }
-        Ok(SearchPage { hits })
+        Ok(SearchPage { hits, next: has_more.then_some(seen) })
     }
 
     /// Whether a change of this claim can change the answer: it passes the filters and holds a word of the
@@ -246,9 +300,11 @@ impl Reader {
         let mut nearest: Vec<(f64, u64)> =
             nearness.into_iter().zip(candidates).map(|(near, candidate)| (near, candidate.seq)).collect();
         nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        // One more than is shown says whether there is a next page.
+        let wanted = search.filter.limit + search.seen.0.len() + 1;
         let mut credits = Credits::default();
         for (near, seq) in nearest {
-            if credits.has_better(ranking::ceiling(near), search.filter.limit) {
+            if credits.has_better(ranking::ceiling(near), wanted) {
                 break;
             }
             let Some(hit) = self.found(seq, near)? else { continue };
@@ -375,6 +431,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cursor_is_read_as_it_was_written_and_nothing_else_is_one() {
+        for seqs in [vec![1], vec![3, 4, 1_000], vec![u64::MAX]] {
+            let seen = Seen(seqs.into_iter().collect());
+            assert_eq!(seen.to_string().parse(), Ok(seen));
+        }
+        for text in ["", "0", "x", "1.", "1.0", "-1", "ffffffffffffffff.1", "1 2"] {
+            assert_eq!(text.parse::<Seen>(), Err(BadCursor), "{text:?}");
+        }
+    }
+
+    #[test]
     fn no_query_scans_a_growing_table() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("read-models.sqlite");
@@ -390,7 +457,7 @@ mod tests {
         for (mode, filter) in
             [(SearchMode::Balanced, plain.clone()), (SearchMode::Strict, plain), (SearchMode::Audit, full)]
         {
-            let search = Search { query: String::new(), mode, filter };
+            let search = Search { query: String::new(), mode, filter, seen: Seen::default() };
             let (sql, _) = candidates_sql(&search, String::new());
             assert_eq!(scans(&db, &sql), [""; 0], "{sql}");
         }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::{Status, Tier};
 use crate::domain::time::Timestamp;
+use crate::schedule::Outcome;
 use crate::store::{
     ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
 };
@@ -102,11 +103,7 @@ pub(super) fn claims(page: &ClaimPage, what: &str, now: Timestamp) -> String {
     if page.claims.is_empty() {
         return format!("No {what} match.\n");
     }
-    let mut text: String = page.claims.iter().map(|claim| one_line(claim, now)).collect();
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
-    text
+    page.claims.iter().map(|claim| one_line(claim, now)).collect()
 }
 
 pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
@@ -304,9 +301,6 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             inline(&decision.statement, LIST_STATEMENT_CHARS)
         );
     }
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
     text
 }
 
@@ -338,9 +332,6 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
     }
     if page.contradictions.is_empty() {
         text.push_str("No contradictions match.\n");
-    }
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
     }
     // Rules of words find what they find.
     text.push_str(
@@ -436,7 +427,7 @@ pub(super) fn event(event: &EventView) -> String {
     )
 }
 
-pub(super) fn status(status: &StatusView) -> String {
+pub(super) fn status(status: &StatusView, now: Timestamp) -> String {
     let count = |wanted: Status| status.counts.by_status.get(&wanted).copied().unwrap_or(0);
     let behind = match status.ledger_seq - status.folded_seq {
         0 => String::new(),
@@ -463,6 +454,22 @@ pub(super) fn status(status: &StatusView) -> String {
     if status.denials > 0 {
         let _ =
             writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
+    }
+    let jobs: Vec<String> = status
+        .jobs
+        .0
+        .iter()
+        .map(|(name, run)| {
+            let ago = age(run.last_run_at.ms(), now);
+            format!("{} {} {ago} ago ({} ms)", inline(name, 40), run.outcome.as_str(), run.took_ms)
+        })
+        .collect();
+    if !jobs.is_empty() {
+        let _ = writeln!(text, "jobs:      {}", jobs.join(", "));
+    }
+    for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
+        let _ =
+            writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_STATEMENT_CHARS));
     }
     for rejected in &status.rejected {
         let _ = writeln!(

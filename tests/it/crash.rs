@@ -95,7 +95,10 @@ fn survives(name: &str, point: CrashPoint) {
 #[test]
 fn a_crash_at_any_named_place_keeps_the_receipt_and_writes_once() {
     for (name, point) in CrashPoint::ALL {
-        survives(name, point);
+        // What an erasure survives is in forget.rs.
+        if point != CrashPoint::Erased {
+            survives(name, point);
+        }
     }
 }
 

@@ -77,7 +77,8 @@ fn evidence_goes_stale_with_an_edit_of_its_files_and_fresh_evidence_helps() {
         a finding after it: stale false, [Some(6), None]
         an edit below what it names: stale true, [Some(6), Some(10)]
         old evidence, tied late: stale true, [Some(6), Some(10), Some(7)]
-        an edit of the whole workspace: stale true, [Some(6), Some(10), Some(7), Some(14)]"#]].assert_eq(&lines.join("\n"));
+        an edit of the whole workspace: stale true, [Some(6), Some(10), Some(7), Some(14)]"#]]
+    .assert_eq(&lines.join("\n"));
     workspace.assert_sound();
 }
 

@@ -8,7 +8,7 @@ use hivemind::domain::claim::{
     ClaimType, ContradictionKind, Outcome, Position, Relation, ReportKind, Share, Status,
 };
 use hivemind::domain::command::{
-    AddEvidence, AliasTarget, Alternative, Command, CreateClaim, DeprecateClaim, RecordDecision,
+    AddEvidence, AliasTarget, Alternative, Command, CreateClaim, DeprecateClaim, Forget, RecordDecision,
     RecordOutcome, ReportEvent, Submission, TakePosition,
 };
 use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
@@ -19,6 +19,7 @@ use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
+use hivemind::integrity::Scan;
 use hivemind::writer::Committer;
 use proptest::collection::vec;
 use proptest::option;
@@ -27,7 +28,7 @@ use proptest::sample::Index;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 use uuid::Uuid;
 
-use crate::harness::{TempWorkspace, agent, body, dump, fixed_sources, folded, long, strings};
+use crate::harness::{TempWorkspace, agent, body, dump, fixed_sources, folded, long, request, strings};
 
 use Status::{Confirmed, Contested, Deprecated, PendingProof, Proposed};
 
@@ -189,7 +190,8 @@ impl Observed {
                 | Event::EventReported(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
-                | Event::MemoryDenied(_) => {}
+                | Event::MemoryDenied(_)
+                | Event::EventRedacted(_) => {}
             }
         }
         for event in events {
@@ -350,6 +352,46 @@ fn replay_equals_live_whatever_the_grouping() {
     for answer in ["new", "duplicate", "idempotency_conflict", "duplicate_claim", "claim_deprecated"] {
         assert!(seen.contains(answer), "no command was answered {answer}: {seen:?}");
     }
+}
+
+#[test]
+fn whatever_is_forgotten_replay_equals_live() {
+    let erased = RefCell::new(0);
+    let steps = vec((submission(), option::weighted(0.2, any::<Index>())), 1..40);
+    // Each erasure makes both files anew: fewer cases than the other laws.
+    check(12, 300, &(steps, 2..9usize), |(steps, size)| {
+        let one = TempWorkspace::new();
+        let mut live = one.committer(1);
+        let mut asked = Vec::new();
+        let mut commit = |mut step: Submission| {
+            step.command_id = CommandId::from_uuid(Uuid::from_u128(0xc000 + asked.len() as u128));
+            asked.push(step.clone());
+            live.commit(&[step]).expect("a ledger that takes commands").remove(0).is_ok()
+        };
+        for (step, forgotten) in steps {
+            commit(step);
+            let events = one.events();
+            let Some(event) = forgotten.filter(|_| !events.is_empty()).map(|index| index.get(&events).id)
+            else {
+                continue;
+            };
+            let forget = Forget { event_id: event, reason: "asked to".parse().expect("a reason") };
+            *erased.borrow_mut() += u32::from(commit(request("operator", Command::Forget(forget))));
+        }
+        assert_eq!(&folded(&one.events()), live.state());
+        one.assert_sound();
+        let scan = Scan::of(&one, &std::sync::atomic::AtomicBool::new(false)).expect("a scan");
+        assert_eq!(scan.findings, [], "what was erased is explained");
+
+        let other = TempWorkspace::new();
+        let mut grouped = other.committer(1);
+        run(&mut grouped, &asked, size);
+        assert_eq!(dump(&one.ledger()), dump(&other.ledger()), "the ledger depends on the grouping");
+        assert_eq!(dump(&one.team_memory()), dump(&other.team_memory()));
+        assert_eq!(live.state(), grouped.state());
+    });
+    let erased = erased.into_inner();
+    assert!(erased > 15, "the law says little about {erased} erasures");
 }
 
 #[test]

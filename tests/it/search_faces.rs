@@ -69,6 +69,7 @@ fn the_command_line_finds_claims() {
             $ hm claim search pool --limit 1
             id                                    status    type      owner    statement
             ID4  proposed  negative  analyst  a pool for threads was slower
+            more: the same with --cursor 6
             $ hm claim search pool --session other
             no claims match
             $ hm claim search "\\ ( OR * ^"

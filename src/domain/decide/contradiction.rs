@@ -181,6 +181,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
+            | Event::EventRedacted(_)
             | Event::ContradictionDetected(_)
             | Event::ContradictionResolved(_)
             | Event::TargetAliased(_)
