@@ -10,6 +10,7 @@ mod import;
 mod init;
 mod log;
 mod output;
+mod profile;
 mod rebuild;
 mod search;
 mod serve;
@@ -97,6 +98,9 @@ enum Verb {
     /// Record decisions and what became of them
     #[command(subcommand, after_help = "Example: hm decision list")]
     Decision(decision::Decision),
+    /// See and check the commands agents may run as experiments
+    #[command(subcommand, after_help = "Example: hm profile list --scope src/db")]
+    Profile(profile::Verb),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
     Log(log::Log),
@@ -260,6 +264,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
+        Verb::Profile(verb) => verb.run(&Context::find(global)?),
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),

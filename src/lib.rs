@@ -9,6 +9,7 @@ pub mod ledger;
 pub mod mcp;
 pub mod pack;
 pub mod reads;
+pub mod runner;
 pub mod store;
 pub mod system;
 pub mod tokens;

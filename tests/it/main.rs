@@ -17,6 +17,7 @@ mod mcp;
 mod notes;
 mod privacy;
 mod processes;
+mod profiles;
 mod search;
 mod search_faces;
 mod secrets;

@@ -13,6 +13,8 @@ const WALLS: &[(&str, &[&str])] = &[
     ("clap", &["src/cli.rs", "src/cli/"]),
     ("frostem", &["src/domain/tokens.rs"]),
     ("interprocess", &["src/writer/"]),
+    ("portable_pty", &["src/runner/"]),
+    ("globset", &["src/runner/profile.rs", "src/runner/profile/"]),
     ("SystemTime", &["src/system.rs"]),
     ("Instant::now", &["src/system.rs"]),
     ("now_v7", &["src/system.rs"]),
