@@ -12,6 +12,8 @@ mod log;
 mod output;
 mod profile;
 mod rebuild;
+#[cfg(unix)]
+mod runner;
 mod search;
 mod serve;
 mod status;
@@ -86,6 +88,10 @@ enum Verb {
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),
+    /// Be the process a run lives in; started for each run, never by hand
+    #[cfg(unix)]
+    #[command(hide = true, after_help = "Example: hm runner < order.json")]
+    Runner,
     /// Say how the workspace is doing
     #[command(after_help = "Example: hm status --agent devops")]
     Status,
@@ -264,6 +270,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
+        #[cfg(unix)]
+        Verb::Runner => runner::run(),
         Verb::Profile(verb) => verb.run(&Context::find(global)?),
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),

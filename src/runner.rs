@@ -9,4 +9,23 @@
 //! 3. The report says what stands in the artifacts, with the hash of `meta.json` for the event that ends the
 //!    run. [`artifacts::verify`] holds the files against it later, [`tree::end_marked`] ends what a crash left.
 
+pub mod artifacts;
+pub mod capture;
+mod clean;
+#[cfg(unix)]
+pub mod helper;
 pub mod profile;
+pub mod provenance;
+mod redact;
+pub mod report;
+pub mod result;
+#[cfg(unix)]
+pub mod run;
+#[cfg(unix)]
+mod spawn;
+#[cfg(unix)]
+pub mod tree;
+
+pub use profile::Plan;
+#[cfg(unix)]
+pub use run::Order;

@@ -18,6 +18,8 @@ mod notes;
 mod privacy;
 mod processes;
 mod profiles;
+#[cfg(unix)]
+mod runner;
 mod search;
 mod search_faces;
 mod secrets;

@@ -343,7 +343,8 @@ fn the_project_overrides_and_its_mistakes_hide_what_they_replace() {
           |        ^^^^^
         invalid type: string "tox", expected a sequence
         [exit 1]
-    "#]].assert_eq(&shell.transcript("hm profile check"));
+    "#]]
+    .assert_eq(&shell.transcript("hm profile check"));
     let listed = shell.run("hm profile list --scope src/a.go --json").stdout;
     let json: serde_json::Value = serde_json::from_slice(&listed).expect("JSON");
     let names: Vec<_> = json["profiles"].as_array().expect("a list").iter().map(|one| &one["name"]).collect();
