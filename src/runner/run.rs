@@ -1,8 +1,9 @@
 //! One run, from its order to its report: started, watched, ended with all it started, and written down.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -31,7 +32,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 const READ_BYTES: usize = 64 << 10;
 
 /// The key of hashes over what is not stored: 32 bytes, kept by the workspace, never in the ledger.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StreamKey([u8; 32]);
 
@@ -44,6 +45,33 @@ impl StreamKey {
     /// Takes 32 unguessable bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    /// The key in a file, made if none is there; when several make it at once, all get the first one's.
+    ///
+    /// # Errors
+    /// Those of the file system; a file that holds no key is invalid data, and is left as it is.
+    pub fn of(file: &Path) -> io::Result<Self> {
+        let dir = file.parent().unwrap_or(file);
+        let read = || -> io::Result<Self> {
+            let text = std::fs::read_to_string(file)?;
+            Self::try_from(text.trim().to_owned())
+                .map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad))
+        };
+        match read() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+        // For its owner only, and whole before it has its name.
+        let mut fresh = tempfile::NamedTempFile::new_in(dir)?;
+        writeln!(fresh, "{}", hex::encode(system::entropy()))?;
+        fresh.as_file().sync_all()?;
+        match fresh.persist_noclobber(file) {
+            Ok(_) => artifacts::sync_dir(dir)?,
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(failed) => return Err(failed.error),
+        }
+        read()
     }
 }
 
@@ -240,7 +268,9 @@ fn write_down(dir: &Path, meta: &mut Meta, subject: Option<&Subject>) -> io::Res
 struct Capture {
     stream: Arc<Mutex<io::Result<Option<Stream>>>>,
     seen: Arc<Seen>,
-    ended: Arc<std::sync::atomic::AtomicBool>,
+    /// Whether its reader waits for more, and is not at work on what has come.
+    waits: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
 }
 
 impl Capture {
@@ -250,6 +280,7 @@ impl Capture {
         Ok(Self {
             stream: Arc::new(Mutex::new(Ok(Some(stream)))),
             seen: Arc::default(),
+            waits: Arc::default(),
             ended: Arc::default(),
         })
     }
@@ -258,7 +289,10 @@ impl Capture {
     fn read(&self, mut from: Box<dyn Read + Send>) {
         let mut buffer = vec![0; READ_BYTES];
         loop {
-            let bytes = match from.read(&mut buffer) {
+            self.waits.store(true, Ordering::Release);
+            let read = from.read(&mut buffer);
+            self.waits.store(false, Ordering::Release);
+            let bytes = match read {
                 // A terminal whose last program has left says EIO.
                 Ok(0) => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -277,11 +311,15 @@ impl Capture {
                 *stream = Err(error);
             }
         }
-        self.ended.store(true, std::sync::atomic::Ordering::Release);
+        self.ended.store(true, Ordering::Release);
+    }
+
+    fn waits(&self) -> bool {
+        self.waits.load(Ordering::Acquire)
     }
 
     fn has_ended(&self) -> bool {
-        self.ended.load(std::sync::atomic::Ordering::Acquire)
+        self.ended.load(Ordering::Acquire)
     }
 
     fn finish(&self, dir: &Path, name: &str) -> io::Result<Captured> {
@@ -391,7 +429,8 @@ fn drain(wakes: &Receiver<Wake>, captures: [&Capture; 2]) {
     while !captures.iter().all(|capture| capture.has_ended()) {
         let now = system::instant();
         let at = read();
-        if at > before {
+        let at_work = captures.iter().any(|capture| !capture.has_ended() && !capture.waits());
+        if at > before || at_work {
             (before, deadline) = (at, now + DRAIN);
         }
         if now >= deadline || at > most {
