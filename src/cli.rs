@@ -12,7 +12,10 @@ mod import;
 mod init;
 mod log;
 mod output;
+mod profile;
 mod rebuild;
+#[cfg(unix)]
+mod runner;
 mod search;
 mod serve;
 mod status;
@@ -88,6 +91,10 @@ enum Verb {
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),
+    /// Be the process a run lives in; started for each run, never by hand
+    #[cfg(unix)]
+    #[command(hide = true, after_help = "Example: hm runner < order.json")]
+    Runner,
     /// Say how the workspace is doing
     #[command(after_help = "Example: hm status --agent devops")]
     Status,
@@ -106,6 +113,9 @@ enum Verb {
     /// Name what decisions are about, and join two names of one thing
     #[command(subcommand, after_help = "Example: hm target alias database db")]
     Target(target::Target),
+    /// See and check the commands agents may run as experiments
+    #[command(subcommand, after_help = "Example: hm profile list --scope src/db")]
+    Profile(profile::Verb),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
     Log(log::Log),
@@ -294,6 +304,9 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
+        #[cfg(unix)]
+        Verb::Runner => runner::run(),
+        Verb::Profile(verb) => verb.run(&Context::find(global)?),
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),

@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod mcp;
 pub mod pack;
 pub mod reads;
+pub mod runner;
 pub mod schedule;
 pub mod store;
 pub mod system;

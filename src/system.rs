@@ -118,7 +118,7 @@ impl Environment {
 }
 
 /// The variables of this process that are text.
-fn variables() -> impl Iterator<Item = (String, String)> {
+pub fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

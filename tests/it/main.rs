@@ -24,6 +24,9 @@ mod paging;
 mod poisoned;
 mod privacy;
 mod processes;
+mod profiles;
+#[cfg(unix)]
+mod runner;
 mod schedule;
 mod search;
 mod search_faces;

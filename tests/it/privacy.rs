@@ -146,7 +146,7 @@ fn assert_nowhere(runtime: &Path, values: &[String]) {
 }
 
 /// The beginning and the end of a value, in lower case, long enough to tell.
-fn telling_parts(value: &str) -> [String; 2] {
+pub(crate) fn telling_parts(value: &str) -> [String; 2] {
     let lower = value.replace('\n', "\\n").to_lowercase();
     let part = lower.len().min(14);
     // A key block begins and ends like every other: its body is what tells.

@@ -1,0 +1,369 @@
+//! One stream of a run: hashed whole, cleaned, redacted, and stored up to a cap, its beginning and its end.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::clean::Cleaner;
+use super::redact::{CONTEXT_BYTES, HOLD_BYTES, Piece, Redactor};
+use crate::domain::privacy::{Secrets, redacted};
+
+/// What is read again before the stored end, so that no secret or escape sequence is met in its middle.
+const LEAD_BYTES: usize = 2 * (HOLD_BYTES + CONTEXT_BYTES);
+/// How much is cleaned in one go, in bytes.
+const STEP_BYTES: usize = 64 << 10;
+/// How much of the newest output is kept to show its last line; a longer line is not shown.
+const RECENT_BYTES: usize = HOLD_BYTES;
+/// The longest last line that is shown, in characters.
+const MAX_LINE_CHARS: usize = 200;
+
+/// What is known of a stream when it has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Captured {
+    /// Bytes the program wrote.
+    pub total_bytes: u64,
+    /// Bytes in the file.
+    pub stored_bytes: u64,
+    /// Whether the file holds only the beginning and the end.
+    pub truncated: bool,
+    /// Secrets replaced in what was stored.
+    pub redacted: u64,
+    /// Terminal sequences left out of what was stored.
+    pub escapes: u64,
+    /// Bytes that were no UTF-8, spelled out in what was stored.
+    pub invalid_bytes: u64,
+    /// Whether the run was over and something still held the stream open: its last bytes may be missing.
+    pub cut_off: bool,
+    /// HMAC-SHA-256 under the workspace's key of all bytes as they came: the same output has the same one here,
+    /// and nobody without the key can test guesses at what was redacted. Hex.
+    pub raw_hmac_sha256: String,
+    /// SHA-256 of the file, hex.
+    pub stored_sha256: String,
+}
+
+/// A stream that is being stored.
+#[derive(Debug)]
+pub(super) struct Stream {
+    mac: Hmac<Sha256>,
+    total_bytes: u64,
+    secrets: Secrets,
+    cleaner: Cleaner,
+    redactor: Redactor,
+    file: Hashed,
+    cap_bytes: u64,
+    /// What came after the beginning was full: shown text, then bytes as they came.
+    surplus: Tail,
+    full: bool,
+    newest: VecDeque<u8>,
+    newest_bytes: usize,
+    lost: bool,
+}
+
+impl Stream {
+    /// Stores into a new file. Without a cap everything is stored.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn create(
+        path: &Path,
+        cap: Option<u64>,
+        key: &[u8; 32],
+        secrets: Secrets,
+    ) -> io::Result<Self> {
+        let cap_bytes = cap.unwrap_or(u64::MAX);
+        let half = usize::try_from(cap_bytes / 2).unwrap_or(usize::MAX);
+        Ok(Self {
+            mac: Hmac::new_from_slice(key).expect("HMAC takes a key of any length"),
+            total_bytes: 0,
+            redactor: Redactor::new(secrets.clone()),
+            secrets,
+            cleaner: Cleaner::default(),
+            file: Hashed::create(path)?,
+            cap_bytes,
+            surplus: Tail::new(half),
+            full: false,
+            newest: VecDeque::new(),
+            newest_bytes: half.saturating_add(LEAD_BYTES),
+            lost: false,
+        })
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.mac.update(bytes);
+        self.total_bytes += bytes.len() as u64;
+        for step in bytes.chunks(STEP_BYTES) {
+            if self.full {
+                self.keep(step);
+            } else {
+                self.begin(step)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The beginning: what is certain goes into the file until half the cap is used.
+    fn begin(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut text = String::with_capacity(bytes.len());
+        self.cleaner.feed(bytes, &mut text);
+        let (file, surplus, full) = (&mut self.file, &mut self.surplus, &mut self.full);
+        let limit = self.cap_bytes / 2;
+        let mut written = Ok(());
+        self.redactor.feed(&text, |_, piece| {
+            let (Piece::Text(shown) | Piece::Mark(shown)) = piece;
+            let left = usize::try_from(limit - file.bytes).unwrap_or(usize::MAX);
+            let fits = match piece {
+                _ if *full => 0,
+                Piece::Text(_) if shown.len() > left => shown.floor_char_boundary(left),
+                Piece::Mark(_) if shown.len() > left => 0,
+                Piece::Text(_) | Piece::Mark(_) => shown.len(),
+            };
+            let (now, later) = shown.split_at(fits);
+            if written.is_ok() {
+                written = file.write(now.as_bytes());
+            }
+            if !later.is_empty() {
+                *full = true;
+                surplus.push(later);
+            }
+        });
+        written
+    }
+
+    /// The rest: only the newest of it, as it came.
+    fn keep(&mut self, bytes: &[u8]) {
+        let over = (self.newest.len() + bytes.len()).saturating_sub(self.newest_bytes);
+        if over > 0 {
+            self.lost = true;
+            self.newest.drain(..over.min(self.newest.len()));
+        }
+        self.newest.extend(&bytes[bytes.len().saturating_sub(self.newest_bytes)..]);
+    }
+
+    /// Stores the end and seals the file; `cut_off` when the stream itself has not ended.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn finish(mut self, cut_off: bool) -> io::Result<Captured> {
+        let newest = std::mem::take(&mut self.newest);
+        let room = usize::try_from(self.cap_bytes - self.file.bytes).unwrap_or(usize::MAX);
+        let mut tail = Tail::new(room);
+        let mut counted = (0, 0, 0);
+        if self.lost {
+            // Between beginning and end something is missing: the end is looked at on its own, its first bytes
+            // only to know where something begins.
+            let earlier = (self.cleaner.escapes, self.cleaner.invalid_bytes, self.redactor.found);
+            counted = earlier;
+            self.cleaner = Cleaner::default();
+            self.redactor = Redactor::new(self.secrets.clone());
+            let lead: Vec<u8> = newest.iter().take(LEAD_BYTES).copied().collect();
+            let mut text = String::new();
+            self.cleaner.feed(&lead, &mut text);
+            let fence = text.len() as u64;
+            self.redactor.feed(&text, |_, _| {});
+            debug_assert_eq!(self.redactor.position(), fence);
+            self.end(newest.iter().skip(LEAD_BYTES).copied(), fence, &mut tail);
+            tail.lost = true;
+        } else {
+            tail.push(&std::mem::take(&mut self.surplus.text));
+            tail.lost |= self.surplus.lost;
+            self.end(newest.into_iter(), 0, &mut tail);
+        }
+        let truncated = tail.lost;
+        if truncated {
+            let told = format!(
+                "\n[... {} bytes in all, only the beginning and the end are stored ...]\n",
+                self.total_bytes
+            );
+            let end = tail.last(room.saturating_sub(told.len()));
+            self.file.write(told.as_bytes())?;
+            self.file.write(end.as_bytes())?;
+        } else {
+            self.file.write(tail.text.as_bytes())?;
+        }
+        let (stored_bytes, stored_sha256) = self.file.seal()?;
+        Ok(Captured {
+            total_bytes: self.total_bytes,
+            stored_bytes,
+            truncated,
+            escapes: counted.0 + self.cleaner.escapes,
+            invalid_bytes: counted.1 + self.cleaner.invalid_bytes,
+            redacted: counted.2 + self.redactor.found,
+            cut_off,
+            raw_hmac_sha256: hex::encode(self.mac.finalize().into_bytes()),
+            stored_sha256,
+        })
+    }
+
+    /// Cleans and redacts the last bytes; what ends before the fence is not said.
+    fn end(&mut self, bytes: impl Iterator<Item = u8>, fence: u64, tail: &mut Tail) {
+        let mut say = |end: u64, piece: Piece<'_>| match piece {
+            _ if end <= fence => {}
+            Piece::Mark(mark) => tail.push(mark),
+            Piece::Text(text) => {
+                let begin = end - text.len() as u64;
+                let skipped = usize::try_from(fence.saturating_sub(begin)).unwrap_or(0);
+                tail.push(&text[text.ceil_char_boundary(skipped)..]);
+            }
+        };
+        let mut bytes = bytes.peekable();
+        let mut text = String::new();
+        while bytes.peek().is_some() {
+            let step: Vec<u8> = bytes.by_ref().take(STEP_BYTES).collect();
+            text.clear();
+            self.cleaner.feed(&step, &mut text);
+            self.redactor.feed(&text, &mut say);
+        }
+        text.clear();
+        self.cleaner.finish(&mut text);
+        self.redactor.feed(&text, &mut say);
+        self.redactor.finish(&mut say);
+    }
+}
+
+/// Text of which only the end is kept.
+#[derive(Debug)]
+struct Tail {
+    text: String,
+    most: usize,
+    lost: bool,
+}
+
+impl Tail {
+    const fn new(most: usize) -> Self {
+        Self { text: String::new(), most, lost: false }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        if self.text.len() > self.most {
+            self.lost = true;
+        }
+        // Moved seldom: at twice the size.
+        if self.text.len() / 2 > self.most {
+            self.text.drain(..self.text.ceil_char_boundary(self.text.len() - self.most));
+        }
+    }
+
+    /// The end, at most so many bytes, from the beginning of a line if one is near.
+    fn last(&self, bytes: usize) -> &str {
+        let end = &self.text[self.text.ceil_char_boundary(self.text.len().saturating_sub(bytes))..];
+        let near = end.floor_char_boundary(1_024);
+        end[..near].find('\n').map_or(end, |line| &end[line + 1..])
+    }
+}
+
+/// A file that is hashed as it is written.
+#[derive(Debug)]
+struct Hashed {
+    file: BufWriter<File>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl Hashed {
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = super::artifacts::create_private(path)?;
+        Ok(Self { file: BufWriter::with_capacity(STEP_BYTES, file), hash: Sha256::new(), bytes: 0 })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    fn seal(self) -> io::Result<(u64, String)> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        Ok((self.bytes, hex::encode(self.hash.finalize())))
+    }
+}
+
+/// What can be seen of a stream while it runs.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    bytes: AtomicU64,
+    recent: Mutex<VecDeque<u8>>,
+}
+
+impl Seen {
+    /// Notes the next bytes.
+    pub(super) fn note(&self, bytes: &[u8]) {
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = &bytes[bytes.len().saturating_sub(RECENT_BYTES)..];
+        let over = (recent.len() + newest.len()).saturating_sub(RECENT_BYTES);
+        recent.drain(..over);
+        recent.extend(newest);
+    }
+
+    /// Bytes so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The last whole line, cleaned and redacted together with what stands before it.
+    pub(super) fn last_line(&self, secrets: &Secrets) -> Option<String> {
+        let recent: Vec<u8> =
+            self.recent.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let mut text = String::new();
+        let mut cleaner = Cleaner::default();
+        cleaner.feed(&recent, &mut text);
+        let text = redacted(&text, secrets);
+        let (above, _) = text.rsplit_once('\n')?;
+        let line = match above.trim_end().rsplit_once('\n') {
+            Some((_, line)) => line,
+            // The first line of all, unless its beginning is gone.
+            None if recent.len() < RECENT_BYTES => above.trim_end(),
+            None => return None,
+        };
+        let line: String = line.trim().chars().take(MAX_LINE_CHARS).collect();
+        Some(line).filter(|line| !line.is_empty())
+    }
+}
+
+/// Text of a past run as it may be stored: the whole of it, cleaned and redacted.
+pub fn recorded(bytes: &[u8], secrets: &Secrets, key: &[u8; 32]) -> (String, Captured) {
+    let mut text = String::new();
+    let mut cleaner = Cleaner::default();
+    let mut redactor = Redactor::new(secrets.clone());
+    let mut shown = String::new();
+    let mut say = |_, piece: Piece<'_>| {
+        let (Piece::Text(said) | Piece::Mark(said)) = piece;
+        text.push_str(said);
+    };
+    for step in bytes.chunks(STEP_BYTES) {
+        shown.clear();
+        cleaner.feed(step, &mut shown);
+        redactor.feed(&shown, &mut say);
+    }
+    shown.clear();
+    cleaner.finish(&mut shown);
+    redactor.feed(&shown, &mut say);
+    redactor.finish(&mut say);
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(bytes);
+    let captured = Captured {
+        total_bytes: bytes.len() as u64,
+        stored_bytes: text.len() as u64,
+        truncated: false,
+        redacted: redactor.found,
+        escapes: cleaner.escapes,
+        invalid_bytes: cleaner.invalid_bytes,
+        cut_off: false,
+        raw_hmac_sha256: hex::encode(mac.finalize().into_bytes()),
+        stored_sha256: hex::encode(Sha256::digest(&text)),
+    };
+    (text, captured)
+}

@@ -1,0 +1,237 @@
+//! A profile as its file has it, and what makes it a profile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::param::{Kind, Param, whole};
+use super::Limits;
+use super::{Element, Expect, MAX_ARGV, OUTPUT_CAP_BYTES, Profile, ProfileName, TIMEOUT_MS, glob_set};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    description: String,
+    argv: Vec<String>,
+    #[serde(default)]
+    scopes: Vec<String>,
+    timeout_ms: u64,
+    cwd: Option<String>,
+    #[serde(default)]
+    params: BTreeMap<String, ParamFile>,
+    expect: Option<Expect>,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    env: Env,
+    #[serde(default)]
+    terminal: Terminal,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Env {
+    pass: BTreeSet<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Terminal {
+    pty: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParamFile {
+    kind: Word,
+    description: Option<String>,
+    default: Option<String>,
+    values: Option<Vec<String>>,
+    pattern: Option<String>,
+    min: Option<u64>,
+    max: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Path,
+    Enum,
+    Regex,
+    Int,
+}
+
+/// What is wrong with a profile.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// It is no TOML, lacks a key, or has one nobody reads.
+    #[error("{}", .0.to_string().trim_end())]
+    Syntax(Box<toml::de::Error>),
+    /// Its name cannot be typed.
+    #[error(transparent)]
+    Name(#[from] super::BadName),
+    /// The command is empty, or too long.
+    #[error("argv has 1 to {MAX_ARGV} elements: write the program and its arguments, each its own string")]
+    Argv,
+    /// A parameter would choose the program.
+    #[error("argv[0] is `{0}`: a parameter never chooses the program")]
+    ProgramIsParam(String),
+    /// Something that cannot stand in an argument.
+    #[error("`{0}` holds NUL or is empty where it may not be")]
+    Unprintable(&'static str),
+    /// A parameter that is used and not declared.
+    #[error("argv names {{{0}}}: add [params.{0}] with its kind")]
+    Undeclared(String),
+    /// A parameter that is declared and not used.
+    #[error("[params.{0}] is not in argv: add {{{0}}} to an element, or remove it")]
+    Unused(String),
+    /// A parameter whose bounds do not fit its kind.
+    #[error("[params.{name}]: {problem}")]
+    Param {
+        /// Which one.
+        name: String,
+        /// What is wrong, and what to write.
+        problem: String,
+    },
+    /// A number out of its bounds.
+    #[error("`{key}` is {given}: write {least} to {most}")]
+    Bounds {
+        /// Which key.
+        key: &'static str,
+        /// What it is.
+        given: u64,
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A glob that does not parse.
+    #[error("scopes: {0}")]
+    Glob(#[from] globset::Error),
+    /// A directory outside the workspace.
+    #[error("cwd `{0}` leaves the workspace: give a directory relative to its root")]
+    Cwd(String),
+    /// A variable that cannot be passed on.
+    #[error("[env] pass: `{0}` is no name of a variable, or one that loads code into every program")]
+    Variable(String),
+}
+
+impl Profile {
+    /// Reads a profile from its text.
+    ///
+    /// # Errors
+    /// [`Problem`], the first one found.
+    pub fn parse(name: ProfileName, text: &str) -> Result<Self, Problem> {
+        let file: File = toml::from_str(text).map_err(|error| Problem::Syntax(Box::new(error)))?;
+        if file.description.trim().is_empty() {
+            return Err(Problem::Unprintable("description"));
+        }
+        let argv = argv(&file.argv)?;
+        let params = params(file.params, &argv)?;
+        bounds("timeout_ms", file.timeout_ms, TIMEOUT_MS)?;
+        bounds("limits.output_cap_bytes", file.limits.output_cap_bytes, OUTPUT_CAP_BYTES)?;
+        bounds("limits.open_files", file.limits.open_files, 16..=1 << 20)?;
+        bounds("limits.file_bytes", file.limits.file_bytes, 0..=1 << 40)?;
+        if let Some(cwd) = &file.cwd {
+            let inside = crate::domain::scope::Scope::parse(cwd, "").is_ok_and(|scope| scope.is_path());
+            if !inside {
+                return Err(Problem::Cwd(cwd.clone()));
+            }
+        }
+        if let Some(name) = file.env.pass.iter().find(|name| !may_pass(name)) {
+            return Err(Problem::Variable(name.clone()));
+        }
+        Ok(Self {
+            name,
+            description: file.description,
+            globs: glob_set(&file.scopes)?,
+            scopes: file.scopes,
+            timeout_ms: file.timeout_ms,
+            expect: file.expect,
+            params,
+            limits: file.limits,
+            env_pass: file.env.pass,
+            pty: file.terminal.pty,
+            cwd: file.cwd,
+            argv,
+        })
+    }
+}
+
+fn argv(texts: &[String]) -> Result<Vec<Element>, Problem> {
+    let elements: Vec<Element> = texts.iter().map(|text| Element::parse(text)).collect();
+    let [program, ..] = &elements[..] else { return Err(Problem::Argv) };
+    if elements.len() > MAX_ARGV {
+        return Err(Problem::Argv);
+    }
+    if program.params().next().is_some() {
+        return Err(Problem::ProgramIsParam(program.to_string()));
+    }
+    if texts[0].trim().is_empty() || texts.iter().any(|text| text.contains('\0')) {
+        return Err(Problem::Unprintable("argv"));
+    }
+    Ok(elements)
+}
+
+fn params(files: BTreeMap<String, ParamFile>, argv: &[Element]) -> Result<BTreeMap<String, Param>, Problem> {
+    let used: BTreeSet<&str> = argv.iter().flat_map(Element::params).collect();
+    if let Some(name) = used.iter().find(|name| !files.contains_key(**name)) {
+        return Err(Problem::Undeclared((*name).to_owned()));
+    }
+    let named = files.into_iter().map(|(name, file)| {
+        if !used.contains(name.as_str()) {
+            return Err(Problem::Unused(name));
+        }
+        let param = file.checked().map_err(|problem| Problem::Param { name: name.clone(), problem })?;
+        Ok((name, param))
+    });
+    named.collect()
+}
+
+impl ParamFile {
+    fn checked(self) -> Result<Param, String> {
+        let Self { kind, description, default, values, pattern, min, max } = self;
+        let kind = match (kind, values, pattern, min, max) {
+            (Word::Path, None, None, None, None) => Kind::Path,
+            (Word::Enum, Some(words), None, None, None) => {
+                let fits = |word: &String| {
+                    !word.is_empty() && !word.starts_with('-') && !word.chars().any(char::is_control)
+                };
+                if words.is_empty() || !words.iter().all(fits) {
+                    return Err("values are printable, not empty, and never start with `-`".to_owned());
+                }
+                Kind::Enum(words)
+            }
+            (Word::Regex, None, Some(pattern), None, None) => {
+                let regex = whole(&pattern).map_err(|problem| {
+                    let text = problem.to_string();
+                    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+                })?;
+                Kind::Regex(regex)
+            }
+            (Word::Int, None, None, min, max) => {
+                let (min, max) = (min.unwrap_or(0), max.unwrap_or(i64::MAX.unsigned_abs()));
+                if min > max {
+                    return Err(format!("min {min} is more than max {max}"));
+                }
+                Kind::Int { min, max }
+            }
+            (Word::Path | Word::Enum | Word::Regex | Word::Int, ..) => {
+                return Err("enum takes `values`, regex takes `pattern`, int takes `min` and `max` (0 or more), path takes none of them".to_owned());
+            }
+        };
+        Ok(Param { description, default, kind })
+    }
+}
+
+fn bounds(key: &'static str, given: u64, range: std::ops::RangeInclusive<u64>) -> Result<(), Problem> {
+    let (least, most) = range.into_inner();
+    if (least..=most).contains(&given) { Ok(()) } else { Err(Problem::Bounds { key, given, least, most }) }
+}
+
+/// A name of letters, digits and `_` that no dynamic loader listens to.
+fn may_pass(name: &str) -> bool {
+    let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    word && starts && !["LD_", "DYLD_", "HM_"].iter().any(|prefix| name.starts_with(prefix))
+}

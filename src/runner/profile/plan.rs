@@ -1,0 +1,189 @@
+//! A request for a profile becomes a plan: the arguments, the directory, and what the run may use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::param::BadValue;
+use super::{
+    Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS,
+};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+
+/// What an agent asks of a profile. Every override can only narrow what the profile allows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Values of parameters, by name.
+    pub args: BTreeMap<String, String>,
+    /// The directory to run in, below the root, instead of the profile's.
+    pub cwd: Option<String>,
+    /// The variables to pass on, a part of the profile's.
+    pub env_pass: Option<BTreeSet<String>>,
+    /// A shorter time, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// A smaller cap, in bytes.
+    pub output_cap_bytes: Option<u64>,
+}
+
+/// A request that a profile refuses. Nothing has run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadRequest {
+    /// A value that becomes no argument.
+    #[error("parameter `{name}`: {problem}")]
+    Value {
+        /// Which parameter.
+        name: String,
+        /// What is wrong.
+        problem: BadValue,
+    },
+    /// A value for nothing.
+    #[error("profile `{profile}` has no parameter `{name}`; it takes {takes}")]
+    Unknown {
+        /// Which profile.
+        profile: ProfileName,
+        /// The name that was given.
+        name: String,
+        /// The names it knows.
+        takes: String,
+    },
+    /// No value, and no default.
+    #[error("profile `{profile}` needs a value for `{name}`")]
+    Missing {
+        /// Which profile.
+        profile: ProfileName,
+        /// Which parameter.
+        name: String,
+    },
+    /// A directory that is none, or outside.
+    #[error("cwd `{0}` is no directory inside the workspace: give one relative to its root")]
+    Cwd(String),
+    /// More than the profile allows.
+    #[error("`{key}` can only narrow what the profile allows: {allowed}")]
+    Wider {
+        /// Which override.
+        key: &'static str,
+        /// What would fit.
+        allowed: String,
+    },
+    /// A command without a program.
+    #[error("there is no command: write it after --, the program first")]
+    NoCommand,
+}
+
+impl From<BadRequest> for Rejection {
+    fn from(problem: BadRequest) -> Self {
+        let argument = match &problem {
+            BadRequest::Value { name, .. }
+            | BadRequest::Unknown { name, .. }
+            | BadRequest::Missing { name, .. } => {
+                format!("args.{}", name.chars().take(60).collect::<String>())
+            }
+            BadRequest::Cwd(_) => "cwd".to_owned(),
+            BadRequest::Wider { key, .. } => (*key).to_owned(),
+            BadRequest::NoCommand => "argv".to_owned(),
+        };
+        Self::invalid(&argument, problem)
+    }
+}
+
+impl Profile {
+    /// What a request would run. `root` is the canonical root of the workspace.
+    ///
+    /// # Errors
+    /// [`BadRequest`]; nothing of a refused request reaches a command line.
+    pub fn plan(&self, request: &Request, root: &Path) -> Result<Plan, BadRequest> {
+        if let Some(name) = request.args.keys().find(|name| !self.params.contains_key(*name)) {
+            let takes: Vec<&str> = self.params.keys().map(String::as_str).collect();
+            return Err(BadRequest::Unknown {
+                profile: self.name.clone(),
+                name: name.chars().take(60).collect(),
+                takes: if takes.is_empty() { "none".to_owned() } else { takes.join(", ") },
+            });
+        }
+        let cwd = directory(request.cwd.as_deref().or(self.cwd.as_deref()).unwrap_or("."), root)?;
+        let argument = |name: &str| self.argument(name, request, root, &cwd);
+        let argv = self.argv.iter().map(|element| element.rendered(argument)).collect::<Result<_, _>>()?;
+        let timeout_ms = narrowed("timeout_ms", request.timeout_ms, self.timeout_ms, *TIMEOUT_MS.start())?;
+        let cap = self.limits.output_cap_bytes;
+        let output_cap_bytes =
+            narrowed("output_cap_bytes", request.output_cap_bytes, cap, *OUTPUT_CAP_BYTES.start())?;
+        let passed = request.env_pass.as_ref().unwrap_or(&self.env_pass);
+        if !passed.is_subset(&self.env_pass) {
+            let allowed = self.env_pass.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(BadRequest::Wider { key: "env_pass", allowed });
+        }
+        Ok(Plan {
+            profile: Some(self.name.clone()),
+            argv,
+            cwd,
+            env: Environment::Only(passed.clone()),
+            timeout_ms,
+            limits: Limits { output_cap_bytes, ..self.limits },
+            uncapped: false,
+            pty: self.pty,
+            expect: self.expect,
+        })
+    }
+
+    fn argument(&self, name: &str, request: &Request, root: &Path, cwd: &Path) -> Result<String, BadRequest> {
+        let missing = || BadRequest::Missing { profile: self.name.clone(), name: name.to_owned() };
+        let param = self.params.get(name).ok_or_else(missing)?;
+        let value = request.args.get(name).or(param.default.as_ref()).ok_or_else(missing)?;
+        param
+            .argument(value, root, cwd)
+            .map_err(|problem| BadRequest::Value { name: name.to_owned(), problem })
+    }
+}
+
+impl Plan {
+    /// What a human typed at a terminal: any command, in any directory, with their environment.
+    ///
+    /// # Errors
+    /// [`BadRequest::NoCommand`].
+    pub fn typed(argv: Vec<String>, cwd: PathBuf, timeout_ms: u64) -> Result<Self, BadRequest> {
+        if argv.first().is_none_or(String::is_empty) || argv.iter().any(|text| text.contains('\0')) {
+            return Err(BadRequest::NoCommand);
+        }
+        Ok(Self {
+            profile: None,
+            argv,
+            cwd,
+            env: Environment::Inherited,
+            timeout_ms,
+            limits: Limits::default(),
+            uncapped: false,
+            pty: false,
+            expect: None,
+        })
+    }
+
+}
+
+impl Element {
+    /// One argument, whatever is filled in.
+    fn rendered(&self, argument: impl Fn(&str) -> Result<String, BadRequest>) -> Result<String, BadRequest> {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => Ok(text.clone()),
+            Piece::Param(name) => argument(name),
+        });
+        pieces.collect()
+    }
+}
+
+fn directory(text: &str, root: &Path) -> Result<PathBuf, BadRequest> {
+    let outside = || BadRequest::Cwd(text.chars().take(200).collect());
+    let inside = Scope::parse(text, &root.to_string_lossy()).map_err(|_| outside())?;
+    let full = root.join(inside.as_str()).canonicalize().map_err(|_| outside())?;
+    let fits = inside.is_path() && full.is_dir() && full.starts_with(root);
+    if fits { Ok(full) } else { Err(outside()) }
+}
+
+fn narrowed(key: &'static str, asked: Option<u64>, most: u64, least: u64) -> Result<u64, BadRequest> {
+    match asked {
+        None => Ok(most),
+        Some(value) if (least..=most).contains(&value) => Ok(value),
+        Some(_) => Err(BadRequest::Wider { key, allowed: format!("{least} to {most}") }),
+    }
+}

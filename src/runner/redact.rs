@@ -1,0 +1,157 @@
+//! Secrets in a stream of text become `[redacted:RULE]`, wherever a chunk ends.
+
+use crate::domain::privacy::{Secrets, scan};
+
+/// How much is looked at in one go, in bytes.
+const CHUNK_BYTES: usize = 128 << 10;
+/// What stays unsaid until more has come: no rule but that of key blocks matches longer ones.
+pub(super) const HOLD_BYTES: usize = 16 << 10;
+/// What is looked at again for what stands before a secret, such as the name it is assigned to.
+pub(super) const CONTEXT_BYTES: usize = 1 << 10;
+/// The longest block, such as a private key, that is waited for; an RSA key of 16,384 bits has 13 KB.
+const MAX_BLOCK_BYTES: usize = 96 << 10;
+
+/// A piece of what may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece<'t> {
+    /// Text without a secret.
+    Text(&'t str),
+    /// What stands for one.
+    Mark(&'t str),
+}
+
+/// Redacts text that comes chunk by chunk.
+#[derive(Debug)]
+pub(super) struct Redactor {
+    secrets: Secrets,
+    /// Text said already, kept as context, then text to be said.
+    buffer: String,
+    said: usize,
+    /// Where the buffer begins in the stream, in bytes of text.
+    base: u64,
+    chunk_bytes: usize,
+    /// Secrets found.
+    pub(super) found: u64,
+}
+
+impl Redactor {
+    /// With the built-in rules and these.
+    pub(super) fn new(secrets: Secrets) -> Self {
+        Self { secrets, buffer: String::new(), said: 0, base: 0, chunk_bytes: CHUNK_BYTES, found: 0 }
+    }
+
+    /// Where the text fed so far ends, in bytes.
+    pub(super) fn position(&self) -> u64 {
+        self.base + self.buffer.len() as u64
+    }
+
+    /// Takes text; `say` gets each piece that is certain, and where it ends in the stream.
+    pub(super) fn feed(&mut self, text: &str, mut say: impl FnMut(u64, Piece<'_>)) {
+        self.buffer.push_str(text);
+        while self.buffer.len() - self.said >= self.chunk_bytes + HOLD_BYTES {
+            if !self.advance(self.buffer.len() - HOLD_BYTES, &mut say) {
+                break;
+            }
+        }
+    }
+
+    /// Says the rest.
+    pub(super) fn finish(&mut self, mut say: impl FnMut(u64, Piece<'_>)) {
+        self.advance(self.buffer.len(), &mut say);
+    }
+
+    /// Says what stands before a place, or before the secret that spans it; whether that was anything.
+    fn advance(&mut self, to: usize, say: &mut impl FnMut(u64, Piece<'_>)) -> bool {
+        let found = scan(&self.buffer, &self.secrets);
+        let mut to = self.buffer.floor_char_boundary(to);
+        if let Some(spanning) = found.iter().find(|one| one.span.start < to && to < one.span.end) {
+            // A block that still grows is waited for; one that grew too long is said to be what it began as.
+            let waits = self.buffer.len() - spanning.span.start <= MAX_BLOCK_BYTES;
+            to = if waits && spanning.span.start >= self.said {
+                spanning.span.start
+            } else {
+                spanning.span.end
+            };
+        }
+        let mut at = self.said;
+        for one in found.iter().filter(|one| one.span.end > self.said && one.span.start < to) {
+            if one.span.start > at {
+                say(self.base + one.span.start as u64, Piece::Text(&self.buffer[at..one.span.start]));
+            }
+            say(self.base + one.span.end as u64, Piece::Mark(&format!("[redacted:{}]", one.rule)));
+            self.found += 1;
+            at = one.span.end;
+        }
+        if to > at {
+            say(self.base + to as u64, Piece::Text(&self.buffer[at..to]));
+        }
+        let moved = to > self.said;
+        let keep = self.buffer.floor_char_boundary(to.saturating_sub(CONTEXT_BYTES));
+        self.buffer.drain(..keep);
+        self.base += keep as u64;
+        self.said = to - keep;
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONTEXT_BYTES, HOLD_BYTES, MAX_BLOCK_BYTES, Piece, Redactor};
+    use crate::domain::privacy::{Secrets, redacted};
+
+    /// A token of no issuer's, in an issuer's format.
+    fn token() -> String {
+        ["gh", "p_", "Zk3vQ9xT7mB2wL5nR8cF1hJ4dS6gA0pY3uEo"].concat()
+    }
+
+    fn block(lines: usize) -> String {
+        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(lines);
+        ["-----BEGIN PRIVATE", " KEY-----\n", &body, "-----END PRIVATE", " KEY-----"].concat()
+    }
+
+    fn streamed(text: &str, step: usize, chunk_bytes: usize) -> String {
+        let mut redactor = Redactor { chunk_bytes, ..Redactor::new(Secrets::default()) };
+        let mut out = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (head, tail) = rest.split_at(rest.ceil_char_boundary(step.min(rest.len())));
+            redactor.feed(head, |_, piece| push(piece, &mut out));
+            rest = tail;
+        }
+        redactor.finish(|_, piece| push(piece, &mut out));
+        out
+    }
+
+    fn push(piece: Piece<'_>, out: &mut String) {
+        match piece {
+            Piece::Text(text) | Piece::Mark(text) => out.push_str(text),
+        }
+    }
+
+    #[test]
+    fn a_secret_at_any_distance_from_a_cut_is_found() {
+        let secret = token();
+        // The first cut falls at chunk bytes; the secret ends before it, on it, after it.
+        let chunk = 3_000;
+        for before in (chunk - secret.len() - 3)..(chunk + 3) {
+            let text = format!("{} {secret} {}", "x".repeat(before), "y".repeat(HOLD_BYTES + CONTEXT_BYTES));
+            let out = streamed(&text, 1_000, chunk);
+            assert_eq!(out, redacted(&text, &Secrets::default()), "{before} bytes before it");
+            assert!(out.contains("[redacted:github-token]"));
+        }
+    }
+
+    #[test]
+    fn a_key_block_is_waited_for() {
+        for lines in [3, 200, 900] {
+            let text = format!("{}\n{}\nafter {}", "é".repeat(2_500), block(lines), "z".repeat(40_000));
+            for step in [1_111, 70_000] {
+                let out = streamed(&text, step, 3_000);
+                assert_eq!(out, redacted(&text, &Secrets::default()), "{lines} lines in steps of {step}");
+            }
+        }
+        let endless = block(4 * MAX_BLOCK_BYTES / 65);
+        let out = streamed(&endless, 4_096, 3_000);
+        assert!(out.starts_with("[redacted:private-key]"), "{}", &out[..100]);
+    }
+}

@@ -1,0 +1,441 @@
+//! One run, from its order to its report: started, watched, ended with all it started, and written down.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::artifacts::{self, META, RESULT, STDERR, STDOUT};
+use super::capture::{Captured, Seen, Stream};
+use super::profile::Plan;
+use super::provenance::{Git, Host, Program, fingerprint};
+use super::report::{Exit, Meta, Report, State};
+use super::result::{ExperimentResult, Subject};
+use super::spawn::{self, SpawnError, Started};
+use super::tree::{RUN_VARIABLE, Tree, adopt_orphans};
+use crate::domain::privacy::{BadPattern, Known, Own, Secrets, redacted};
+use crate::system;
+
+/// How often a run says where it stands.
+const TICK: Duration = Duration::from_millis(250);
+/// How long a stream may be silent and open when nothing of the run is left.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How much is read in one go; as much as an ordinary pipe holds.
+const READ_BYTES: usize = 64 << 10;
+
+/// The key of hashes over what is not stored: 32 bytes, kept by the workspace, never in the ledger.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StreamKey([u8; 32]);
+
+/// Text that is no key.
+#[derive(Debug, thiserror::Error)]
+#[error("a stream key is 64 hex digits")]
+pub struct BadKey;
+
+impl StreamKey {
+    /// Takes 32 unguessable bytes.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The key in a file, made if none is there; when several make it at once, all get the first one's.
+    ///
+    /// # Errors
+    /// Those of the file system; a file that holds no key is invalid data, and is left as it is.
+    pub fn of(file: &Path) -> io::Result<Self> {
+        let dir = file.parent().unwrap_or(file);
+        let read = || -> io::Result<Self> {
+            let text = std::fs::read_to_string(file)?;
+            Self::try_from(text.trim().to_owned())
+                .map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad))
+        };
+        match read() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+        // For its owner only, and whole before it has its name.
+        let mut fresh = tempfile::NamedTempFile::new_in(dir)?;
+        writeln!(fresh, "{}", hex::encode(system::entropy()))?;
+        fresh.as_file().sync_all()?;
+        match fresh.persist_noclobber(file) {
+            Ok(_) => artifacts::sync_dir(dir)?,
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(failed) => return Err(failed.error),
+        }
+        read()
+    }
+}
+
+impl TryFrom<String> for StreamKey {
+    type Error = BadKey;
+
+    fn try_from(text: String) -> Result<Self, BadKey> {
+        let mut key = [0; 32];
+        hex::decode_to_slice(text, &mut key).map_err(|_| BadKey)?;
+        Ok(Self(key))
+    }
+}
+
+impl From<StreamKey> for String {
+    fn from(key: StreamKey) -> Self {
+        hex::encode(key.0)
+    }
+}
+
+impl std::fmt::Debug for StreamKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StreamKey(…)")
+    }
+}
+
+/// Everything a run needs to know; it goes through a pipe to the helper and is stored nowhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// Which run.
+    pub run_id: Uuid,
+    /// What runs.
+    pub plan: Plan,
+    /// The directory of its files, which is not there yet.
+    pub artifacts: PathBuf,
+    /// The key of hashes over what is not stored.
+    pub key: StreamKey,
+    /// The team's own secret patterns, as in `[privacy]` of config.toml.
+    pub secret_patterns: Vec<String>,
+    /// Which experiment an operator means.
+    pub subject: Option<Subject>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// How long it runs, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Bytes of standard output so far.
+    pub stdout_bytes: u64,
+    /// Bytes of standard error so far.
+    pub stderr_bytes: u64,
+    /// The last whole line of standard output, else of standard error, cleaned and redacted.
+    pub last_line: Option<String>,
+}
+
+/// A run that left no report.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Its files cannot be written.
+    #[error("cannot write the artifacts in {}: {source}", .dir.display())]
+    Artifacts {
+        /// Which directory.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A secret pattern of the team's.
+    #[error(transparent)]
+    Pattern(#[from] BadPattern),
+    /// The system refused what keeps a run in hand.
+    #[error("cannot follow the processes of a run: {0}")]
+    System(#[from] rustix::io::Errno),
+}
+
+/// Something a run waits for.
+#[derive(Debug)]
+pub(super) enum Wake {
+    Exited,
+    Ended,
+    Cancel,
+}
+
+/// Stops a run from another thread.
+#[derive(Debug, Clone)]
+pub struct Canceller(Sender<Wake>);
+
+impl Canceller {
+    /// Ends the run; one that is over does not mind.
+    pub fn cancel(&self) {
+        let _ = self.0.send(Wake::Cancel);
+    }
+}
+
+/// What wakes a run.
+#[derive(Debug)]
+pub struct Wakes {
+    sender: Sender<Wake>,
+    receiver: Receiver<Wake>,
+}
+
+/// What cancels a run, and what the run listens to.
+pub fn control() -> (Canceller, Wakes) {
+    let (sender, receiver) = channel();
+    (Canceller(sender.clone()), Wakes { sender, receiver })
+}
+
+/// Runs an order to its end. Only for a process of its own, the helper: it becomes the parent of everything the
+/// run leaves behind and reaps every child it has. The calling thread must live as long as the run.
+///
+/// # Errors
+/// [`RunError`], when there is nothing to report with. A program that does not start is no error: it is a run
+/// that was aborted.
+pub fn run(
+    order: Order,
+    variables: impl Iterator<Item = (String, String)>,
+    wakes: Wakes,
+    mut progress: impl FnMut(Progress),
+) -> Result<Report, RunError> {
+    adopt_orphans()?;
+    let variables: Vec<(String, String)> = variables.collect();
+    let secrets = Secrets {
+        own: Own::new(&order.secret_patterns)?,
+        known: Known::from_variables(variables.iter().cloned()),
+    };
+    let mut environment: BTreeMap<String, String> =
+        variables.into_iter().filter(|(name, _)| order.plan.env.has(name)).collect();
+    let dir = order.artifacts.clone();
+    let failed = |source| RunError::Artifacts { dir: dir.clone(), source };
+    artifacts::create_dir(&dir).map_err(failed)?;
+    let env_fingerprint = fingerprint(&environment, &order.key.0);
+    let env_names: Vec<String> = environment.keys().cloned().collect();
+    let git = Git::of(&order.plan.cwd, &environment);
+    environment.insert(RUN_VARIABLE.to_owned(), order.run_id.to_string());
+
+    let streams = [STDOUT, STDERR].map(|name| Capture::create(&dir, name, &order, &secrets));
+    let [stdout, stderr] = streams;
+    let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
+    let found =
+        spawn::find(&order.plan.argv[0], &order.plan.cwd, environment.get("PATH").map(String::as_str));
+    let program = found.as_ref().ok().map(|path| Program::at(path.clone()));
+    let started_at = system::now();
+    let clock = system::instant();
+    let watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
+        Ok(started) => {
+            let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
+            watch.until_over(&order.plan, |at| progress(at.shown(&stdout.seen, &stderr.seen, &secrets)))
+        }
+        Err(problem) => Watched::never_started(&problem),
+    };
+    let finished_at = system::now();
+    let duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let stdout = stdout.finish(&dir, STDOUT).map_err(failed)?;
+    let stderr = stderr.finish(&dir, STDERR).map_err(failed)?;
+    let hidden = |texts: &[String]| texts.iter().map(|text| redacted(text, &secrets)).collect();
+    let mut meta = Meta {
+        schema_version: Meta::SCHEMA_VERSION.to_owned(),
+        run_id: order.run_id,
+        plan: Plan { argv: hidden(&order.plan.argv), ..order.plan },
+        state: watched.state,
+        exit: watched.exit,
+        problem: watched.problem.map(|problem| redacted(&problem, &secrets)),
+        started_at,
+        finished_at,
+        duration_ms,
+        left_behind: watched.left_behind,
+        program,
+        git: git.map(|git| Git { status_porcelain: hidden(&git.status_porcelain), ..git }),
+        host: Host::here(),
+        env_fingerprint,
+        env_names,
+        files: [(STDOUT, &stdout), (STDERR, &stderr)]
+            .map(|(name, stream)| (name.to_owned(), stream.stored_sha256.clone()))
+            .into(),
+        stdout,
+        stderr,
+    };
+    let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref()).map_err(failed)?;
+    Ok(Report { artifacts: dir, meta, meta_sha256 })
+}
+
+/// Writes result and meta; the meta last, for it says that the rest is whole.
+fn write_down(dir: &Path, meta: &mut Meta, subject: Option<&Subject>) -> io::Result<String> {
+    let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
+    let result = ExperimentResult::of_run(meta, subject, meta.finished_at, stdout?, stderr?);
+    let hash = artifacts::write(dir, RESULT, &serde_json::to_vec_pretty(&result)?)?;
+    meta.files.insert(RESULT.to_owned(), hash);
+    let hash = artifacts::write(dir, META, &serde_json::to_vec_pretty(meta)?)?;
+    artifacts::sync_dir(dir)?;
+    Ok(hash)
+}
+
+/// One stream, shared by the thread that reads it and the one that ends it.
+#[derive(Debug, Clone)]
+struct Capture {
+    stream: Arc<Mutex<io::Result<Option<Stream>>>>,
+    seen: Arc<Seen>,
+    /// Whether its reader waits for more, and is not at work on what has come.
+    waits: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Capture {
+    fn create(dir: &Path, name: &str, order: &Order, secrets: &Secrets) -> io::Result<Self> {
+        let cap = (!order.plan.uncapped).then_some(order.plan.limits.output_cap_bytes);
+        let stream = Stream::create(&artifacts::part(dir, name), cap, &order.key.0, secrets.clone())?;
+        Ok(Self {
+            stream: Arc::new(Mutex::new(Ok(Some(stream)))),
+            seen: Arc::default(),
+            waits: Arc::default(),
+            ended: Arc::default(),
+        })
+    }
+
+    /// Reads to the end. A disk that is full does not stop it: the program would wait for a reader for ever.
+    fn read(&self, mut from: Box<dyn Read + Send>) {
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            self.waits.store(true, Ordering::Release);
+            let read = from.read(&mut buffer);
+            self.waits.store(false, Ordering::Release);
+            let bytes = match read {
+                // A terminal whose last program has left says EIO.
+                Ok(0) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+                Ok(read) => &buffer[..read],
+            };
+            self.seen.note(bytes);
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            let written = match &mut *stream {
+                Ok(Some(stream)) => stream.write(bytes),
+                // The run is over.
+                Ok(None) => return,
+                Err(_) => Ok(()),
+            };
+            if let Err(error) = written {
+                *stream = Err(error);
+            }
+        }
+        self.ended.store(true, Ordering::Release);
+    }
+
+    fn waits(&self) -> bool {
+        self.waits.load(Ordering::Acquire)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn finish(&self, dir: &Path, name: &str) -> io::Result<Captured> {
+        let cut_off = !self.has_ended();
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let stream = std::mem::replace(&mut *stream, Ok(None))?;
+        let captured = stream.map_or_else(|| Ok(Captured::default()), |stream| stream.finish(cut_off))?;
+        artifacts::complete(dir, name)?;
+        Ok(captured)
+    }
+}
+
+/// A program that runs, and what is known of it.
+struct Watch<'s> {
+    started: Started,
+    stdout: &'s Capture,
+    stderr: &'s Capture,
+    clock: Instant,
+    wakes: Wakes,
+}
+
+/// How it ended.
+struct Watched {
+    state: State,
+    exit: Exit,
+    problem: Option<String>,
+    left_behind: u32,
+}
+
+impl Watched {
+    fn never_started(problem: &SpawnError) -> Self {
+        let problem = Some(problem.to_string());
+        Self { state: State::Aborted, exit: Exit::default(), problem, left_behind: 0 }
+    }
+}
+
+/// The moment of a progress report.
+struct At(Instant);
+
+impl At {
+    fn shown(&self, stdout: &Seen, stderr: &Seen, secrets: &Secrets) -> Progress {
+        Progress {
+            elapsed_ms: u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX),
+            stdout_bytes: stdout.bytes(),
+            stderr_bytes: stderr.bytes(),
+            last_line: stdout.last_line(secrets).or_else(|| stderr.last_line(secrets)),
+        }
+    }
+}
+
+impl Watch<'_> {
+    fn until_over(self, plan: &Plan, mut tick: impl FnMut(At)) -> Watched {
+        let Self { started, stdout, stderr, clock, wakes } = self;
+        let Started { leader, stdout: from_stdout, stderr: from_stderr, .. } = started;
+        for (capture, from) in [(stdout.clone(), from_stdout), (stderr.clone(), from_stderr)] {
+            let done = wakes.sender.clone();
+            thread::spawn(move || {
+                capture.read(from);
+                let _ = done.send(Wake::Ended);
+            });
+        }
+        let exited = wakes.sender.clone();
+        thread::spawn(move || {
+            wait_for(leader);
+            let _ = exited.send(Wake::Exited);
+        });
+        let deadline = clock + Duration::from_millis(plan.timeout_ms);
+        let mut tree = Tree::of(leader);
+        let mut next_tick = clock + TICK;
+        let stopped = loop {
+            let wait = deadline.min(next_tick).saturating_duration_since(system::instant());
+            match wakes.receiver.recv_timeout(wait) {
+                Ok(Wake::Exited) => break None,
+                Ok(Wake::Cancel) => break Some(State::Canceled),
+                Ok(Wake::Ended) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    if system::instant() >= deadline {
+                        break Some(State::TimedOut);
+                    }
+                    next_tick = system::instant() + TICK;
+                    tick(At(clock));
+                }
+            }
+        };
+        let left_behind = if stopped.is_some() { tree.terminate() } else { tree.sweep() };
+        drain(&wakes.receiver, [stdout, stderr]);
+        let exit = tree.exit().unwrap_or_default();
+        let problem = (left_behind > 0)
+            .then(|| format!("{left_behind} processes of the run could not be ended in time"));
+        Watched { state: stopped.unwrap_or_else(|| exit.judged(plan.expect)), exit, problem, left_behind }
+    }
+}
+
+/// Waits until a child has ended, and leaves it to be reaped.
+fn wait_for(leader: Pid) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while matches!(waitid(WaitId::Pid(leader), options), Err(rustix::io::Errno::INTR)) {}
+}
+
+/// Waits for the ends of the streams. Nothing of the run is left: what is still to be read lies in the pipes.
+/// Whoever was handed one and lives on, silent or not, does not hold the run.
+fn drain(wakes: &Receiver<Wake>, captures: [&Capture; 2]) {
+    let read = || captures.map(|capture| capture.seen.bytes()).iter().sum::<u64>();
+    let most = read() + 2 * (spawn::PIPE_BYTES + READ_BYTES) as u64;
+    let mut before = read();
+    let mut deadline = system::instant() + DRAIN;
+    while !captures.iter().all(|capture| capture.has_ended()) {
+        let now = system::instant();
+        let at = read();
+        let at_work = captures.iter().any(|capture| !capture.has_ended() && !capture.waits());
+        if at > before || at_work {
+            (before, deadline) = (at, now + DRAIN);
+        }
+        if now >= deadline || at > most {
+            return;
+        }
+        let _ = wakes.recv_timeout(TICK.min(deadline - now));
+    }
+}

@@ -1,0 +1,175 @@
+//! The processes of a run, all of them: how they are followed, ended and reaped.
+//!
+//! On Linux the helper is the subreaper of what it starts: whatever daemonises becomes its child, so "no child
+//! left" means "nothing left". Elsewhere only the process group is certain.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
+use uuid::Uuid;
+
+use super::report::Exit;
+use crate::system;
+
+/// The variable that marks every process of a run with its id.
+pub const RUN_VARIABLE: &str = "HM_RUN_ID";
+/// What a run may use to leave by itself after SIGTERM. Spec 10 wants nothing left 2 s after the timeout; the
+/// last half second is for what ignores the signal.
+pub const GRACE: Duration = Duration::from_millis(1_500);
+/// How long killing may take; a process in an uninterruptible wait takes as long as it likes.
+const SWEEP: Duration = Duration::from_millis(1_000);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Makes this process the one that orphans of a run become children of. It must have no other children.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn adopt_orphans() -> rustix::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+/// A process with everything it starts.
+#[derive(Debug)]
+pub(super) struct Tree {
+    /// The first process, the leader of its own session and group.
+    leader: Pid,
+    exit: Option<Exit>,
+}
+
+impl Tree {
+    pub(super) const fn of(leader: Pid) -> Self {
+        Self { leader, exit: None }
+    }
+
+    /// How the first process left, once it is reaped.
+    pub(super) const fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// Reaps what has ended; whether any child is left.
+    pub(super) fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.leader => self.exit = Some(exit_of(status)),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return true,
+                // No child at all.
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Asks the group to leave, then ends everything. Processes that are still there.
+    pub(super) fn terminate(&mut self) -> u32 {
+        let _ = kill_process_group(self.leader, Signal::TERM);
+        let deadline = system::instant() + GRACE;
+        while self.reap() && system::instant() < deadline {
+            // The first process has left: what stayed behind was not asked to, and will not be waited for.
+            if self.exit.is_some() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        self.sweep()
+    }
+
+    /// Ends everything now. Processes that are still there.
+    pub(super) fn sweep(&mut self) -> u32 {
+        let deadline = system::instant() + SWEEP;
+        while self.reap() {
+            let _ = kill_process_group(self.leader, Signal::KILL);
+            let left = stopped(descendants, deadline);
+            if system::instant() >= deadline {
+                return u32::try_from(left.len()).unwrap_or(u32::MAX);
+            }
+            for pid in left {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        0
+    }
+}
+
+/// Stops processes until a look finds no new one, so that none can start another while they are ended.
+fn stopped(look: impl Fn() -> Vec<Pid>, deadline: Instant) -> HashSet<Pid> {
+    let mut stopped = HashSet::new();
+    loop {
+        let fresh: Vec<Pid> = look().into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        if fresh.is_empty() || system::instant() >= deadline {
+            return stopped;
+        }
+        for pid in fresh {
+            let _ = kill_process(pid, Signal::STOP);
+        }
+    }
+}
+
+fn exit_of(status: WaitStatus) -> Exit {
+    Exit { code: status.exit_status(), signal: status.terminating_signal() }
+}
+
+/// Everything that descends from this process, as the kernel lists it now.
+fn descendants() -> Vec<Pid> {
+    let parents: Vec<(Pid, Pid)> = processes().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut found = HashSet::from([rustix::process::getpid()]);
+    // A child is listed before or after its parent: as many passes as the tree is deep.
+    loop {
+        let before = found.len();
+        for (pid, parent) in &parents {
+            if found.contains(parent) {
+                found.insert(*pid);
+            }
+        }
+        if found.len() == before {
+            break;
+        }
+    }
+    found.remove(&rustix::process::getpid());
+    found.into_iter().collect()
+}
+
+/// Every process there is; none where there is no `/proc`.
+fn processes() -> impl Iterator<Item = Pid> {
+    let entries = std::fs::read_dir("/proc").ok().into_iter().flatten();
+    entries.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?))
+}
+
+/// The parent, from the field after the name, which may hold spaces and parentheses.
+fn parent(pid: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    let (_, after_name) = stat.rsplit_once(')')?;
+    Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+/// Ends what a crash left of a run, by the mark in its environment: for a writer that starts and finds a run
+/// without a helper. How many processes it ended.
+pub fn end_marked(run: Uuid) -> u32 {
+    let mark = format!("{RUN_VARIABLE}={run}");
+    let marked = || -> Vec<Pid> {
+        let is_marked = |pid: &Pid| {
+            let environ =
+                std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
+            environ.split(|byte| *byte == 0).any(|line| line == mark.as_bytes())
+        };
+        processes().filter(is_marked).collect()
+    };
+    let deadline = system::instant() + SWEEP;
+    let mut ended = HashSet::new();
+    loop {
+        let left = stopped(marked, deadline);
+        if left.is_empty() || system::instant() >= deadline {
+            return u32::try_from(ended.len()).unwrap_or(u32::MAX);
+        }
+        for pid in left {
+            let _ = kill_process(pid, Signal::KILL);
+            ended.insert(pid);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
