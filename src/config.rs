@@ -99,6 +99,8 @@ pub struct Config {
     pub policy: Policy,
     /// The team's own secret patterns.
     pub own_secrets: Own,
+    /// The same as they were written, for processes of their own.
+    pub secret_patterns: Vec<String>,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
 }
@@ -163,6 +165,7 @@ impl Config {
         Ok(Self {
             roster,
             own_secrets,
+            secret_patterns: file.privacy.patterns,
             policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },
             // A writer that leaves at once would leave before its first client comes.
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),

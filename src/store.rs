@@ -4,6 +4,7 @@ mod claims;
 mod completions;
 mod contradictions;
 mod decisions;
+mod experiments;
 mod files;
 mod fold;
 mod index;
@@ -18,6 +19,7 @@ pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, 
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
 };
+pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};

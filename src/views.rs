@@ -1,5 +1,6 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod experiments;
 mod markdown;
 mod receipt;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
@@ -19,10 +20,12 @@ use crate::reads::{Reads, TravelError};
 use crate::schedule::Runs;
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
+    ExperimentFilter, ExperimentPage,
     DecisionFilter, DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
 };
 use crate::writer::Spool;
 
+pub use experiments::{Stream, artifact_dir, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline, table};
 pub use receipt::{receipt_json, receipt_line};
 
@@ -52,6 +55,14 @@ pub enum View {
     Contradictions(ContradictionFilter),
     /// What decisions are about, with every name it goes by.
     Targets,
+    /// A page of runs.
+    Experiments(ExperimentFilter),
+    /// One run.
+    Experiment(RunId),
+    /// What a run wrote.
+    Output(RunId, Stream),
+    /// The commands agents may run.
+    Profiles,
     /// A page of dead ends in force, at a scope or everywhere; older than the page before.
     Negative(Option<Scope>, Option<u64>),
     /// Who there is and when they were last seen.
@@ -257,6 +268,37 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             let text = markdown::status(&status, now);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
+        View::Output(run, stream) => {
+            let seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+            let (json, text) = experiments::output(reads.workspace(), *run, *stream)
+                .ok_or_else(|| ViewError::NotFound(format!("run {run} left no such file")))?;
+            Ok(page(seq, json, text))
+        }
+        View::Profiles => {
+            let seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+            let (json, text) = experiments::profiles(reads.workspace(), &[]);
+            Ok(page(seq, json, text))
+        }
+        View::Experiments(filter) => {
+            let workspace = reads.workspace().clone();
+            let (seq, found) = match reads.store()? {
+                Some(store) => store.snapshot(|store| Ok((store.folded()?.seq, store.experiments(filter)?)))?,
+                None => (0, ExperimentPage::default()),
+            };
+            let (json, text) = experiments::page(&workspace, &found, now);
+            Ok(page(seq, json, text).followed_by("cursor", found.next))
+        }
+        View::Experiment(id) => {
+            let workspace = reads.workspace().clone();
+            let found = match reads.store()? {
+                Some(store) => store.snapshot(|store| Ok((store.folded()?.seq, store.experiment(*id)?)))?,
+                None => (0, None),
+            };
+            let (seq, Some(run)) = found else {
+                return Err(ViewError::NotFound(format!("no run has the id {id}")));
+            };
+            Ok(page(seq, experiment_json(&workspace, &run), experiments::one(&run, now)))
+        }
         View::Claims(_)
         | View::Claim(_)
         | View::Search(_)
@@ -321,7 +363,13 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
         View::Context(agent, budget) => Ok(context(seq, store, agent, *budget, now)?),
-        View::Events(_) | View::Event(_) | View::Status => {
+        View::Events(_)
+        | View::Event(_)
+        | View::Status
+        | View::Experiments(_)
+        | View::Experiment(_)
+        | View::Output(..)
+        | View::Profiles => {
             Err(ViewError::NotFound("events are not in the read models".to_owned()))
         }
     }
@@ -342,7 +390,14 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
             Ok(claims_page(0, &nothing, "dead ends", now))
         }
-        View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
+        View::Claims(_)
+        | View::Events(_)
+        | View::Event(_)
+        | View::Status
+        | View::Experiments(_)
+        | View::Experiment(_)
+        | View::Output(..)
+        | View::Profiles => {
             Ok(claims_page(0, &nothing, "claims", now))
         }
     }

@@ -92,6 +92,11 @@ impl Workspace {
         &self.root
     }
 
+    /// `.hivemind/` itself.
+    pub fn marker_dir(&self) -> PathBuf {
+        self.root.join(MARKER)
+    }
+
     /// `config.toml`.
     pub fn config(&self) -> PathBuf {
         self.root.join(MARKER).join("config.toml")

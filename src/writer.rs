@@ -4,11 +4,13 @@ mod background;
 mod checkpoint;
 mod client;
 mod commit;
+mod experiments;
 mod server;
 mod spool;
 mod wire;
 
 pub use client::{Front, Watch};
 pub use commit::{Committer, CrashPoint, WriterError};
+pub use experiments::{ARTIFACTS, outcome_of};
 pub use server::{ServeOptions, serve};
 pub use spool::{Spool, SpoolError};

@@ -419,6 +419,31 @@ impl Event {
 }
 
 impl Event {
+    /// The run this event is about.
+    pub const fn run_id(&self) -> Option<RunId> {
+        match self {
+            Self::ExperimentQueued(body) => Some(body.run_id),
+            Self::ExperimentStarted(body) => Some(body.run_id),
+            Self::ExperimentCancelRequested(body) => Some(body.run_id),
+            Self::ExperimentCompleted(body) => Some(body.run_id),
+            Self::ClaimCreated(_)
+            | Self::StatusChanged(_)
+            | Self::ClaimSuperseded(_)
+            | Self::PositionTaken(_)
+            | Self::EvidenceAdded(_)
+            | Self::EventReported(_)
+            | Self::DecisionRecorded(_)
+            | Self::OutcomeRecorded(_)
+            | Self::CommandRejected(_)
+            | Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_)
+            | Self::ContradictionDetected(_)
+            | Self::ContradictionResolved(_)
+            | Self::TargetAliased(_)
+            | Self::EventRedacted(_) => None,
+        }
+    }
+
     /// Every claim this event changes.
     pub fn claims(&self) -> Vec<ClaimId> {
         let other = match self {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::http;
+use super::following::Waiting;
 use super::server::Server;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
@@ -22,10 +23,18 @@ use crate::views;
 
 /// A tool call as it came in.
 pub(super) struct Call {
-    tool: String,
-    arguments: JsonObject,
+    pub(super) tool: String,
+    pub(super) arguments: JsonObject,
     trace_id: Option<String>,
     session: Option<SessionId>,
+    pub(super) request: Waiting,
+}
+
+impl Call {
+    /// Whether an argument is `true`; what does not parse is told by the parser.
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
 }
 
 impl FromContextPart<ToolCallContext<'_, Server>> for Call {
@@ -37,6 +46,11 @@ impl FromContextPart<ToolCallContext<'_, Server>> for Call {
             arguments: context.arguments.take().unwrap_or_default(),
             trace_id: traceparent.flatten(),
             session: http::session_of(&context.request_context.extensions),
+            request: Waiting {
+                peer: context.request_context.peer.clone(),
+                cancelled: context.request_context.ct.clone(),
+                progress: context.request_context.meta.get_progress_token(),
+            },
         })
     }
 }
@@ -70,7 +84,7 @@ impl Server {
         }
     }
 
-    async fn submit<T: DeserializeOwned>(
+    pub(super) async fn submit<T: DeserializeOwned>(
         &self,
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
@@ -159,7 +173,7 @@ fn unknown_arguments(tool: Option<&Tool>, call: &Call) -> Option<Warning> {
     })
 }
 
-fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
+pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
     let mut line = views::receipt_line(receipt, tool);
     for warning in &receipt.warnings {
         line.push_str(&format!("; warning: {}", warning.message));

@@ -15,20 +15,22 @@ const SEQ_KEY: &str = "hivemind/seq";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 9] = [
+const CONCRETE: [(&str, &str, &str); 11] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
     ("hivemind://contradictions", "contradictions", "Claims that contradict each other, both sides named"),
     ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
+    ("hivemind://experiments", "experiments", "Runs that show whether a claim holds, newest first"),
+    ("hivemind://profiles", "profiles", "Commands that run_experiment may run, with their parameters"),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 9] = [
+const TEMPLATES: [(&str, &str, &str); 13] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
         "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
@@ -48,6 +50,14 @@ const TEMPLATES: [(&str, &str, &str); 9] = [
         "Contradictions by status (open, resolved) and tier (strong, weak)",
     ),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
+    (
+        "hivemind://experiments{?status,profile,claim,since,limit,cursor}",
+        "experiments-filtered",
+        "Runs by status, profile and claim; since is epoch ms",
+    ),
+    ("hivemind://experiments/{run}", "experiment", "One run: how it ended, on which commit, and its hashes"),
+    ("hivemind://experiments/{run}/stdout", "experiment-stdout", "What a run wrote to standard output"),
+    ("hivemind://experiments/{run}/stderr", "experiment-stderr", "What a run wrote to standard error"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];

@@ -250,6 +250,10 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Contradictions(_) => {
             Ok(matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_)))
         }
+        View::Experiments(_) => Ok(event.run_id().is_some()),
+        View::Experiment(id) | View::Output(id, _) => Ok(event.run_id() == Some(*id)),
+        // Files of the project; no event tells of them.
+        View::Profiles => Ok(false),
         View::Targets => Ok(matches!(event, Event::TargetAliased(_) | Event::ClaimCreated(_))),
         View::Negative(scope, _) => {
             let claim_type = Some(ClaimType::Negative);

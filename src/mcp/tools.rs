@@ -2,12 +2,15 @@
 
 mod add_evidence;
 mod alias_target;
+mod attach_experiment;
+mod cancel_experiment;
 mod create_claim;
 mod deprecate_claim;
 mod positions;
 mod record_decision;
 mod record_outcome;
 mod report_event;
+mod run_experiment;
 
 use std::str::FromStr;
 
@@ -38,8 +41,10 @@ impl Toolset {
                     + Server::report_event_route()
                     + Server::record_decision_route()
                     + Server::record_outcome_route()
+                    + Server::run_experiment_route()
+                    + Server::attach_experiment_route()
             }
-            Self::Guard => Server::alias_target_route(),
+            Self::Guard => Server::alias_target_route() + Server::cancel_experiment_route(),
         }
     }
 }

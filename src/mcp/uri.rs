@@ -9,8 +9,8 @@ use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, Search};
-use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, Next, View};
+use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search};
+use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, View};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,9 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
         ("targets", "") => View::Targets,
+        ("experiments", "") => View::Experiments(experiment_filter(&mut parameters)?),
+        ("experiments", path) => run_view(path)?,
+        ("profiles", "") => View::Profiles,
         ("agents", "") => View::Agents,
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
@@ -176,6 +179,29 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
         target: target.transpose()?,
+        before: parameters.parse("cursor")?,
+        limit: limit(parameters)?,
+    })
+}
+
+/// `RUN`, `RUN/stdout` or `RUN/stderr`.
+fn run_view(path: &str) -> Result<View, BadAddress> {
+    let (id, part) = path.split_once('/').unwrap_or((path, ""));
+    let id = id.parse().map_err(|problem| bad("run", problem))?;
+    match part {
+        "" => Ok(View::Experiment(id)),
+        "stdout" => Ok(View::Output(id, Stream::Stdout)),
+        "stderr" => Ok(View::Output(id, Stream::Stderr)),
+        _ => Err(bad("run", "a run has stdout and stderr")),
+    }
+}
+
+fn experiment_filter(parameters: &mut Parameters) -> Result<ExperimentFilter, BadAddress> {
+    Ok(ExperimentFilter {
+        status: parameters.parse("status")?,
+        profile: parameters.parse("profile")?,
+        claim: parameters.parse("claim")?,
+        since_ms: parameters.parse("since")?,
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
     })

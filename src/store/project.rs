@@ -11,7 +11,7 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
-use crate::store::{StoreError, files, index};
+use crate::store::{StoreError, experiments, files, index};
 
 /// Folds one event into the read models.
 pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
@@ -36,12 +36,14 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::ContradictionResolved(body) => contradiction_resolved(db, recorded, body)?,
         Event::TargetAliased(body) => target_aliased(db, recorded, body)?,
         Event::EventReported(body) => files::reported(db, recorded, body)?,
-        Event::ExperimentQueued(_)
-        | Event::ExperimentStarted(_)
-        | Event::ExperimentCancelRequested(_)
-        | Event::ExperimentCompleted(_) => {}
+        Event::ExperimentQueued(body) => experiments::queued(db, recorded, body)?,
+        Event::ExperimentStarted(body) => experiments::started(db, recorded, body)?,
+        Event::ExperimentCompleted(body) => experiments::completed(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::SpoolFlushed(_) | Event::MemoryDenied(_) | Event::EventRedacted(_) => {}
+        Event::SpoolFlushed(_)
+        | Event::MemoryDenied(_)
+        | Event::EventRedacted(_)
+        | Event::ExperimentCancelRequested(_) => {}
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub fn inline(text: &str, max_chars: usize) -> String {
 }
 
 /// Control characters drive terminals; bidirectional overrides make text read as what it is not.
-fn is_unsafe(c: char) -> bool {
+pub(super) fn is_unsafe(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
@@ -66,7 +66,7 @@ pub fn table(headers: &[&str], rows: &[Vec<String>], width: usize) -> String {
 }
 
 /// How long ago something was, in its largest unit.
-fn age(at_ms: i64, now: Timestamp) -> String {
+pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
     let seconds = now.ms().saturating_sub(at_ms).max(0) / 1_000;
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -9,7 +9,11 @@ use crate::domain::receipt::{Acceptance, Receipt};
 pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
     let mut value = to_json(receipt);
     if let Some(id) = receipt.entity_id {
-        let name = if ["report_event", "forget"].contains(&command) { "event_id" } else { "claim_id" };
+        let name = match command {
+            "report_event" | "forget" => "event_id",
+            "run_experiment" | "cancel_experiment" | "record_experiment" => "run_id",
+            _ => "claim_id",
+        };
         value[name] = json!(id);
     }
     value

@@ -8,16 +8,20 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::experiments::Profiles;
 use super::spool::{Spool, SpoolError};
 use crate::domain::agent::AgentId;
-use crate::domain::command::{Command, Forget, Submission};
-use crate::domain::decide::{self, Decision, Erasure, Policy, expiry};
+use crate::domain::claim::Position;
+use crate::domain::command::{Command, Forget, RunExperiment, Submission, TakePosition};
+use crate::domain::decide::{self, Decision, experiment, Erasure, Policy, expiry};
 use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
-use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey};
+use crate::domain::experiment::{Plan, RunOutcome, RunState};
+use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::state::State;
+use crate::domain::state::{Run, State};
+use crate::domain::time::Timestamp;
 use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, NewEvent, Stored,
@@ -123,7 +127,8 @@ enum Item<'a> {
     /// A command to decide.
     Asked(&'a Submission),
     /// A fact of the writer itself.
-    Fact { agent: AgentId, causation: CommandId, events: Vec<Event> },
+    /// `minted` is the id of its first event, where something refers to it.
+    Fact { agent: AgentId, causation: CommandId, events: Vec<Event>, minted: Option<Uuid> },
 }
 
 /// What became of one item while its group is under way.
@@ -152,6 +157,7 @@ pub struct Committer {
     policy: Policy,
     secrets: Secrets,
     sources: Sources,
+    profiles: Option<Profiles>,
     crash_at: Option<CrashPoint>,
 }
 
@@ -173,7 +179,7 @@ impl Committer {
         let secrets = Secrets::default();
         let spool = Spool::of(workspace);
         let mut committer =
-            Self { ledger, projection, spool, state, policy, secrets, sources, crash_at: None };
+            Self { ledger, projection, spool, state, policy, secrets, sources, profiles: None, crash_at: None };
         if owes_erasure {
             // A crash came between the redaction and its end.
             committer.erase()?;
@@ -185,6 +191,13 @@ impl Committer {
     #[must_use]
     pub fn guarding(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
+        self
+    }
+
+    /// Also plans runs, from the profiles of a workspace.
+    #[must_use]
+    pub fn planning(mut self, workspace: &Workspace) -> Self {
+        self.profiles = Some(Profiles::of(workspace));
         self
     }
 
@@ -236,8 +249,8 @@ impl Committer {
         for item in items {
             let submission = match item {
                 Item::Asked(submission) => submission,
-                Item::Fact { agent, causation, events } => {
-                    let batch = self.batch_of_facts(agent, *causation, events);
+                Item::Fact { agent, causation, events, minted } => {
+                    let batch = self.batch_of_facts(agent, *causation, events, *minted);
                     let decision = Decision { events: events.clone(), ..Decision::default() };
                     self.stage(batch, &decision, &mut batches, &mut recorded);
                     progress.push(Progress::New { batch: batches.len() - 1, decision });
@@ -342,13 +355,31 @@ impl Committer {
         Ok(receipt_of(&stored, submission))
     }
 
+    /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
+    fn decided(&self, agent: &AgentId, command: &Command, now: Timestamp) -> Result<Decision, Rejection> {
+        let decide = |command: &Command| decide::decide(&self.state, agent, command, now, &self.policy);
+        let Some(profiles) = &self.profiles else { return decide(command) };
+        if let Command::RunExperiment(run) = command {
+            let plan = Some(profiles.plan(run)?);
+            return decide(&Command::RunExperiment(RunExperiment { plan, ..run.clone() }));
+        }
+        let mut decision = decide(command)?;
+        if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
+            && let Some(claim) = self.state.claim(*claim_id)
+            && let Some(settling) = profiles.settling(claim.claim_type, &claim.scopes)
+        {
+            decision.next = decision.next.map(|next| format!("{next}; {settling}"));
+        }
+        Ok(decision)
+    }
+
     fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {
         let now = (self.sources.clock)();
         let Submission { agent, command, .. } = submission;
         let decision = if let Command::Forget(command) = command {
             self.decide_erasure(agent, command)?
         } else {
-            decide::decide(&self.state, agent, command, now, &self.policy)?
+            self.decided(agent, command, now)?
         };
         let mut events = Vec::with_capacity(decision.events.len());
         for (index, event) in decision.events.iter().enumerate() {
@@ -430,7 +461,7 @@ impl Committer {
         let Denial { rule, field, command } = denial;
         let events: Vec<Event> = vec![MemoryDenied { rule, field, command }.into()];
         let causation = CommandId::from_uuid((self.sources.ids)());
-        let batch = self.batch_of_facts(&self.recordable(agent), causation, &events);
+        let batch = self.batch_of_facts(&self.recordable(agent), causation, &events, None);
         (batch, Decision { events, ..Decision::default() })
     }
 
@@ -446,7 +477,13 @@ impl Committer {
         spool.set_aside(&clean(line), &clean(reason))
     }
 
-    fn batch_of_facts(&mut self, agent: &AgentId, causation: CommandId, events: &[Event]) -> Batch {
+    fn batch_of_facts(
+        &mut self,
+        agent: &AgentId,
+        causation: CommandId,
+        events: &[Event],
+        minted: Option<Uuid>,
+    ) -> Batch {
         Batch {
             command_id: causation,
             agent: agent.clone(),
@@ -454,7 +491,11 @@ impl Committer {
             trace_id: None,
             idempotency_key: None,
             at: (self.sources.clock)(),
-            events: events.iter().map(|event| self.new_event(None, event, &event.to_body())).collect(),
+            events: events
+                .iter()
+                .enumerate()
+                .map(|(at, event)| self.new_event(minted.filter(|_| at == 0), event, &event.to_body()))
+                .collect(),
         }
     }
 
@@ -582,7 +623,7 @@ impl Committer {
             let Replayed { committed, duplicates, rejected } = done;
             let events = vec![SpoolFlushed { committed, duplicates, rejected }.into()];
             let causation = CommandId::from_uuid((self.sources.ids)());
-            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events }])?;
+            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events, minted: None }])?;
         }
         Ok(done)
     }
@@ -624,6 +665,7 @@ impl Committer {
                     done.rejected += 1;
                     rejections.push(Item::Fact {
                         agent: self.recordable(&submission.agent),
+                        minted: None,
                         causation: submission.command_id,
                         events: vec![
                             CommandRejected {
@@ -644,6 +686,44 @@ impl Committer {
         Ok(true)
     }
 
+    /// Runs that a writer began and that are not over.
+    pub(super) fn runs_under_way(&self) -> Vec<RunId> {
+        let under_way = |(id, run, _): (RunId, &Run, &Plan)| (run.state == RunState::Running).then_some(id);
+        self.state.unfinished_runs().filter_map(under_way).collect()
+    }
+
+    /// Begins the run that waits longest, unless one is under way.
+    ///
+    /// # Errors
+    /// [`WriterError`], as for any write.
+    pub(super) fn begin_run(&mut self) -> Result<Option<(RunId, Plan)>, WriterError> {
+        let Some((run_id, run, plan)) = self.state.unfinished_runs().next() else { return Ok(None) };
+        if run.state != RunState::Queued {
+            return Ok(None);
+        }
+        let (agent, plan) = (run.requested_by.clone(), plan.clone());
+        let causation = CommandId::from_uuid((self.sources.ids)());
+        let events = vec![experiment::started(run_id)];
+        let begun = self.commit_items(&[Item::Fact { agent, causation, events, minted: None }])?;
+        Ok(begun.iter().all(Result::is_ok).then_some((run_id, plan)))
+    }
+
+    /// Puts the end of a run on record, with what it says about its claim.
+    ///
+    /// # Errors
+    /// [`WriterError`], as for any write.
+    pub(super) fn end_run(&mut self, run_id: RunId, outcome: &RunOutcome) -> Result<(), WriterError> {
+        let Some(agent) = self.state.run(run_id).map(|run| run.requested_by.clone()) else { return Ok(()) };
+        let event_id = (self.sources.ids)();
+        let events = experiment::ended(&self.state, run_id, Some(EventId::from_uuid(event_id)), outcome);
+        if events.is_empty() {
+            return Ok(());
+        }
+        let causation = CommandId::from_uuid((self.sources.ids)());
+        self.commit_items(&[Item::Fact { agent, causation, events, minted: Some(event_id) }])?;
+        Ok(())
+    }
+
     /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.
     ///
     /// # Errors
@@ -657,7 +737,7 @@ impl Committer {
                 let Some(claim) = self.state.claim(*id) else { continue };
                 let causation = CommandId::from_uuid((self.sources.ids)());
                 let events = expiry(&self.state, *id, claim.status);
-                items.push(Item::Fact { agent: AgentId::system(), causation, events });
+                items.push(Item::Fact { agent: AgentId::system(), causation, events, minted: None });
             }
             swept += self.commit_items(&items)?.iter().filter(|outcome| outcome.is_ok()).count();
         }
@@ -851,7 +931,9 @@ fn erased_request(first: &Stored, submission: &Submission) -> Rejection {
 fn entity_of(first: &Recorded) -> Option<Uuid> {
     match &first.event {
         Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
-        Some(Event::EventReported(_)) => Some(first.id.uuid()),
+        Some(Event::EventReported(_) | Event::ExperimentQueued(_)) => Some(first.id.uuid()),
+        Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),
+        Some(Event::ExperimentCompleted(completed)) => Some(completed.run_id.uuid()),
         Some(event) => event.claim_id().map(ClaimId::uuid),
         None => None,
     }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use super::background::Background;
 use super::checkpoint::Sealer;
 use super::commit::{Committer, CrashPoint, MAX_GROUP, WriterError};
+use super::experiments::{Ended, Runs, follow};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::checkpoints::Checkpoints;
@@ -45,8 +46,9 @@ pub struct ServeOptions {
 }
 
 /// What the committing thread is asked to do.
-enum Work {
+pub(super) enum Work {
     Submit { id: u64, submission: Box<Submission>, reply: UnboundedSender<Reply> },
+    RunEnded(Ended),
     Rebuild { reply: UnboundedSender<Reply> },
     Import { file: PathBuf, reply: UnboundedSender<Reply> },
 }
@@ -65,10 +67,12 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
     let mut committer = Committer::open(workspace, config.policy, Sources::system())?
         .guarding(secrets)
+        .planning(workspace)
         .crashing_at(options.crash_at);
     if !spool.is_empty() {
         committer.replay(&spool)?;
     }
+    Runs::reconcile(&mut committer)?;
     let sealer = match &options.state_home {
         Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
         None => {
@@ -79,15 +83,22 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let background = Background::start(workspace)?;
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
+    let (orders, ordered) = unbounded_channel();
+    let running = Arc::new(AtomicBool::new(false));
+    let runs = Runs::new(workspace, config.secret_patterns.clone(), orders, Arc::clone(&running));
+    let binary = std::env::current_exe()?;
     let (failed, failure) = tokio::sync::oneshot::channel();
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
         // The receiver is gone when the process is leaving anyway.
-        let _ = failed.send(commit_loop(committer, sealer, background, &spool, &queue, &head));
+        let _ = failed.send(commit_loop(committer, sealer, background, runs, &spool, &queue, &head));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::select! {
-            ended = listen(workspace, config.idle_exit, work, heads) => ended,
+            ended = async {
+                tokio::spawn(follow(binary, ordered, work.clone()));
+                listen(workspace, config.idle_exit, work, heads, &running).await
+            } => ended,
             committed = failure => committed.unwrap_or(Ok(())),
             () = system::stop_signal() => Ok(()),
         }
@@ -128,6 +139,7 @@ fn commit_loop(
     mut committer: Committer,
     mut sealer: Sealer,
     mut background: Background,
+    mut runs: Runs,
     spool: &Spool,
     queue: &Receiver<Work>,
     head: &watch::Sender<u64>,
@@ -154,6 +166,7 @@ fn commit_loop(
             head.send_replace(committer.head().seq);
         }
         background.tick(&mut committer)?;
+        runs.tick(&mut committer)?;
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
         let Some(first) = first else {
             // The spool may have moved the head while nobody called.
@@ -166,6 +179,7 @@ fn commit_loop(
         untidy = true;
         let mut submissions = Vec::new();
         let mut replies = Vec::new();
+        let mut over = Vec::new();
         let mut rebuilds = Vec::new();
         let mut imports = Vec::new();
         for work in std::iter::once(first).chain(queue.try_iter()) {
@@ -174,6 +188,7 @@ fn commit_loop(
                     submissions.push(*submission);
                     replies.push((id, reply));
                 }
+                Work::RunEnded(ended) => over.push(ended),
                 Work::Rebuild { reply } => rebuilds.push(reply),
                 Work::Import { file, reply } => imports.push((file, reply)),
             }
@@ -186,6 +201,10 @@ fn commit_loop(
             // A client that left does not hear its answer; it will ask again with the same id.
             let _ = reply.send(Reply::Answer { id, outcome: outcome.into() });
         }
+        for ended in over {
+            runs.ended(&mut committer, ended)?;
+        }
+        runs.tick(&mut committer)?;
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
         sealer.passed(committer.head());
         for (file, reply) in imports {
@@ -221,6 +240,7 @@ async fn listen(
     idle_exit: Duration,
     work: Sender<Work>,
     heads: watch::Receiver<u64>,
+    running: &AtomicBool,
 ) -> Result<(), WriterError> {
     remove_socket(workspace);
     let listener = bind(workspace)?;
@@ -248,7 +268,7 @@ async fn listen(
             }
             Err(_) => {}
         }
-        if clients.load(Ordering::Relaxed) > 0 {
+        if clients.load(Ordering::Relaxed) > 0 || running.load(Ordering::Relaxed) {
             idle_since = system::instant();
         } else if idle_since.elapsed() >= idle_exit {
             tracing::info!("idle: leaving");

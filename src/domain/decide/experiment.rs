@@ -141,13 +141,13 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordExperiment) 
 }
 
 /// The beginning of a run.
-pub fn started(run_id: RunId) -> Event {
+pub(crate) fn started(run_id: RunId) -> Event {
     ExperimentStarted { run_id }.into()
 }
 
 /// The end of a run, what it says about its claim, and what that does to the claim. `event_id` will be that of
 /// the first event; without one the run left nothing that could be evidence.
-pub fn ended(state: &State, run_id: RunId, event_id: Option<EventId>, outcome: &RunOutcome) -> Vec<Event> {
+pub(crate) fn ended(state: &State, run_id: RunId, event_id: Option<EventId>, outcome: &RunOutcome) -> Vec<Event> {
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
     let command = run.command.clone();
     let profile = run.profile.clone();

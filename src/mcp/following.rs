@@ -1,0 +1,141 @@
+//! A call that waits for its run: progress on the way, and a cancelled request cancels the run.
+
+use std::time::Duration;
+
+use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::call::{Call, accepted, refused};
+use super::server::Server;
+use crate::domain::agent::AgentId;
+use crate::domain::command::{CancelExperiment, Command, Submission};
+use crate::domain::experiment::RunState;
+use crate::domain::ids::{CommandId, RunId};
+use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::rejection::Rejection;
+use crate::store::ExperimentView;
+use crate::{system, views};
+
+/// How often a waiting call looks whether its run is over: a person does not notice the difference.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often a waiting client hears of it.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Longer than any run of its own, a call waits for those before it in the queue.
+const QUEUE_GRACE: Duration = Duration::from_secs(10);
+
+impl Server {
+    /// [`Server::run`] for a command that queues a run; the answer says where the run is and, when it waited,
+    /// how it ended.
+    pub(super) async fn follow<T: DeserializeOwned>(
+        &self,
+        call: Call,
+        wait: bool,
+        build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
+    ) -> CallToolResult {
+        let (tool, request) = (call.tool.clone(), call.request.clone());
+        let agent = self.caller().speaks_for(call.arguments.get("agent").and_then(serde_json::Value::as_str));
+        let receipt = match self.submit(call, build).await {
+            Ok(receipt) => receipt,
+            Err(rejection) => return refused(&rejection),
+        };
+        let run = receipt.entity_id.map(RunId::from_uuid);
+        let mut finished = None;
+        if let (true, Some(run), Ok(agent), Acceptance::Committed) = (wait, run, agent, receipt.state) {
+            let deadline = self.look(run).and_then(|run| u64::try_from(run.timeout_ms?).ok()).unwrap_or(0);
+            let deadline = system::instant() + Duration::from_millis(deadline) + QUEUE_GRACE;
+            let mut told = system::instant();
+            let started = told;
+            loop {
+                finished = self.look(run);
+                if finished.as_ref().is_some_and(|run| run.status.is_over()) || system::instant() >= deadline {
+                    break;
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                    () = request.cancelled() => {
+                        self.cancel(run, &agent).await;
+                        return refused(&Rejection::new(
+                            crate::domain::rejection::Code::Unavailable,
+                            "the request was cancelled, and its run with it",
+                            format!("read hivemind://experiments/{run} for what it left"),
+                        ));
+                    }
+                }
+                if told.elapsed() >= TELL_EVERY {
+                    told = system::instant();
+                    let state = finished.as_ref().map_or(RunState::Queued, |run| run.status);
+                    request.tell(started.elapsed(), &state.to_string()).await;
+                }
+            }
+        }
+        self.answered(&tool, &receipt, finished.as_ref())
+    }
+
+    fn answered(&self, tool: &str, receipt: &Receipt, run: Option<&ExperimentView>) -> CallToolResult {
+        let mut result = accepted(tool, receipt);
+        let Some(id) = receipt.entity_id else { return result };
+        let workspace = self.with_reads(|reads| reads.workspace().clone());
+        let state = run.map_or(RunState::Queued, |run| run.status);
+        if let Some(body) = result.structured_content.as_mut() {
+            body["run_state"] = json!(state);
+            body["artifact_dir"] = json!(views::artifact_dir(&workspace, &id.to_string()));
+            if let Some(run) = run {
+                body["experiment"] = views::experiment_json(&workspace, run);
+            }
+        }
+        if let Some(run) = run.filter(|run| run.status.is_over()) {
+            let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+            let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+            let said: Vec<String> = run
+                .attached
+                .iter()
+                .map(|attached| format!("{} claim {} ({})", attached.relation, attached.claim_id, attached.grade))
+                .collect();
+            let said = if said.is_empty() { String::new() } else { format!("; it {}", said.join(", ")) };
+            result.content.push(ContentBlock::text(format!("{state}{code}{said}")));
+        }
+        result
+    }
+
+    fn look(&self, run: RunId) -> Option<ExperimentView> {
+        self.with_reads(|reads| reads.store().ok().flatten().and_then(|store| store.experiment(run).ok()).flatten())
+    }
+
+    async fn cancel(&self, run_id: RunId, agent: &AgentId) {
+        let submission = Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            agent: agent.clone(),
+            session: Some(self.caller().session().clone()),
+            trace_id: None,
+            idempotency_key: None,
+            command: Command::CancelExperiment(CancelExperiment { run_id }),
+        };
+        if let Err(rejection) = self.front().submit(submission).await {
+            tracing::debug!(%rejection, "a run could not be cancelled with its request");
+        }
+    }
+}
+
+/// The request behind a call, as far as a call that waits cares.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub(super) peer: rmcp::Peer<rmcp::RoleServer>,
+    pub(super) cancelled: tokio_util::sync::CancellationToken,
+    pub(super) progress: Option<rmcp::model::ProgressToken>,
+}
+
+impl Waiting {
+    async fn cancelled(&self) {
+        self.cancelled.cancelled().await;
+    }
+
+    /// Says how long it has been, to a client that asked to hear.
+    async fn tell(&self, elapsed: Duration, state: &str) {
+        let Some(token) = self.progress.clone() else { return };
+        let progress = ProgressNotificationParam::new(token, elapsed.as_secs_f64()).with_message(state);
+        // A client that left hears nothing; its request is cancelled anyway.
+        let _ = self.peer.notify_progress(progress).await;
+    }
+}

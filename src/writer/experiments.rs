@@ -1,0 +1,242 @@
+//! The runs of experiments: planned from the profiles of the workspace, one at a time, each in a helper process.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+use tokio::sync::{mpsc, watch};
+use uuid::Uuid;
+
+use super::commit::{Committer, WriterError};
+use super::server::Work;
+use crate::domain::claim::ClaimType;
+use crate::domain::command::RunExperiment;
+use crate::domain::experiment::{Plan, RunGit, RunOutcome, RunState, RunStream};
+use crate::domain::ids::RunId;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::text::Reason;
+use crate::runner::capture::Captured;
+use crate::runner::helper::{Helper, Message};
+use crate::runner::profile::{Catalog, Request};
+use crate::runner::report::Report;
+use crate::runner::run::StreamKey;
+use crate::runner::{Order, tree};
+use crate::workspace::Workspace;
+
+/// Profiles that the answer to a challenge names.
+const MAX_FITTING: usize = 5;
+
+/// Where profiles come from.
+#[derive(Debug, Clone)]
+pub(super) struct Profiles {
+    marker_dir: PathBuf,
+    root: PathBuf,
+}
+
+impl Profiles {
+    pub(super) fn of(workspace: &Workspace) -> Self {
+        Self { marker_dir: workspace.marker_dir(), root: workspace.root().to_path_buf() }
+    }
+
+    /// What a request would run.
+    pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
+        let catalog = Catalog::load(&self.marker_dir);
+        let Some(known) = catalog.find(&run.profile) else {
+            let names: Vec<&str> = catalog.profiles().map(|known| known.profile.name.as_str()).collect();
+            return Err(Rejection::new(
+                Code::UnknownProfile,
+                format!("no profile is called `{}`", run.profile),
+                format!("use one of {}, or ask a human to add .hivemind/profiles/NAME.toml", names.join(", ")),
+            ));
+        };
+        let request = Request {
+            args: run.args.clone(),
+            cwd: run.cwd.clone(),
+            env_pass: run.env_pass.clone(),
+            timeout_ms: run.timeout_ms,
+            output_cap_bytes: run.output_cap_bytes,
+        };
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        Ok(known.profile.plan(&request, &root)?)
+    }
+
+    /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
+    pub(super) fn settling(&self, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
+        if claim_type == ClaimType::Decision {
+            return None;
+        }
+        let catalog = Catalog::load(&self.marker_dir);
+        let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
+        let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
+        (!names.is_empty()).then(|| {
+            format!("or settle it by a run: run_experiment with this claim_id, blocking, profile {}", names.join(" | "))
+        })
+    }
+}
+
+/// The run that is under way, if one is.
+pub(super) struct Runs {
+    orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
+    current: Option<(RunId, watch::Sender<bool>)>,
+    busy: Arc<AtomicBool>,
+    runtime_dir: PathBuf,
+    secret_patterns: Vec<String>,
+}
+
+impl Runs {
+    /// Ends what a writer that is gone left behind. Runs begin with the first [`Runs::tick`].
+    pub(super) fn new(
+        workspace: &Workspace,
+        secret_patterns: Vec<String>,
+        orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
+        busy: Arc<AtomicBool>,
+    ) -> Self {
+        Self { orders, current: None, busy, runtime_dir: workspace.runtime(), secret_patterns }
+    }
+
+    /// Ends the runs of a writer that is gone: nobody will hear their end.
+    pub(super) fn reconcile(committer: &mut Committer) -> Result<(), WriterError> {
+        for run in committer.runs_under_way() {
+            let ended = tree::end_marked(run.uuid());
+            let problem = format!("the writer that ran it is gone; {ended} processes of it were ended");
+            let problem = problem.parse().expect("a short sentence");
+            committer.end_run(run, &RunOutcome::without_files(RunState::Aborted, Some(problem)))?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next run when none is under way, and stops the current one when somebody asked for that.
+    pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
+        if let Some((run, cancel)) = &self.current {
+            if committer.state().is_to_be_cancelled(*run) {
+                cancel.send_replace(true);
+            }
+            return Ok(());
+        }
+        let Some((run, plan)) = committer.begin_run()? else { return Ok(()) };
+        match self.order(run, plan) {
+            Ok(order) => {
+                let (cancel, cancelled) = watch::channel(false);
+                // The receiver is gone when the process is leaving; the next writer ends the run then.
+                let _ = self.orders.send((order, cancelled));
+                self.busy.store(true, Ordering::Relaxed);
+                self.current = Some((run, cancel));
+                Ok(())
+            }
+            Err(error) => {
+                let problem = sentence(&format!("cannot prepare the run: {error}"));
+                committer.end_run(run, &RunOutcome::without_files(RunState::Aborted, problem))
+            }
+        }
+    }
+
+    fn order(&self, run: RunId, plan: Plan) -> std::io::Result<Order> {
+        let dir = self.runtime_dir.join(ARTIFACTS);
+        std::fs::create_dir_all(&dir)?;
+        Ok(Order {
+            run_id: run.uuid(),
+            plan,
+            artifacts: dir.join(run.to_string()),
+            key: StreamKey::of(&self.runtime_dir.join(KEY))?,
+            secret_patterns: self.secret_patterns.clone(),
+            subject: None,
+        })
+    }
+
+    /// Puts the end of the current run on record.
+    pub(super) fn ended(&mut self, committer: &mut Committer, ended: Ended) -> Result<(), WriterError> {
+        self.current = None;
+        self.busy.store(false, Ordering::Relaxed);
+        let outcome = match &ended.report {
+            Ok(report) => outcome_of(report),
+            Err(problem) => RunOutcome::without_files(RunState::Aborted, sentence(problem)),
+        };
+        committer.end_run(RunId::from_uuid(ended.run), &outcome)
+    }
+}
+
+/// Directory of the artifacts, below the runtime directory.
+pub const ARTIFACTS: &str = "experiments";
+/// The key of hashes over raw output, below the runtime directory.
+const KEY: &str = "experiments.key";
+
+/// A run that is over.
+pub(super) struct Ended {
+    run: Uuid,
+    report: Result<Box<Report>, String>,
+}
+
+/// Follows orders one after the other, each in a helper of its own.
+pub(super) async fn follow(
+    binary: PathBuf,
+    mut orders: mpsc::UnboundedReceiver<(Order, watch::Receiver<bool>)>,
+    work: Sender<Work>,
+) {
+    while let Some((order, cancelled)) = orders.recv().await {
+        let report = one(&binary, &order, cancelled).await;
+        if work.send(Work::RunEnded(Ended { run: order.run_id, report })).is_err() {
+            return;
+        }
+    }
+}
+
+async fn one(binary: &Path, order: &Order, mut cancelled: watch::Receiver<bool>) -> Result<Box<Report>, String> {
+    let mut helper =
+        Helper::start(binary, order).await.map_err(|error| format!("cannot start a helper: {error}"))?;
+    let mut told = false;
+    loop {
+        tokio::select! {
+            message = helper.next() => match message {
+                Some(Message::Finished(report)) => return Ok(report),
+                Some(Message::Lost(problem)) => return Err(problem),
+                Some(Message::Progress(_)) => {}
+                None => return Err("the helper left without a report".to_owned()),
+            },
+            // A sender that is gone means that the writer is leaving, and with it the helper.
+            changed = cancelled.changed(), if !told => {
+                told = true;
+                if changed.is_ok() {
+                    helper.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// What the ledger keeps of a report.
+pub fn outcome_of(report: &Report) -> RunOutcome {
+    let meta = &report.meta;
+    RunOutcome {
+        state: meta.state.as_str().parse().expect("every state of a report is one of a run"),
+        exit_code: meta.exit.code,
+        signal: meta.exit.signal,
+        problem: meta.problem.as_deref().and_then(sentence),
+        started_at: Some(meta.started_at),
+        duration_ms: Some(meta.duration_ms),
+        git: meta.git.as_ref().map(|git| RunGit {
+            sha: git.sha.clone(),
+            branch: git.branch.clone(),
+            dirty: git.dirty,
+        }),
+        stdout: stream(&meta.stdout),
+        stderr: stream(&meta.stderr),
+        meta_sha256: Some(report.meta_sha256.clone()),
+    }
+}
+
+fn stream(captured: &Captured) -> RunStream {
+    RunStream {
+        total_bytes: captured.total_bytes,
+        stored_bytes: captured.stored_bytes,
+        truncated: captured.truncated,
+        redacted: captured.redacted,
+        sha256: captured.stored_sha256.clone(),
+    }
+}
+
+/// Text as a reason, cut to its bounds; none when nothing is left of it.
+fn sentence(text: &str) -> Option<Reason> {
+    text.chars().take(Reason::MAX_CHARS).collect::<String>().parse().ok()
+}
