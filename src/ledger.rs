@@ -5,6 +5,7 @@ mod chain;
 mod checkpoint;
 mod export;
 mod import;
+mod migrate;
 mod sqlite;
 mod verify;
 
@@ -12,6 +13,7 @@ pub(crate) use backup::copy;
 pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
+pub(crate) use migrate::{Unmigrated, migrate};
 pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
@@ -201,6 +203,14 @@ pub enum LedgerError {
         path: String,
         /// What the storage said.
         source: Failure,
+    },
+    /// Its write-ahead log cannot be made durable.
+    #[error("cannot write {path}: {source}")]
+    Log {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// Made by a newer version.
     #[error("the ledger {path} was written by a newer version of hm: update hm ({detail})")]

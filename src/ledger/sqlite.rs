@@ -1,11 +1,13 @@
 //! The embedded ledger: one connection that appends, any number that read.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::chain::{self, Column};
+use super::migrate::{Unmigrated, migrate};
 use super::{
     AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Stored, import, verify,
@@ -52,7 +54,7 @@ impl Ledger {
     /// Opens or creates the ledger file and brings its schema up to date.
     ///
     /// # Errors
-    /// [`LedgerError::Open`], [`LedgerError::Newer`], [`LedgerError::OldEngine`].
+    /// [`LedgerError::Open`], [`LedgerError::Log`], [`LedgerError::Newer`], [`LedgerError::OldEngine`].
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         if rusqlite::version_number() < OLDEST_ENGINE.0 {
             return Err(LedgerError::OldEngine {
@@ -60,11 +62,13 @@ impl Ledger {
                 needed: OLDEST_ENGINE.1,
             });
         }
+        let log = sibling(path, "-wal");
+        settle(&log).map_err(|source| LedgerError::Log { path: log.display().to_string(), source })?;
         let mut db = Connection::open(path).map_err(|source| cannot_open(path, source))?;
         configure_writer(&db).map_err(|source| cannot_open(path, source))?;
-        migrations::migrations::runner().run(&mut db).map_err(|error| LedgerError::Newer {
-            path: path.display().to_string(),
-            detail: error.to_string(),
+        migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
+            Unmigrated::Newer(detail) => LedgerError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Failed(source) => cannot_open(path, source),
         })?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
             .map_err(|source| cannot_open(path, source))?;
@@ -307,6 +311,22 @@ fn cannot_open(path: &Path, source: Error) -> LedgerError {
 
 fn read_failed(source: Error) -> LedgerError {
     LedgerError::Read(Failure(source))
+}
+
+/// Writes the log over itself and syncs it. After a sync that failed, a system shows what it never wrote as if
+/// it were on the disk, and the next sync says nothing of it (Rebello et al., "Can Applications Recover from
+/// fsync Failures?", USENIX ATC 2020). What the next writer reads there it takes for committed, so it must be.
+fn settle(log: &Path) -> std::io::Result<()> {
+    let bytes = match std::fs::read(log) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).open(log)?;
+    file.write_all(&bytes)?;
+    file.sync_data()
 }
 
 /// Settings of a connection that writes truth: every commit reaches the disk.

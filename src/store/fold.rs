@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{StoreError, project};
 use crate::domain::event::Recorded;
-use crate::ledger::{Cursor, Ledger};
+use crate::ledger::{Cursor, Ledger, Unmigrated, migrate};
 
 /// Events folded per read; large enough to amortise the statement, small enough for memory.
 const CHUNK: usize = 2_000;
@@ -48,9 +48,9 @@ impl Projection {
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
         let mut db = Connection::open(path).map_err(failed)?;
         configure(&db).map_err(failed)?;
-        migrations::migrations::runner().run(&mut db).map_err(|error| StoreError::Newer {
-            path: path.display().to_string(),
-            detail: error.to_string(),
+        migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
+            Unmigrated::Newer(detail) => StoreError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Failed(source) => failed(source),
         })?;
         let mut folded = folded(&db)?;
         if folded == Cursor::GENESIS {
