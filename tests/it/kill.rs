@@ -11,7 +11,7 @@ use hivemind::mcp::Era;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::{dump, long, switch};
+use crate::harness::{Dice, dump, long, seed};
 
 /// Agents of the four panes, two of each era.
 const PANES: [(&str, Era); 4] =
@@ -31,8 +31,7 @@ struct Told {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_writer_loses_nothing() {
     let rounds: u32 = if long() { 200 } else { 12 };
-    let seed = seed();
-    eprintln!("kill campaign: {rounds} rounds, HM_SEED={seed}");
+    let seed = seed("kill -9");
     let bench = Arc::new(Bench::new());
     let stop = Arc::new(AtomicBool::new(false));
     let committed = Arc::new(AtomicU64::new(0));
@@ -43,17 +42,16 @@ async fn a_killed_writer_loses_nothing() {
         })
         .collect();
 
-    let mut random = seed;
+    let mut dice = Dice::new(seed);
     let (mut killed, mut before) = (0, 0);
     while killed < rounds {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // Every fourth kill comes at once, to meet a writer that starts or replays; the others come
         // once the panes got commits since the last one.
-        let least = if (random >> 40).is_multiple_of(4) { 0 } else { COMMITS_BETWEEN_KILLS };
+        let least = if dice.below(4) == 0 { 0 } else { COMMITS_BETWEEN_KILLS };
         while committed.load(Ordering::Relaxed) < before + least {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        tokio::time::sleep(Duration::from_micros((random >> 33) % 30_000)).await;
+        tokio::time::sleep(Duration::from_micros(dice.below(30_000) as u64)).await;
         before = committed.load(Ordering::Relaxed);
         if bench.signal_writer() {
             killed += 1;
@@ -146,11 +144,4 @@ async fn load(
     }
     pane.close().await;
     told
-}
-
-/// `HM_SEED` replays a run.
-fn seed() -> u64 {
-    switch("HM_SEED")
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(|| hivemind::system::now().ms().unsigned_abs())
 }
