@@ -14,7 +14,7 @@ pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
 pub(crate) use migrate::{Unmigrated, migrate};
-pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
+pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, open_readonly};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
 
@@ -228,6 +228,12 @@ pub enum LedgerError {
         /// What is needed.
         needed: &'static str,
     },
+    /// Pages of the file are not what SQLite wrote.
+    #[error(
+        "the ledger .hivemind/runtime/ledger.sqlite is damaged ({0}): keep the file, and restore a copy made by \
+         `hm backup` or `hm export`; nothing repairs a ledger"
+    )]
+    Corrupt(#[source] Failure),
     /// A read failed.
     #[error("cannot read the ledger: {0}")]
     Read(#[source] Failure),

@@ -296,6 +296,18 @@ impl Reader {
         verify::walk(&super::copy(&self.db, to)?, progress)
     }
 
+    /// Looks at every page of the file, those of indexes included, which the walk along the chain never reads.
+    ///
+    /// # Errors
+    /// [`LedgerError::Corrupt`] with the first thing found.
+    pub fn check_pages(&self) -> Result<(), LedgerError> {
+        let problem = super::backup::problem(&self.db, "quick_check").map_err(read_failed)?;
+        problem.map_or(Ok(()), |problem| {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            Err(LedgerError::Corrupt(Failure(Error::SqliteFailure(code, Some(problem)))))
+        })
+    }
+
     /// Walks the whole chain; `progress` hears the seq every few thousand events.
     ///
     /// # Errors
@@ -306,11 +318,24 @@ impl Reader {
 }
 
 fn cannot_open(path: &Path, source: Error) -> LedgerError {
+    if is_damage(&source) {
+        return LedgerError::Corrupt(Failure(source));
+    }
     LedgerError::Open { path: path.display().to_string(), source: Failure(source) }
 }
 
-fn read_failed(source: Error) -> LedgerError {
-    LedgerError::Read(Failure(source))
+pub(super) fn read_failed(source: Error) -> LedgerError {
+    if is_damage(&source) {
+        LedgerError::Corrupt(Failure(source))
+    } else {
+        LedgerError::Read(Failure(source))
+    }
+}
+
+/// Whether the file itself is at fault: pages that SQLite did not write.
+pub(crate) fn is_damage(error: &Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 /// Writes the log over itself and syncs it. After a sync that failed, a system shows what it never wrote as if
@@ -378,10 +403,13 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(db)
     };
-    let cannot_open = |error: &Error| error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen);
+    let blocked = |error: &Error| {
+        use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+        matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure))
+    };
     match attempt() {
-        // A read-only directory without -wal and -shm: nobody can be writing there.
-        Err(error) if cannot_open(&error) && !sibling(path, "-wal").exists() => {
+        // A directory that takes no -shm: with nothing in the log, all there is stands in the file itself.
+        Err(error) if blocked(&error) && !has_log(path) => {
             let name = path.display().to_string();
             let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
             let uri = format!("file:{name}?immutable=1");
@@ -391,6 +419,11 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
         }
         other => other.map(Some),
     }
+}
+
+/// Whether anything stands in the write-ahead log of a database.
+pub(crate) fn has_log(path: &Path) -> bool {
+    std::fs::metadata(sibling(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
 fn configure_reader(db: &Connection) -> Result<(), Error> {

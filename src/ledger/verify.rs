@@ -4,7 +4,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::chain::{self, Column};
-use super::{Cursor, Failure, Hash, LedgerError};
+use super::sqlite::read_failed;
+use super::{Cursor, Hash, LedgerError};
 
 /// How many events pass between two reports of progress.
 const PROGRESS_EVERY: u64 = 4_096;
@@ -49,7 +50,7 @@ pub enum Fault {
 }
 
 pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
-    let failed = |source: rusqlite::Error| LedgerError::Read(Failure(source));
+    let failed = read_failed;
     let mut statement = db
         .prepare(
             "SELECT e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \

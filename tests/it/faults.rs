@@ -49,7 +49,7 @@ pub(crate) struct Shim {
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// `write`, `sync`, `truncate`, `rename`, `unlink` or `open`.
-    pub call: &'static str,
+    pub call: String,
     /// With what.
     pub error: rustix::io::Errno,
     /// The first one to fail, counted in each process from 1.
@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     /// Whether all after it fail as well.
     pub forever: bool,
     /// How the path ends; `*` is any.
-    pub file: &'static str,
+    pub file: String,
 }
 
 impl fmt::Display for Plan {
@@ -65,6 +65,24 @@ impl fmt::Display for Plan {
         let Self { call, error, nth, forever, file } = self;
         let times = if *forever { "forever" } else { "once" };
         write!(f, "{call} {} {nth} {times} {file}", error.raw_os_error())
+    }
+}
+
+impl std::str::FromStr for Plan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no plan: CALL ERRNO NTH TIMES FILE");
+        let [call, error, nth, times, file] = *text.split(' ').collect::<Vec<_>>() else {
+            return Err(wrong());
+        };
+        Ok(Self {
+            call: call.to_owned(),
+            error: rustix::io::Errno::from_raw_os_error(error.parse().map_err(|_| wrong())?),
+            nth: nth.parse().map_err(|_| wrong())?,
+            forever: times == "forever",
+            file: file.to_owned(),
+        })
     }
 }
 
@@ -103,6 +121,11 @@ impl Shim {
     /// The file whose call failed first; `None` when the fault never fired.
     pub(crate) fn fired(&self) -> Option<String> {
         std::fs::read_to_string(self.fired_file()).ok()
+    }
+
+    /// From now on nothing fails.
+    pub(crate) fn lift(&self) {
+        File::create(self.lifted_file()).expect("a directory to write in");
     }
 }
 

@@ -187,6 +187,22 @@ impl Drop for TempWorkspace {
     }
 }
 
+/// SIGKILL to whoever holds the writer's lock, until nobody does.
+pub(crate) fn kill_writer(workspace: &Workspace) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let lock = std::fs::File::options().write(true).open(workspace.writer_lock());
+    let Ok(lock) = lock else { return };
+    wait_until("the writer is gone", || {
+        let text = std::fs::read_to_string(workspace.writer_lock()).unwrap_or_default();
+        let pid = text.trim().parse().ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // One that is just leaving needs no signal.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        lock.try_lock().is_ok()
+    });
+}
+
 /// The workspace of a directory, as a process of the product finds it.
 pub(crate) fn at(root: &Path) -> Workspace {
     Workspace::init(root, Environment::read().runtime_dir.as_deref()).expect("a workspace")

@@ -7,6 +7,7 @@ mod cli;
 mod crash;
 mod decisions;
 mod demo;
+mod disk;
 mod faults;
 mod fixtures;
 mod harness;

@@ -32,7 +32,6 @@ use hivemind::domain::receipt::{Acceptance, Receipt};
 use hivemind::ledger::{Cursor, Ledger, Reader};
 use hivemind::store::Projection;
 use hivemind::system;
-use hivemind::workspace::Workspace;
 use hivemind::writer::{Committer, Front, Spool};
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +127,7 @@ fn child_that_works() {
             for submission in work(&mut number) {
                 heard(&front.submit(submission).await.expect("a receipt"));
             }
-            kill_writer(&workspace);
+            harness::kill_writer(&workspace);
             let alone = Front::new(workspace.clone(), root.join("no-such-binary"));
             for submission in (0..3).flat_map(|_| work(&mut number)) {
                 heard(&alone.submit(submission).await.expect("a receipt"));
@@ -143,7 +142,7 @@ fn child_that_works() {
             );
         }
     });
-    kill_writer(&workspace);
+    harness::kill_writer(&workspace);
 }
 
 /// Three commands: a claim, what another agent thinks of it, and a report that fills some pages.
@@ -161,22 +160,6 @@ fn work(number: &mut u64) -> Vec<Submission> {
         error_signature: None,
     };
     vec![claim, support, request("frontend", Command::ReportEvent(report))]
-}
-
-/// SIGKILL to whoever holds the writer's lock, until nobody does.
-fn kill_writer(workspace: &Workspace) {
-    use rustix::process::{Pid, Signal, kill_process};
-    let lock = std::fs::File::options().write(true).open(workspace.writer_lock());
-    let Ok(lock) = lock else { return };
-    harness::wait_until("the writer is gone", || {
-        let text = std::fs::read_to_string(workspace.writer_lock()).unwrap_or_default();
-        let pid = text.trim().parse().ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // One that is just leaving needs no signal.
-            let _ = kill_process(pid, Signal::KILL);
-        }
-        lock.try_lock().is_ok()
-    });
 }
 
 /// How a power cut treats what was not synced.
@@ -524,11 +507,11 @@ fn what_a_failed_sync_lost_is_never_taken_for_written() {
     for _ in 0..if long() { 20 } else { 1 } {
         let nth = 2 + dice.below(10) as u32;
         let plan = Plan {
-            call: "sync",
+            call: "sync".to_owned(),
             error: rustix::io::Errno::IO,
             nth,
             forever: false,
-            file: "ledger.sqlite-wal",
+            file: "ledger.sqlite-wal".to_owned(),
         };
         let calls = recorded(Some(plan), seed);
         let failed = calls.iter().position(|call| matches!(call, Call::Sync { failed: true, .. }));
