@@ -65,6 +65,11 @@ impl Dice {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) as usize % bound
     }
+
+    /// One of these.
+    pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
 }
 
 /// Waits until something is so.
@@ -215,6 +220,10 @@ impl Writer {
     pub(crate) fn kill(&mut self) {
         self.0.kill().expect("a child to kill");
         self.0.wait().expect("a child to wait for");
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.0.try_wait().expect("a child to ask for").is_none()
     }
 
     pub(crate) fn ended(&mut self) -> ExitStatus {

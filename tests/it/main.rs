@@ -10,6 +10,7 @@ mod demo;
 mod disk;
 mod faults;
 mod fixtures;
+mod frames;
 mod harness;
 mod http;
 mod import;
