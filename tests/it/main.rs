@@ -12,6 +12,7 @@ mod faults;
 mod fixtures;
 mod frames;
 mod harness;
+mod hostile;
 mod http;
 mod import;
 mod kill;
