@@ -159,7 +159,7 @@ fn every_call_may_fail() {
         while let Some((call, error, certain)) = KINDS.get(next.fetch_add(1, Ordering::Relaxed)) {
             let plan = |nth, forever| Plan {
                 call: (*call).to_owned(),
-                error: *error,
+                error: error.raw_os_error(),
                 nth,
                 forever,
                 file: "*".to_owned(),
@@ -344,4 +344,58 @@ fn a_locked_ledger_is_told_and_costs_nothing() {
     db.execute_batch("ROLLBACK").expect("a transaction");
     let after = shell.run(line);
     assert!(String::from_utf8_lossy(&after.stdout).contains("committed at seq 31"), "{after:?}");
+}
+
+/// Kills writers at one call after the other, on workspaces that `prepare` made; each time the next one finds
+/// everything whole. Without a file the calls on all files count.
+fn killed_at_each_write(what: &str, least: u32, prepare: impl Fn(&TempWorkspace)) {
+    let seed = harness::seed(what);
+    let mut dice = Dice::new(seed);
+    let mut nth = 1;
+    loop {
+        let workspace = TempWorkspace::new();
+        prepare(&workspace);
+        let before = if workspace.ledger().exists() { workspace.events().len() } else { 0 };
+        let plan: Plan = format!("write 0 {nth} once *").parse().expect("a plan");
+        let shim = Shim::below(&workspace.runtime(), Some(plan));
+        let mut writer = std::process::Command::new(harness::HM);
+        writer.args(["writer", "--dir"]).arg(workspace.root()).stdin(std::process::Stdio::null());
+        shim.around(&mut writer, false);
+        let mut writer = writer.stderr(std::process::Stdio::null()).spawn().expect("a writer to start");
+        let mut ended = false;
+        harness::wait_until("the writer was killed, or is ready", || {
+            ended = writer.try_wait().expect("a child to ask for").is_some();
+            ended || workspace.socket().exists()
+        });
+        let _ = writer.kill();
+        let _ = writer.wait();
+        if shim.fired().is_none() {
+            assert!(nth > least, "HM_SEED={seed}: only {nth} writes until {what} was done");
+            eprintln!("{what}: done after {nth} writes");
+            return;
+        }
+        let mut committer = workspace.committer(u64::from(nth));
+        let one_more = committer.commit(&[creation("devops", "one more")]).expect("a ledger");
+        assert!(one_more[0].is_ok(), "HM_SEED={seed} write {nth}: {one_more:?}");
+        drop(committer);
+        assert_eq!(workspace.events().len(), before + 1, "HM_SEED={seed} write {nth}");
+        workspace.assert_sound();
+        nth += if long() { 1 } else { 1 + dice.below(60) as u32 };
+    }
+}
+
+#[test]
+fn a_writer_killed_while_it_migrates_leaves_what_the_next_one_finishes() {
+    killed_at_each_write("migration", 60, |_| {});
+}
+
+#[test]
+fn a_writer_killed_while_it_folds_anew_leaves_what_the_next_one_finishes() {
+    killed_at_each_write("new fold", 20, |workspace| {
+        let mut committer = workspace.committer(9);
+        let group: Vec<_> = (0..100).map(|at| creation("devops", &format!("fact {at} holds"))).collect();
+        committer.commit(&group).expect("a ledger that takes commands");
+        let models = rusqlite::Connection::open(workspace.team_memory()).expect("read models");
+        models.execute_batch("PRAGMA user_version = 1").expect("read models of an older fold");
+    });
 }

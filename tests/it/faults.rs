@@ -50,8 +50,8 @@ pub(crate) struct Shim {
 pub(crate) struct Plan {
     /// `write`, `sync`, `truncate`, `rename`, `unlink` or `open`.
     pub call: String,
-    /// With what.
-    pub error: rustix::io::Errno,
+    /// With what; 0 kills the process.
+    pub error: i32,
     /// The first one to fail, counted in each process from 1.
     pub nth: u32,
     /// Whether all after it fail as well.
@@ -64,7 +64,7 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { call, error, nth, forever, file } = self;
         let times = if *forever { "forever" } else { "once" };
-        write!(f, "{call} {} {nth} {times} {file}", error.raw_os_error())
+        write!(f, "{call} {} {nth} {times} {file}", error)
     }
 }
 
@@ -78,7 +78,7 @@ impl std::str::FromStr for Plan {
         };
         Ok(Self {
             call: call.to_owned(),
-            error: rustix::io::Errno::from_raw_os_error(error.parse().map_err(|_| wrong())?),
+            error: error.parse().map_err(|_| wrong())?,
             nth: nth.parse().map_err(|_| wrong())?,
             forever: times == "forever",
             file: file.to_owned(),

@@ -22,6 +22,7 @@ mod notes;
 mod power;
 mod privacy;
 mod processes;
+mod released;
 mod search;
 mod search_faces;
 mod secrets;

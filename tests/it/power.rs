@@ -508,7 +508,7 @@ fn what_a_failed_sync_lost_is_never_taken_for_written() {
         let nth = 2 + dice.below(10) as u32;
         let plan = Plan {
             call: "sync".to_owned(),
-            error: rustix::io::Errno::IO,
+            error: rustix::io::Errno::IO.raw_os_error(),
             nth,
             forever: false,
             file: "ledger.sqlite-wal".to_owned(),

@@ -8,11 +8,12 @@
  *   HM_SHIM_FIRED   made when the plan first fires
  *   HM_SHIM_LIFTED  while this file exists, nothing fails
  *
- * CALL is one of write, sync, truncate, rename, unlink, open (for writing). Linux with glibc or musl. */
+ * ERRNO 0: the process is killed there, before the call. CALL is one of write, sync, truncate, rename, unlink, open (for writing). Linux with glibc or musl. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -98,6 +99,7 @@ static int fails(int call, const char *path) {
         syscall(SYS_write, fd, path, strlen(path));
         syscall(SYS_close, fd);
     }
+    if (plan_errno == 0) syscall(SYS_kill, getpid(), SIGKILL);
     errno = plan_errno;
     return 1;
 }
