@@ -31,6 +31,11 @@ fn frames() -> usize {
     if long() { 3_400 } else { 200 }
 }
 
+/// Numbers that do not fit.
+const NUMBERS: [&str; 4] = ["1e999", "-0", "99999999999999999999", "1.5"];
+/// Bytes that are no UTF-8, and an escape that is no character.
+const NO_TEXT: [&[u8]; 4] = [b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\\ud800"];
+
 /// What a hostile client makes of a valid frame.
 fn hostile(valid: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
     let mut frame = valid[dice.below(valid.len())].clone();
@@ -43,9 +48,9 @@ fn hostile(valid: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
             frame[at] ^= 1 << dice.below(8);
         }),
         2 => insert(&mut frame, &b"[{\"a\":"[..1 + dice.below(6)].repeat(1 + dice.below(20_000))),
-        3 => frame = in_place_of_digits(&frame, *dice.pick(&["1e999", "-0", "99999999999999999999", "1.5"])),
+        3 => frame = in_place_of_digits(&frame, NUMBERS[dice.below(NUMBERS.len())]),
         4 => insert(&mut frame, b"\"id\":7,\"id\":8,\"method\":\"ping\","),
-        5 => insert(&mut frame, *dice.pick(&[&b"\xff\xfe"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\\ud800"])),
+        5 => insert(&mut frame, NO_TEXT[dice.below(NO_TEXT.len())]),
         6 => insert(&mut frame, &b"\0".repeat(1 + dice.below(100))),
         7 => {
             let other = &valid[dice.below(valid.len())];
