@@ -180,6 +180,8 @@ async fn load(
             (false, "queued") => {
                 assert!(answer.body.get("seq").is_none(), "queued is never presented as committed");
                 told.queued.insert(summary);
+                // No agent queues as fast as it can; the next writer has all of it to fold.
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
             _ => told.refused.push(answer.text),
         }
