@@ -1,4 +1,5 @@
 //! A shim between a process and the kernel: what it recorded of a process, and which of its calls fail.
+#![cfg(target_os = "linux")]
 
 use std::fmt;
 use std::fs::File;

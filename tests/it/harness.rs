@@ -193,6 +193,7 @@ impl Drop for TempWorkspace {
 }
 
 /// SIGKILL to whoever holds the writer's lock, until nobody does.
+#[cfg(target_os = "linux")]
 pub(crate) fn kill_writer(workspace: &Workspace) {
     use rustix::process::{Pid, Signal, kill_process};
     let lock = std::fs::File::options().write(true).open(workspace.writer_lock());
