@@ -132,7 +132,7 @@ impl Checkpoints {
 
     /// The size of the last checkpoint; 0 where there is none that can be read.
     pub fn last_size(&self) -> u64 {
-        self.lines().ok().and_then(|lines| lines.last().map(|(_, last)| last.checkpoint.size)).unwrap_or(0)
+        last(&self.file).map_or(0, |last| last.size)
     }
 
     /// Reads key and lines, to be held against a ledger that is walked afterwards: a writer may go on
@@ -148,20 +148,7 @@ impl Checkpoints {
     }
 
     fn lines(&self) -> Result<Vec<(usize, Sealed)>, String> {
-        let bytes = match std::fs::read(&self.file) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(format!("the checkpoints cannot be read: {error}")),
-        };
-        complete(&bytes)
-            .split(|byte| *byte == b'\n')
-            .zip(1..)
-            .filter(|(line, _)| !line.is_empty())
-            .map(|(line, at)| match serde_json::from_slice(line) {
-                Ok(sealed) => Ok((at, sealed)),
-                Err(error) => Err(format!("checkpoint {at} is none: {error}")),
-            })
-            .collect()
+        lines(&self.file)
     }
 }
 
@@ -266,6 +253,28 @@ pub fn grow(tree: &mut Tree, ledger: &Reader, size: u64) -> Result<Option<Hash>,
         }
     }
     Ok(last)
+}
+
+fn lines(file: &Path) -> Result<Vec<(usize, Sealed)>, String> {
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(format!("the checkpoints cannot be read: {error}")),
+    };
+    complete(&bytes)
+        .split(|byte| *byte == b'\n')
+        .zip(1..)
+        .filter(|(line, _)| !line.is_empty())
+        .map(|(line, at)| match serde_json::from_slice(line) {
+            Ok(sealed) => Ok((at, sealed)),
+            Err(error) => Err(format!("checkpoint {at} is none: {error}")),
+        })
+        .collect()
+}
+
+/// The last line of a file of checkpoints, whoever sealed it; none where there is none that can be read.
+pub fn last(file: &Path) -> Option<Checkpoint> {
+    lines(file).ok()?.pop().map(|(_, sealed)| sealed.checkpoint)
 }
 
 /// Whole lines only: what follows the last line break was never finished.

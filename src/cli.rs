@@ -2,9 +2,11 @@
 
 mod backup;
 mod claim;
+mod contradictions;
 mod decision;
 mod demo;
 mod export;
+mod forget;
 mod guard;
 mod import;
 mod init;
@@ -14,6 +16,7 @@ mod rebuild;
 mod search;
 mod serve;
 mod status;
+mod target;
 mod token;
 mod verify;
 mod writer;
@@ -97,6 +100,12 @@ enum Verb {
     /// Record decisions and what became of them
     #[command(subcommand, after_help = "Example: hm decision list")]
     Decision(decision::Decision),
+    /// List what contradicts what, both sides named
+    #[command(after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved")]
+    Contradictions(contradictions::Contradictions),
+    /// Name what decisions are about, and join two names of one thing
+    #[command(subcommand, after_help = "Example: hm target alias database db")]
+    Target(target::Target),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
     Log(log::Log),
@@ -112,6 +121,9 @@ enum Verb {
     /// Append what an export holds: into an empty ledger, or one that shares its past
     #[command(after_help = "Example: hm import ledger.jsonl")]
     Import(import::Import),
+    /// Erase what one event says, for good; for the operator only
+    #[command(after_help = forget::HELP)]
+    Forget(forget::Forget),
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
@@ -174,20 +186,25 @@ impl Context {
         Scope::parse(text, &root).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
-    /// Submits a command and prints its receipt.
-    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
-        if self.global.at.is_some() {
-            return Err(Failure::usage("the past is not written: leave out --at"));
-        }
+    /// A command as its speaker hands it in.
+    fn submission(&self, command: Command, key: Option<IdempotencyKey>) -> Result<Submission, Failure> {
         let (agent, session) = self.speaker()?;
-        let submission = Submission {
+        Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
             session: Some(session),
             trace_id: None,
             idempotency_key: key,
             command,
-        };
+        })
+    }
+
+    /// Submits a command and prints its receipt.
+    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
+        if self.global.at.is_some() {
+            return Err(Failure::usage("the past is not written: leave out --at"));
+        }
+        let submission = self.submission(command, key)?;
         let name = submission.command.name();
         let front = self.front()?;
         let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
@@ -199,7 +216,11 @@ impl Context {
     fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.reads()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
-        output::print(self.global.json, &answer.text, &answer.json)
+        let mut text = answer.text;
+        if let Some(next) = answer.next {
+            text.push_str(&output::more(next.parameter, &next.value));
+        }
+        output::print(self.global.json, &text, &answer.json)
     }
 
     fn reads(&self) -> Result<Reads, Failure> {
@@ -241,7 +262,15 @@ pub fn main() -> ExitCode {
 }
 
 fn run(global: Global, verb: Verb) -> Result<(), Failure> {
-    let reads = matches!(verb, Verb::Status | Verb::Claim(_) | Verb::Decision(_) | Verb::Log(_));
+    let reads = matches!(
+        verb,
+        Verb::Status
+            | Verb::Claim(_)
+            | Verb::Decision(_)
+            | Verb::Contradictions(_)
+            | Verb::Target(_)
+            | Verb::Log(_)
+    );
     if global.at.is_some() && !reads {
         return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
     }
@@ -260,11 +289,20 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
+        Verb::Contradictions(args) => args.run(&Context::find(global)?),
+        Verb::Target(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Log(args) => args.run(&Context::find(global)?),
         Verb::Verify => verify::run(&Context::find(global)?),
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
         Verb::Import(args) => args.run(&Context::find(global)?),
+        Verb::Forget(args) => {
+            let context = Context::find(global)?;
+            args.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Backup(args) => args.run(&Context::find(global)?),
     }
 }

@@ -1,12 +1,15 @@
 //! The rules of shared memory, pure: no I/O, no clock, no randomness, no SQL.
 
 pub mod agent;
+mod antonyms;
+mod candidates;
 pub mod claim;
 pub mod command;
 pub mod confidence;
 pub mod decide;
 pub mod event;
 pub mod ids;
+pub mod pairs;
 pub mod privacy;
 pub mod ranking;
 pub mod receipt;

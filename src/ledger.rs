@@ -3,6 +3,7 @@
 mod backup;
 mod chain;
 mod checkpoint;
+mod erase;
 mod export;
 mod import;
 mod migrate;
@@ -11,6 +12,7 @@ mod verify;
 
 pub(crate) use backup::copy;
 pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
+pub(crate) use erase::rewrite;
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
 pub(crate) use migrate::{Unmigrated, migrate};

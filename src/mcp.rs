@@ -2,6 +2,8 @@
 
 mod call;
 mod client;
+mod completions;
+mod heads;
 mod http;
 mod prompts;
 mod resources;
@@ -13,9 +15,10 @@ mod tools;
 mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
-pub use http::{HttpError, HttpFront};
+pub use http::{HttpError, HttpFront, HttpOptions};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
+pub use tools::{BadToolset, Toolset, Toolsets};
 
 /// How much of its own the protocol library may log: it warns of every request that is answered with an
 /// error, which is no news, and below a warning it quotes whole messages, also those that are refused for

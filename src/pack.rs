@@ -1,6 +1,7 @@
 //! The context an agent starts with: entries and a budget in, XML out. Pure.
 
 use crate::domain::text::is_unsafe;
+use crate::domain::time::Timestamp;
 use crate::store::ClaimSummary;
 
 /// Characters of a pack unless the reader asks for another number: two clients cut a hook's context
@@ -28,8 +29,9 @@ pub struct Entries {
     pub negative: Vec<ClaimSummary>,
 }
 
-/// Packs entries into at most `budget_chars` characters. What does not fit is counted.
-pub fn pack(entries: &Entries, budget_chars: usize) -> String {
+/// Packs entries into at most `budget_chars` characters. What does not fit is counted; trust in a claim is
+/// that of `now`.
+pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
     if budget_chars < SMALLEST_BUDGET_CHARS {
         return String::new();
     }
@@ -61,7 +63,7 @@ pub fn pack(entries: &Entries, budget_chars: usize) -> String {
                 open[section] = false;
                 continue;
             };
-            let text = element(tag, claim);
+            let text = element(tag, claim, now);
             let frame = if shown[section] == 0 { chars(&frame_of(name, claims.len(), "")) } else { 0 };
             if used + frame + chars(&text) > budget_chars {
                 open[section] = false;
@@ -86,15 +88,17 @@ fn frame_of(name: &str, number: usize, content: &str) -> String {
     format!("<{name} n=\"{number}\">\n{content}</{name}>\n")
 }
 
-fn element(tag: &str, claim: &ClaimSummary) -> String {
+fn element(tag: &str, claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
-        "<{tag} id=\"{}\" type=\"{}\" status=\"{}\" by=\"{}\" confidence=\"{:.2}\" scope=\"{}\" \
+        "<{tag} id=\"{}\" type=\"{}\" status=\"{}\" by=\"{}\" confidence=\"{:.2}\" grade=\"{}\"{} scope=\"{}\" \
          supports=\"{}\" challenges=\"{}\">\n{}</{tag}>\n",
         claim.id,
         claim.claim_type,
         claim.status,
         attribute(&claim.owner),
-        claim.confidence,
+        claim.effective_confidence(now),
+        claim.grade,
+        if claim.stale { " stale=\"true\"" } else { "" },
         attribute(&claim.scopes.join(" ")),
         claim.supports,
         claim.challenges,

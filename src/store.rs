@@ -1,19 +1,26 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
 mod claims;
+mod completions;
+mod contradictions;
 mod decisions;
+mod files;
 mod fold;
 mod index;
+mod integrity;
 mod project;
 mod search;
 mod team;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
+pub use completions::Matches;
+pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
 };
 pub use fold::{FOLD_VERSION, Projection};
-pub use search::{Hit, Search, SearchPage};
+pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
+pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
 use std::path::Path;

@@ -16,9 +16,10 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
 use crate::pack;
 use crate::reads::{Reads, TravelError};
+use crate::schedule::Runs;
 use crate::store::{
-    ClaimFilter, ClaimPage, ClaimView, Counts, DecisionFilter, DecisionPage, Reader, RejectedCommand, Search,
-    SearchPage, StoreError,
+    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
+    DecisionFilter, DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
 };
 use crate::writer::Spool;
 
@@ -47,8 +48,12 @@ pub enum View {
     Search(Search),
     /// A page of decisions.
     Decisions(DecisionFilter),
-    /// Dead ends in force, at a scope or everywhere.
-    Negative(Option<Scope>),
+    /// A page of contradictions.
+    Contradictions(ContradictionFilter),
+    /// What decisions are about, with every name it goes by.
+    Targets,
+    /// A page of dead ends in force, at a scope or everywhere; older than the page before.
+    Negative(Option<Scope>, Option<u64>),
     /// Who there is and when they were last seen.
     Agents,
     /// Events of the ledger.
@@ -72,6 +77,17 @@ pub struct Answer {
     pub text: String,
     /// What `text` is.
     pub mime_type: &'static str,
+    /// Where the next page of a list starts; none on the last one.
+    pub next: Option<Next>,
+}
+
+/// The start of the next page: the same question with this parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Next {
+    /// `cursor`, or `after` where a ledger position is counted from.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
 }
 
 /// Why a question has no answer.
@@ -150,13 +166,13 @@ impl From<&Stored> for EventView {
             causation_id: stored.causation.to_string(),
             at: stored.at.ms(),
             hash: hex::encode(stored.hash),
-            payload: stored.payload.as_ref().and_then(|(payload, _)| shown(payload)),
+            payload: stored.payload.as_ref().and_then(|(payload, _)| readable(payload)),
         }
     }
 }
 
 /// A payload without the hash that recognises a retry; it tells a reader nothing.
-fn shown(payload: &str) -> Option<Value> {
+fn readable(payload: &str) -> Option<Value> {
     let mut payload: Value = serde_json::from_str(payload).ok()?;
     payload.as_object_mut()?.remove("command_hash");
     Some(payload)
@@ -198,6 +214,8 @@ pub struct StatusView {
     pub denials: u64,
     /// Queued commands that did not pass, newest first.
     pub rejected: Vec<RejectedCommand>,
+    /// What became of the last runs of the writer's background jobs.
+    pub jobs: Runs,
 }
 
 /// Answers one question. `now` only serves to say how long ago things were.
@@ -207,15 +225,23 @@ pub struct StatusView {
 pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
     match view {
         View::Events(filter) => {
-            let filter = &ledger::Filter { until: reads.horizon(), ..filter.clone() };
-            let events = match reads.ledger()? {
-                Some(ledger) => ledger.list(filter)?,
+            // One more than is shown says whether there is a next page; after the latest there is none.
+            let look_at = filter.limit + usize::from(!filter.newest);
+            let wanted = &ledger::Filter { until: reads.horizon(), limit: look_at, ..filter.clone() };
+            let mut events = match reads.ledger()? {
+                Some(ledger) => ledger.list(wanted)?,
                 None => Vec::new(),
             };
+            let has_more = events.len() > filter.limit;
+            events.truncate(filter.limit);
             let events: Vec<EventView> = events.iter().map(EventView::from).collect();
             let seq = events.last().map_or(filter.after, |event| event.seq);
             let text = markdown::events(&events);
-            Ok(page(seq, json!({ "events": events }), text))
+            let mut json = json!({ "events": events });
+            if has_more {
+                json["next"] = seq.into();
+            }
+            Ok(page(seq, json, text).followed_by("after", has_more.then_some(seq)))
         }
         View::Event(id) => {
             let horizon = reads.horizon();
@@ -228,14 +254,16 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         }
         View::Status => {
             let status = status(reads)?;
-            let text = markdown::status(&status);
+            let text = markdown::status(&status, now);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
         View::Claims(_)
         | View::Claim(_)
         | View::Search(_)
         | View::Decisions(_)
-        | View::Negative(_)
+        | View::Contradictions(_)
+        | View::Targets
+        | View::Negative(..)
         | View::Agents
         | View::Context(..) => match reads.store()? {
             Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
@@ -257,8 +285,22 @@ pub fn answer_at(
 ) -> Result<Answer, ViewError> {
     match moment {
         None => answer(reads, config, view, now),
-        Some(moment) => answer(&mut reads.at(moment)?, config, view, now),
+        Some(moment) => {
+            let mut then = reads.at(moment)?;
+            let now = match moment {
+                Moment::Time(time) => time,
+                Moment::Seq(_) => last_event_at(&mut then)?.unwrap_or(now),
+            };
+            answer(&mut then, config, view, now)
+        }
     }
+}
+
+/// When the last event happened.
+fn last_event_at(reads: &mut Reads) -> Result<Option<Timestamp>, ViewError> {
+    let last = ledger::Filter { until: reads.horizon(), limit: 1, newest: true, ..ledger::Filter::default() };
+    let Some(ledger) = reads.ledger()? else { return Ok(None) };
+    Ok(ledger.list(&last)?.first().map(|event| event.at))
 }
 
 fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
@@ -271,12 +313,14 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         }
         View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
-        View::Negative(scope) => {
-            let page = store.claims(&ClaimFilter { scope: scope.clone(), ..negative() })?;
+        View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
+        View::Targets => Ok(targets_page(seq, &store.targets()?)),
+        View::Negative(scope, before) => {
+            let page = store.claims(&ClaimFilter { scope: scope.clone(), before: *before, ..negative() })?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
-        View::Context(agent, budget) => Ok(context(seq, store, agent, *budget)?),
+        View::Context(agent, budget) => Ok(context(seq, store, agent, *budget, now)?),
         View::Events(_) | View::Event(_) | View::Status => {
             Err(ViewError::NotFound("events are not in the read models".to_owned()))
         }
@@ -290,11 +334,14 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
         View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
         View::Context(agent, budget) => {
-            Ok(packed(pack::Entries { agent: agent.to_string(), ..pack::Entries::default() }, *budget))
+            let agent = agent.to_string();
+            Ok(packed(pack::Entries { agent, ..pack::Entries::default() }, *budget, now))
         }
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
-        View::Negative(_) => Ok(claims_page(0, &nothing, "dead ends", now)),
+        View::Contradictions(_) | View::Targets | View::Negative(..) => {
+            Ok(claims_page(0, &nothing, "dead ends", now))
+        }
         View::Claims(_) | View::Events(_) | View::Event(_) | View::Status => {
             Ok(claims_page(0, &nothing, "claims", now))
         }
@@ -314,7 +361,13 @@ fn negative() -> ClaimFilter {
     }
 }
 
-fn context(seq: u64, store: &Reader, agent: &AgentId, budget: usize) -> Result<Answer, StoreError> {
+fn context(
+    seq: u64,
+    store: &Reader,
+    agent: &AgentId,
+    budget: usize,
+    now: Timestamp,
+) -> Result<Answer, StoreError> {
     let limit = CONTEXT_CANDIDATES;
     let contested = store
         .claims(&ClaimFilter { status: vec![Status::Contested], limit, ..ClaimFilter::default() })?
@@ -339,25 +392,26 @@ fn context(seq: u64, store: &Reader, agent: &AgentId, budget: usize) -> Result<A
         negative: negative.into_iter().filter(|claim| claim.status != Status::Contested).collect(),
         contested: contested.clone(),
     };
-    Ok(packed(entries, budget))
+    Ok(packed(entries, budget, now))
 }
 
-fn packed(entries: pack::Entries, budget: usize) -> Answer {
-    let text = pack::pack(&entries, budget);
+fn packed(entries: pack::Entries, budget: usize, now: Timestamp) -> Answer {
+    let text = pack::pack(&entries, budget, now);
     let json = json!({
         "agent": entries.agent,
         "seq": entries.seq,
-        "contested": entries.contested,
-        "own": entries.own,
-        "negative": entries.negative,
+        "contested": shown(&entries.contested, now),
+        "own": shown(&entries.own, now),
+        "negative": shown(&entries.negative, now),
     });
-    Answer { seq: entries.seq, json, text, mime_type: "application/xml" }
+    Answer { seq: entries.seq, json, text, mime_type: "application/xml", next: None }
 }
 
 fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let horizon = reads.horizon();
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
+    let jobs = if horizon.is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() };
     let workspace = reads.workspace().root().display().to_string();
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
@@ -371,6 +425,7 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
         spooled,
         denials,
         rejected: Vec::new(),
+        jobs,
     };
     if let Some(store) = reads.store()? {
         store.snapshot(|store| {
@@ -409,27 +464,59 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
 }
 
 fn page(seq: u64, json: Value, text: String) -> Answer {
-    Answer { seq, json, text, mime_type: "text/markdown" }
+    Answer { seq, json, text, mime_type: "text/markdown", next: None }
+}
+
+impl Answer {
+    fn followed_by(self, parameter: &'static str, value: Option<impl ToString>) -> Self {
+        let next = value.map(|value| Next { parameter, value: value.to_string() });
+        Self { next, ..self }
+    }
 }
 
 fn to_json(view: &impl Serialize) -> Value {
     serde_json::to_value(view).expect("views are plain data with string keys")
 }
 
+/// A claim for programs: what is stored, and how far it can be trusted now.
+fn with_trust(mut json: Value, claim: &ClaimSummary, now: Timestamp) -> Value {
+    // Two places, as everywhere: more would be noise of the clock.
+    json["effective_confidence"] = json!((claim.effective_confidence(now) * 100.0).round() / 100.0);
+    json
+}
+
+fn shown(claims: &[ClaimSummary], now: Timestamp) -> Vec<Value> {
+    claims.iter().map(|claim| with_trust(to_json(claim), claim, now)).collect()
+}
+
 fn claims_page(seq: u64, claims: &ClaimPage, what: &str, now: Timestamp) -> Answer {
-    page(seq, to_json(claims), markdown::claims(claims, what, now))
+    let mut json = to_json(claims);
+    json["claims"] = shown(&claims.claims, now).into();
+    page(seq, json, markdown::claims(claims, what, now)).followed_by("cursor", claims.next)
 }
 
 fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
-    page(seq, to_json(found), markdown::search(found, now))
+    let hits: Vec<Value> = found.hits.iter().map(|hit| with_trust(to_json(hit), &hit.claim, now)).collect();
+    let mut json = to_json(found);
+    json["hits"] = hits.into();
+    page(seq, json, markdown::search(found, now)).followed_by("cursor", found.next.as_ref())
 }
 
 fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
-    page(seq, to_json(decisions), markdown::decisions(decisions, now))
+    page(seq, to_json(decisions), markdown::decisions(decisions, now)).followed_by("cursor", decisions.next)
+}
+
+fn contradictions_page(seq: u64, contradictions: &ContradictionPage, now: Timestamp) -> Answer {
+    page(seq, to_json(contradictions), markdown::contradictions(contradictions, now))
+        .followed_by("cursor", contradictions.next)
+}
+
+fn targets_page(seq: u64, targets: &[Target]) -> Answer {
+    page(seq, json!({ "targets": targets }), markdown::targets(targets))
 }
 
 fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {
-    page(seq, to_json(claim), markdown::claim(claim, now))
+    page(seq, with_trust(to_json(claim), &claim.summary, now), markdown::claim(claim, now))
 }
 
 fn agents_page(seq: u64, agents: &[AgentView], now: Timestamp) -> Answer {

@@ -132,6 +132,16 @@ impl Workspace {
         self.runtime().join("tokens.json")
     }
 
+    /// What became of the last runs of the writer's background jobs.
+    pub fn schedule(&self) -> PathBuf {
+        self.runtime().join("schedule.json")
+    }
+
+    /// What the integrity scans found, one JSON line each.
+    pub fn integrity_log(&self) -> PathBuf {
+        self.runtime().join("integrity.log")
+    }
+
     /// Held by the one writer.
     pub fn writer_lock(&self) -> PathBuf {
         self.runtime().join("writer.lock")

@@ -1,5 +1,6 @@
 //! The one process per workspace that appends, and how everybody else reaches it.
 
+mod background;
 mod checkpoint;
 mod client;
 mod commit;

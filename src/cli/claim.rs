@@ -280,7 +280,7 @@ fn table(page: &ClaimPage) -> String {
     let rows: Vec<Vec<String>> = page.claims.iter().map(row).collect();
     let mut text = views::table(&["id", "status", "type", "owner", "statement"], &rows, output::WIDTH);
     if let Some(next) = page.next {
-        text.push_str(&format!("more: the same with --cursor {next}\n"));
+        text.push_str(&output::more("cursor", next));
     }
     text
 }

@@ -3,11 +3,10 @@
 use clap::{Args, Subcommand};
 
 use super::output::Failure;
-use super::{Context, parse, parse_all, parse_optional};
+use super::{Context, parse, parse_all, parse_optional, target};
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
 use crate::domain::ids::{ClaimId, IdempotencyKey};
 use crate::domain::rejection::Rejection;
-use crate::domain::scope::Scope;
 use crate::store::DecisionFilter;
 use crate::system;
 use crate::views::{DEFAULT_LIMIT, View};
@@ -93,7 +92,7 @@ impl Decision {
                 context.submit("recorded outcome of", Command::RecordOutcome(command), None)
             }
             Self::List { target, limit, cursor } => {
-                let target = target.as_deref().map(target_scope).transpose()?;
+                let target = target.as_deref().map(|name| target::scope("target", name)).transpose()?;
                 context.show(&View::Decisions(DecisionFilter { target, before: *cursor, limit: *limit }))
             }
         }
@@ -110,7 +109,7 @@ impl Record {
             statement: parse_optional("statement", self.statement.as_deref())?,
             rationale: parse("rationale", &self.rationale)?,
             context: parse_optional("context", self.context.as_deref())?,
-            target: self.target.as_deref().map(target_scope).transpose()?,
+            target: self.target.as_deref().map(|name| target::scope("target", name)).transpose()?,
             scopes: scopes.collect::<Result<_, _>>()?,
             alternatives: self
                 .not_chosen
@@ -129,8 +128,4 @@ impl Record {
             supersedes: parse_all("supersedes", &self.supersedes)?,
         })
     }
-}
-
-fn target_scope(name: &str) -> Result<Scope, Rejection> {
-    Scope::target(name).map_err(|problem| Rejection::invalid("target", problem))
 }

@@ -33,6 +33,11 @@ pub enum Failure {
     Internal(String),
 }
 
+/// How the next page is asked for.
+pub(super) fn more(option: &str, value: impl std::fmt::Display) -> String {
+    format!("more: the same with --{option} {value}\n")
+}
+
 impl Failure {
     /// A call that cannot be right.
     pub(super) fn usage(problem: impl ToString) -> Self {
@@ -123,7 +128,9 @@ const fn exit_code(code: Code) -> u8 {
         | Code::TargetConflict
         | Code::NoDecision
         | Code::DuplicateOutcome
+        | Code::DuplicateAlias
         | Code::NotAllowed
+        | Code::Redacted
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
         | Code::Diverged
@@ -175,6 +182,9 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
     for warning in &receipt.warnings {
         text.push_str(&format!("warning: {}\n", warning.message));
+    }
+    for id in &receipt.similar {
+        text.push_str(&format!("similar: hm claim show {id}\n"));
     }
     if let Some(next) = &receipt.next {
         text.push_str(&format!("next: {next}\n"));

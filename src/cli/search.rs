@@ -46,6 +46,9 @@ pub(super) struct Search {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_HITS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
     limit: u64,
+    /// The next page: what the page before calls its cursor
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }
 
 impl Search {
@@ -72,7 +75,12 @@ impl Search {
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
             ..ClaimFilter::default()
         };
-        Ok(crate::store::Search { query: self.query.join(" "), mode: parse("mode", &self.mode)?, filter })
+        Ok(crate::store::Search {
+            query: self.query.join(" "),
+            mode: parse("mode", &self.mode)?,
+            filter,
+            seen: parse_optional("cursor", self.cursor.as_deref())?.unwrap_or_default(),
+        })
     }
 }
 
@@ -86,6 +94,9 @@ fn table(page: &SearchPage) -> String {
         for old in found_through {
             text.push_str(&format!("{} took the place of {old}, which was found\n", claim.id));
         }
+    }
+    if let Some(next) = &page.next {
+        text.push_str(&output::more("cursor", next));
     }
     text
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Context, block_on};
-use crate::mcp::{self, HttpError, HttpFront, Server};
+use crate::mcp::{self, HttpError, HttpFront, HttpOptions, Server, Toolsets};
 use crate::reads::Reads;
 use crate::tokens::Tokens;
 
@@ -20,6 +20,12 @@ pub(super) struct Serve {
     /// A host name it may also be called by, such as that of a proxy in front of it
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
+    /// Which tools to offer: core, guard or all, several with commas
+    #[arg(long, value_name = "SETS", default_value = "core")]
+    toolsets: Toolsets,
+    /// Also speak HTTP+SSE at /sse, for clients that know nothing newer (`"type": "sse"`)
+    #[arg(long, requires = "http")]
+    legacy_sse: bool,
 }
 
 impl Serve {
@@ -29,6 +35,7 @@ impl Serve {
             context.config.clone(),
             context.front()?,
             Reads::of(context.workspace.clone()),
+            &self.toolsets,
         );
         match self.http {
             Some(address) => self.serve_http(context, address, server),
@@ -41,9 +48,16 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(Failure::internal)?.block_on(async {
             let tokens = Tokens::of(&context.workspace);
-            let front = HttpFront::bind(address, &self.allow_host, server, tokens).await?;
+            let options = HttpOptions { allowed_hosts: self.allow_host.clone(), legacy_sse: self.legacy_sse };
+            let front = HttpFront::bind(address, &options, server, tokens).await?;
             let url = front.url();
-            output::print(context.global.json, &format!("serving MCP at {url}\n"), &json!({ "url": url }))?;
+            let mut text = format!("serving MCP at {url}\n");
+            let mut json = json!({ "url": url });
+            if let Some(sse_url) = front.sse_url() {
+                text.push_str(&format!("and over HTTP+SSE at {sse_url}\n"));
+                json["sse_url"] = sse_url.into();
+            }
+            output::print(context.global.json, &text, &json)?;
             front.serve().await.map_err(Failure::internal)
         })
     }

@@ -9,7 +9,7 @@ use crate::ledger::{Cursor, LedgerError, Report};
 use crate::reads::Reads;
 
 /// What stands of a ledger before its first event.
-const NOTHING: Report = Report { events: 0, head: Cursor::GENESIS, fault: None };
+const NOTHING: Report = Report { events: 0, erased: 0, head: Cursor::GENESIS, fault: None };
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let mut reads = context.reads()?;
@@ -35,12 +35,16 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let json = json!({
         "ok": problem.is_none(),
         "events": report.events,
+        "erased": report.erased,
         "head_hash": head_hash,
         "fault": problem,
         "checkpoints": checked.holding,
         "warning": checked.warning,
     });
     let mut text = match (&problem, report.events) {
+        (None, events) if report.erased > 0 => {
+            format!("ok: {events} events, {} of them erased, head {head_hash}\n", report.erased)
+        }
         (None, events) => format!("ok: {events} events, head {head_hash}\n"),
         (Some(problem), 0) => format!("broken: {problem}\n"),
         (Some(problem), events) => format!("broken: {problem}\nevents that stand before it: {events}\n"),

@@ -142,6 +142,60 @@ word!(
 );
 
 word!(
+    /// How a claim's evidence came about, from the least to the most that it shows (spec 02).
+    Grade("evidence grade") {
+        /// Somebody says so.
+        Asserted = "asserted",
+        /// A hook captured it, or the claim's owner ran it.
+        Observed = "observed",
+        /// A run by somebody else agrees.
+        Reproduced = "reproduced",
+    }
+);
+
+word!(
+    /// How two sides contradict each other (spec 02).
+    ContradictionKind("kind of contradiction") {
+        /// One agent owns or supports what another challenges.
+        Position = "position",
+        /// One text negates the other, or one revives what the other reports as failed.
+        Polarity = "polarity",
+        /// The same text with another value or an antonym in one place.
+        Value = "value",
+        /// Two decisions in force on one target.
+        Target = "target",
+        /// An agent linked them.
+        Explicit = "explicit",
+        /// One agent still supports a claim that another's claim superseded.
+        Supersession = "supersession",
+    }
+);
+
+word!(
+    /// How sure the rules are of a contradiction.
+    Tier("tier") {
+        /// Announced: in receipts and to the architect.
+        Strong = "strong",
+        /// Kept for who asks.
+        Weak = "weak",
+    }
+);
+
+word!(
+    /// What ended a contradiction.
+    Resolution("resolution") {
+        /// One side was deprecated.
+        Deprecated = "deprecated",
+        /// One side was superseded.
+        Superseded = "superseded",
+        /// One side's time was over.
+        Expired = "expired",
+        /// An agent changed its position.
+        PositionChanged = "position_changed",
+    }
+);
+
+word!(
     /// What an agent reports by hand; usable as evidence of grade `asserted`.
     ReportKind("report kind") {
         /// Something learned.

@@ -153,6 +153,15 @@ pub struct ReportEvent {
     pub error_signature: Option<ErrorSignature>,
 }
 
+/// Say that two names mean one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AliasTarget {
+    /// The name that stays.
+    pub target: Scope,
+    /// The other name.
+    pub alias: Scope,
+}
+
 /// Put on record that a front refused a command which held a secret; made by fronts, not by agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenyRecord {
@@ -162,6 +171,15 @@ pub struct DenyRecord {
     pub field: Label,
     /// The command it was part of.
     pub command: Label,
+}
+
+/// Erase what an event says, for good; the operator's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forget {
+    /// Which event.
+    pub event_id: EventId,
+    /// Why; it stays on record.
+    pub reason: Reason,
 }
 
 /// Everything an agent can ask for.
@@ -182,8 +200,12 @@ pub enum Command {
     RecordDecision(RecordDecision),
     /// See [`RecordOutcome`].
     RecordOutcome(RecordOutcome),
+    /// See [`AliasTarget`].
+    AliasTarget(AliasTarget),
     /// See [`DenyRecord`].
     DenyRecord(DenyRecord),
+    /// See [`Forget`].
+    Forget(Forget),
 }
 
 impl Command {
@@ -197,7 +219,9 @@ impl Command {
             Self::ReportEvent(_) => "report_event",
             Self::RecordDecision(_) => "record_decision",
             Self::RecordOutcome(_) => "record_outcome",
+            Self::AliasTarget(_) => "alias_target",
             Self::DenyRecord(_) => "deny_record",
+            Self::Forget(_) => "forget",
         }
     }
 
@@ -212,7 +236,9 @@ impl Command {
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
             | Self::RecordOutcome(_)
-            | Self::DenyRecord(_) => None,
+            | Self::AliasTarget(_)
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => None,
         }
     }
 
@@ -226,7 +252,8 @@ impl Command {
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
             Self::RecordOutcome(outcome) => Some(outcome.decision_id.uuid()),
-            Self::DenyRecord(_) => None,
+            Self::Forget(forget) => Some(forget.event_id.uuid()),
+            Self::AliasTarget(_) | Self::DenyRecord(_) => None,
         }
     }
 
@@ -271,11 +298,15 @@ impl Command {
             Self::RecordOutcome(record) => {
                 texts.extend(record.notes.iter().map(|notes| ("notes", notes.as_str())));
             }
+            Self::AliasTarget(AliasTarget { target, alias }) => {
+                texts.extend([("target", target.as_str()), ("alias", alias.as_str())]);
+            }
             Self::DenyRecord(DenyRecord { rule, field, command }) => texts.extend([
                 ("rule", rule.as_str()),
                 ("field", field.as_str()),
                 ("command", command.as_str()),
             ]),
+            Self::Forget(forget) => texts.push(("reason", forget.reason.as_str())),
         }
         texts
     }
@@ -298,7 +329,9 @@ impl Command {
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
-            | Self::DenyRecord(_) => {}
+            | Self::AliasTarget(_)
+            | Self::DenyRecord(_)
+            | Self::Forget(_) => {}
         }
         intent
     }

@@ -1,24 +1,86 @@
-//! How far a claim can be trusted: what its owner said, moved by what the team says.
+//! How far a claim can be trusted: what its owner said, moved by what the team says and shows, less as time
+//! passes. Computed when it is read and never stored, so that it cannot compound.
+
+use crate::domain::claim::ClaimType;
+use crate::domain::time::{Hours, Timestamp};
 
 /// What one supporter adds (spec 02).
 const SUPPORT: f64 = 0.10;
 /// What one challenger takes away (spec 02).
 const CHALLENGE: f64 = 0.20;
+/// What one reproduction adds (spec 02).
+const REPRODUCED: f64 = 0.15;
 
-/// Effective confidence without its decay, 0 to 1: no clock enters it, so scores may use it.
-pub fn undecayed(base: f64, supports: u32, challenges: u32) -> f64 {
-    (base + SUPPORT * f64::from(supports) - CHALLENGE * f64::from(challenges)).clamp(0.0, 1.0)
+/// What a claim has going for it and against it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// The owner's own confidence, 0 to 1.
+    pub base: f64,
+    /// Agents that support it.
+    pub supports: u32,
+    /// Agents that challenge it.
+    pub challenges: u32,
+    /// Independent runs that agree.
+    pub reproduced: u32,
+}
+
+impl Standing {
+    /// Effective confidence without its decay, 0 to 1: no clock enters it, so scores may use it.
+    pub fn undecayed(self) -> f64 {
+        let moved = SUPPORT * f64::from(self.supports) - CHALLENGE * f64::from(self.challenges)
+            + REPRODUCED * f64::from(self.reproduced);
+        (self.base + moved).clamp(0.0, 1.0)
+    }
+
+    /// Effective confidence at `now` of a claim last touched at `touched`, 0 to 1.
+    pub fn effective(self, claim_type: ClaimType, touched: Timestamp, now: Timestamp) -> f64 {
+        let Some(half_life) = half_life(claim_type) else { return self.undecayed() };
+        let age_ms = now.ms().saturating_sub(touched.ms()).max(0);
+        self.undecayed() * 0.5_f64.powf(age_ms as f64 / half_life.ms() as f64)
+    }
+}
+
+/// After how long without a touch a claim counts half (spec 02); a dead end stays one.
+const fn half_life(claim_type: ClaimType) -> Option<Hours> {
+    match claim_type {
+        ClaimType::Hypothesis => Some(Hours(14 * 24)),
+        ClaimType::Fact => Some(Hours(90 * 24)),
+        ClaimType::Decision => Some(Hours(180 * 24)),
+        ClaimType::Negative => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::undecayed;
+    use super::Standing;
+    use crate::domain::claim::ClaimType;
+    use crate::domain::time::{Hours, Timestamp};
+
+    fn standing(base: f64, supports: u32, challenges: u32, reproduced: u32) -> Standing {
+        Standing { base, supports, challenges, reproduced }
+    }
 
     #[test]
-    fn positions_move_confidence_within_its_bounds() {
-        assert_eq!(undecayed(0.5, 2, 0), 0.7);
-        assert_eq!(undecayed(0.5, 0, 1), 0.3);
-        assert_eq!(undecayed(1.0, 3, 0), 1.0);
-        assert_eq!(undecayed(0.1, 0, 4), 0.0);
+    fn positions_and_runs_move_confidence_within_its_bounds() {
+        assert_eq!(standing(0.5, 2, 0, 0).undecayed(), 0.7);
+        assert_eq!(standing(0.5, 0, 1, 0).undecayed(), 0.3);
+        assert_eq!(standing(0.5, 0, 0, 1).undecayed(), 0.65);
+        assert_eq!(standing(1.0, 3, 0, 2).undecayed(), 1.0);
+        assert_eq!(standing(0.1, 0, 4, 0).undecayed(), 0.0);
+    }
+
+    #[test]
+    fn what_nobody_touches_counts_half_after_its_half_life() {
+        let touched = Timestamp::from_ms(1_000);
+        let after = |days: u32| touched.plus(Hours(days * 24));
+        let half = |claim_type, days| standing(0.8, 0, 0, 0).effective(claim_type, touched, after(days));
+        assert_eq!(half(ClaimType::Hypothesis, 14), 0.4);
+        assert_eq!(half(ClaimType::Fact, 90), 0.4);
+        assert_eq!(half(ClaimType::Decision, 360), 0.2);
+        assert_eq!(half(ClaimType::Negative, 10_000), 0.8);
+        assert_eq!(half(ClaimType::Fact, 0), 0.8);
+        // A clock that went back takes nothing away.
+        let before = standing(0.8, 0, 0, 0).effective(ClaimType::Fact, after(1), touched);
+        assert_eq!(before, 0.8);
     }
 }

@@ -1,6 +1,11 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
+mod contradiction;
 mod decision;
+mod erasure;
+mod target;
+
+pub use erasure::{Erasure, forget};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
@@ -14,7 +19,7 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::scope::MAX_SCOPES;
+use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
@@ -57,6 +62,8 @@ pub struct Decision {
     pub events: Vec<Event>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// Claims that say much the same.
+    pub similar: Vec<ClaimId>,
     /// What would move things on.
     pub next: Option<String>,
 }
@@ -72,23 +79,32 @@ pub fn decide(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
-    match command {
-        Command::CreateClaim(create) => create_claim(state, agent, create),
+    let mut decision = match command {
+        Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice()),
         Command::TakePosition(take) => take_position(state, agent, take, now, policy),
         Command::AddEvidence(add) => add_evidence(state, add),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
         Command::RecordDecision(record) => decision::record(state, agent, record),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
+        Command::AliasTarget(alias) => target::alias(state, alias),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
-    }
+        // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
+        Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
+    }?;
+    decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
+    Ok(decision)
 }
 
-fn create_claim(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<Decision, Rejection> {
+/// `replaced` are the claims the new one takes the place of, now or once it is confirmed.
+fn create_claim(
+    state: &State,
+    agent: &AgentId,
+    create: &CreateClaim,
+    replaced: &[ClaimId],
+) -> Result<Decision, Rejection> {
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
-    let mut scopes = create.scopes.clone();
-    scopes.sort();
-    scopes.dedup();
+    let scopes = target::canonical(state, &create.scopes);
     if scopes.is_empty() || scopes.len() > MAX_SCOPES {
         return Err(Rejection::invalid(
             "scopes",
@@ -137,9 +153,10 @@ fn create_claim(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<
     evidence_refs.dedup();
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
-        let relation = Relation::Supports;
+        let (relation, grade) = (Relation::Supports, None);
         decision.events.push(
-            EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None }.into(),
+            EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None, grade }
+                .into(),
         );
     }
     match supersession {
@@ -153,9 +170,14 @@ fn create_claim(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<
             claim_id: Some(old),
         }),
     }
+    contradiction::on_creation(state, agent, create, &scopes, replaced, &mut decision);
     if create.claim_type != ClaimType::Negative {
-        decision.warnings.extend(dead_end_warnings(state, &scopes, create.supersedes));
+        let told =
+            decision.warnings.iter().filter_map(|warning| warning.claim_id).chain(replaced.iter().copied());
+        let told: Vec<ClaimId> = told.collect();
+        decision.warnings.extend(dead_end_warnings(state, &scopes, &told));
     }
+    decision.warnings.extend(target::suggestions(state, &scopes));
     decision.next = Some("confirmed once another agent supports it".to_owned());
     Ok(decision)
 }
@@ -180,15 +202,11 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn dead_end_warnings(
-    state: &State,
-    scopes: &[crate::domain::scope::Scope],
-    superseded: Option<ClaimId>,
-) -> Vec<Warning> {
+fn dead_end_warnings(state: &State, scopes: &[Scope], told: &[ClaimId]) -> Vec<Warning> {
     let mut dead_ends: Vec<ClaimId> = scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
     dead_ends.sort();
     dead_ends.dedup();
-    dead_ends.retain(|id| Some(*id) != superseded);
+    dead_ends.retain(|id| !told.contains(id));
     // Ids are time-ordered: the newest dead end is the likeliest to still hold.
     dead_ends
         .into_iter()
@@ -224,18 +242,20 @@ fn supersede(
     }
     // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
     if old.status == Status::Deprecated || may_deprecate(agent, old) {
-        Ok(Supersession::Now(replace(old_id, old, new_id)))
+        Ok(Supersession::Now(replace(state, old_id, old, new_id, agent)))
     } else {
         Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone() })
     }
 }
 
-/// The events that put `new_id` in the place of `old_id`: the link, and the end of the old claim.
-fn replace(old_id: ClaimId, old: &Claim, new_id: ClaimId) -> Vec<Event> {
+/// The events that put `owner`'s `new_id` in the place of `old_id`: the link, the end of the old claim, and
+/// who is left behind with it.
+fn replace(state: &State, old_id: ClaimId, old: &Claim, new_id: ClaimId, owner: &AgentId) -> Vec<Event> {
     let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id }.into()];
     if old.status != Status::Deprecated {
         events.push(transition(old_id, old.status, Status::Deprecated, &format!("superseded by {new_id}")));
     }
+    events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
     events
 }
 
@@ -292,12 +312,15 @@ fn take_position(
         };
         decision.events.push(transition(take.claim_id, claim.status, status, &reason));
     }
+    if take.position == Position::Challenge {
+        decision.events.extend(contradiction::on_challenge(state, agent, take.claim_id, claim));
+    }
     if status == Status::Confirmed
         && let Some(old_id) = claim.proposes_to_supersede
         && let Some(old) = state.claim(old_id)
     {
         match old.superseded_by {
-            None => decision.events.extend(replace(old_id, old, take.claim_id)),
+            None => decision.events.extend(replace(state, old_id, old, take.claim_id, &claim.owner)),
             Some(other) => decision.warnings.push(Warning {
                 code: WarningCode::SupersessionLapsed,
                 message: format!("claim {old_id} was superseded by {other} in the meantime"),
@@ -362,19 +385,21 @@ fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection>
             "nothing to do: it is on record",
         ));
     }
-    Ok(Decision {
-        events: vec![
-            EvidenceAdded {
-                claim_id: add.claim_id,
-                evidence_ref: add.evidence_ref,
-                relation: add.relation,
-                weight: add.weight,
-                note: add.note.clone(),
-            }
-            .into(),
-        ],
-        ..Decision::default()
-    })
+    let mut events = vec![
+        EvidenceAdded {
+            claim_id: add.claim_id,
+            evidence_ref: add.evidence_ref,
+            relation: add.relation,
+            weight: add.weight,
+            note: add.note.clone(),
+            grade: None,
+        }
+        .into(),
+    ];
+    if add.relation == Relation::Contradicts {
+        events.extend(contradiction::on_link(state, add, claim));
+    }
+    Ok(Decision { events, ..Decision::default() })
 }
 
 fn deprecate_claim(
@@ -468,9 +493,11 @@ fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Even
     StatusChanged { claim_id, from, to, reason }.into()
 }
 
-/// The end of a claim whose time is over.
-pub fn expiry(claim_id: ClaimId, from: Status) -> Event {
-    transition(claim_id, from, Status::Deprecated, "ttl_expired")
+/// The end of a claim whose time is over, and of the contradictions it was part of.
+pub fn expiry(state: &State, claim_id: ClaimId, from: Status) -> Vec<Event> {
+    let mut events = vec![transition(claim_id, from, Status::Deprecated, "ttl_expired")];
+    events.extend(contradiction::ended_by_expiry(state, claim_id));
+    events
 }
 
 fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {

@@ -6,7 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Status, Trigger};
+use crate::domain::claim::{
+    ClaimType, ContradictionKind, Grade, Outcome, Position, Relation, ReportKind, Resolution, Share, Status,
+    Tier, Trigger,
+};
 use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
 use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
@@ -92,6 +95,53 @@ pub struct EvidenceAdded {
     /// In the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
+    /// How it came about, as judged when it was tied; none means asserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+}
+
+/// One side of a contradiction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Side {
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// Who stands for it or, where both sides are about one claim, against it.
+    pub agent: AgentId,
+}
+
+/// Two sides were found to contradict each other: once for each kind and pair of sides.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ContradictionDetected {
+    /// How they contradict each other.
+    pub kind: ContradictionKind,
+    /// How sure that is.
+    pub tier: Tier,
+    /// The side that was there first.
+    pub left: Side,
+    /// The side that brought it about.
+    pub right: Side,
+}
+
+/// A contradiction is no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContradictionResolved {
+    /// How the sides contradicted each other.
+    pub kind: ContradictionKind,
+    /// The side that was there first.
+    pub left: Side,
+    /// The side that brought it about.
+    pub right: Side,
+    /// What ended it.
+    pub cause: Resolution,
+}
+
+/// A name of a target was joined to another: both mean the same from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetAliased {
+    /// The name that stays.
+    pub target: Scope,
+    /// The other name.
+    pub alias: Scope,
 }
 
 /// An alternative that was not chosen.
@@ -189,6 +239,17 @@ pub struct MemoryDenied {
     pub command: Label,
 }
 
+/// An operator had the payload of an event erased: why a gap in the ledger is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventRedacted {
+    /// The event whose payload and salt are gone.
+    pub event_id: EventId,
+    /// Its place.
+    pub seq: u64,
+    /// Why, in the operator's words; never what was erased.
+    pub reason: Reason,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -266,11 +327,15 @@ events! {
     CommandRejected(CommandRejected) = "command.rejected", min_reader 1;
     SpoolFlushed(SpoolFlushed) = "spool.flushed", min_reader 1;
     MemoryDenied(MemoryDenied) = "memory.denied", min_reader 1;
+    ContradictionDetected(ContradictionDetected) = "contradiction.detected", min_reader 1;
+    ContradictionResolved(ContradictionResolved) = "contradiction.resolved", min_reader 1;
+    TargetAliased(TargetAliased) = "target.aliased", min_reader 1;
+    EventRedacted(EventRedacted) = "event.redacted", min_reader 1;
 }
 
 impl Event {
-    /// The claim this event changes, if it changes one. A supersession changes two: the one replaced
-    /// stands here, the other in its body.
+    /// The claim this event changes, if it changes one. A supersession and a contradiction change two: the
+    /// one that was there first stands here, the other in its body.
     pub const fn claim_id(&self) -> Option<ClaimId> {
         match self {
             Self::ClaimCreated(body) => Some(body.claim_id),
@@ -280,10 +345,14 @@ impl Event {
             Self::EvidenceAdded(body) => Some(body.claim_id),
             Self::DecisionRecorded(body) => Some(body.claim_id),
             Self::OutcomeRecorded(body) => Some(body.claim_id),
+            Self::ContradictionDetected(found) => Some(found.left.claim_id),
+            Self::ContradictionResolved(closed) => Some(closed.left.claim_id),
             Self::EventReported(_)
             | Self::CommandRejected(_)
             | Self::SpoolFlushed(_)
-            | Self::MemoryDenied(_) => None,
+            | Self::MemoryDenied(_)
+            | Self::TargetAliased(_)
+            | Self::EventRedacted(_) => None,
         }
     }
 }
@@ -293,6 +362,8 @@ impl Event {
     pub fn claims(&self) -> Vec<ClaimId> {
         let other = match self {
             Self::ClaimSuperseded(link) => Some(link.superseded_by),
+            Self::ContradictionDetected(found) => Some(found.right.claim_id),
+            Self::ContradictionResolved(closed) => Some(closed.right.claim_id),
             Self::ClaimCreated(_)
             | Self::StatusChanged(_)
             | Self::PositionTaken(_)
@@ -302,9 +373,33 @@ impl Event {
             | Self::EventReported(_)
             | Self::CommandRejected(_)
             | Self::SpoolFlushed(_)
-            | Self::MemoryDenied(_) => None,
+            | Self::MemoryDenied(_)
+            | Self::TargetAliased(_)
+            | Self::EventRedacted(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
+    }
+
+    /// Whether somebody's own words may stand in it: what there is to erase.
+    pub const fn holds_words(&self) -> bool {
+        match self {
+            Self::ClaimCreated(_)
+            | Self::DecisionRecorded(_)
+            | Self::EventReported(_)
+            | Self::TargetAliased(_)
+            | Self::CommandRejected(_) => true,
+            // Only whoever deprecates says why; every other reason is ours.
+            Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),
+            Self::PositionTaken(taken) => taken.reason.is_some(),
+            Self::EvidenceAdded(added) => added.note.is_some(),
+            Self::OutcomeRecorded(recorded) => recorded.notes.is_some(),
+            Self::ClaimSuperseded(_)
+            | Self::ContradictionDetected(_)
+            | Self::ContradictionResolved(_)
+            | Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_)
+            | Self::EventRedacted(_) => false,
+        }
     }
 }
 

@@ -148,7 +148,7 @@ pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
 }
 
 /// The score of a claim: its nearness, moved a little by the events tied to it and by how far it is trusted
-/// ([`super::confidence::undecayed`]).
+/// ([`super::confidence::Standing::undecayed`]).
 pub fn score(nearness: f64, links: u32, confidence: f64) -> f64 {
     boosted(nearness, (LINK * f64::from(links)).min(MAX_LINKS), confidence)
 }

@@ -37,12 +37,18 @@ pub enum WarningCode {
     SupersessionProposed,
     /// The claim it would have replaced has another successor by now.
     SupersessionLapsed,
+    /// A claim in force says otherwise.
+    Contradiction,
+    /// The target is new, and its name is much like that of another.
+    SimilarTarget,
+    /// What was erased could not be removed from every file yet.
+    ErasureUnfinished,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }
 
-/// The answer to an accepted command. It is derivable from the ledger: only warnings and `next` are not
-/// repeated when the same command comes again.
+/// The answer to an accepted command. It is derivable from the ledger: only warnings, `similar` and
+/// `next` are not repeated when the same command comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The command, as named by the front that took it.
@@ -59,6 +65,9 @@ pub struct Receipt {
     pub duplicate: bool,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// Claims that say much the same; nothing merges them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<ClaimId>,
     /// What would move things on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

@@ -40,8 +40,12 @@ pub enum Code {
     NoDecision,
     /// The decision has this outcome already.
     DuplicateOutcome,
+    /// Both names mean one target already.
+    DuplicateAlias,
     /// The agent has no right to do this.
     NotAllowed,
+    /// What it is about was erased by an operator.
+    Redacted,
     /// The idempotency key was used for another command.
     IdempotencyConflict,
     /// A text holds what looks like a secret; neither it nor the command was kept.
@@ -75,7 +79,9 @@ impl Code {
             Self::TargetConflict => "target_conflict",
             Self::NoDecision => "no_decision",
             Self::DuplicateOutcome => "duplicate_outcome",
+            Self::DuplicateAlias => "duplicate_alias",
             Self::NotAllowed => "not_allowed",
+            Self::Redacted => "redacted",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::PrivacyDenySensitive => "privacy_deny_sensitive",
             Self::TooLarge => "too_large",

@@ -104,6 +104,16 @@ impl Scope {
         !["symbol:", "target:", "tag:"].iter().any(|prefix| self.0.starts_with(prefix))
     }
 
+    /// What stands after `symbol:`, `target:` or `tag:`; a path as it is.
+    pub fn name(&self) -> &str {
+        if self.is_path() { &self.0 } else { self.0.split_once(':').map_or("", |(_, name)| name) }
+    }
+
+    /// Whether this is a target of decisions.
+    pub fn is_target(&self) -> bool {
+        self.0.starts_with("target:")
+    }
+
     /// Whether `other` is this scope or a path below it.
     pub fn covers(&self, other: &Self) -> bool {
         if self == other {

@@ -2,10 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use sha2::{Digest, Sha256};
+
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Outcome, Position, Relation, Status};
-use crate::domain::event::{ClaimCreated, Event, Recorded};
+use crate::domain::candidates::Candidates;
+use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Status};
+use crate::domain::event::{ClaimCreated, ContradictionDetected, Event, Recorded, Side, TargetAliased};
 use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
 use crate::domain::text;
 use crate::domain::time::Timestamp;
@@ -30,7 +34,19 @@ pub struct Claim {
     /// The claim that took its place.
     pub superseded_by: Option<ClaimId>,
     expires_at: Option<Timestamp>,
-    fingerprint: Fingerprint,
+    /// What it says, folded: enough to compare it with another.
+    statement: Box<str>,
+}
+
+impl Claim {
+    /// What it says, cut into what is compared.
+    pub fn reading(&self) -> Reading {
+        Reading::of(&self.statement)
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_folded(&self.statement, &self.scopes)
+    }
 }
 
 /// One decision, as far as the rules look at it.
@@ -42,17 +58,27 @@ pub struct DecisionInForce {
     pub outcome: Option<Outcome>,
 }
 
-/// Equal for statements that say the same about the same scopes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Fingerprint {
-    statement: String,
-    scopes: BTreeSet<Scope>,
-}
+/// Equal for statements that say the same about the same scopes: half of a SHA-256 over both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
     /// The fingerprint of a statement about some scopes.
     pub fn of(statement: &str, scopes: &[Scope]) -> Self {
-        Self { statement: text::folded(statement), scopes: scopes.iter().cloned().collect() }
+        Self::of_folded(&text::folded(statement), scopes)
+    }
+
+    fn of_folded(statement: &str, scopes: &[Scope]) -> Self {
+        let scopes: BTreeSet<&Scope> = scopes.iter().collect();
+        let mut hash = Sha256::new_with_prefix(statement);
+        for scope in scopes {
+            // Neither a folded statement nor a scope holds a line break.
+            hash.update("\n");
+            hash.update(scope.as_str());
+        }
+        let mut half = [0; 16];
+        half.copy_from_slice(&hash.finalize()[..16]);
+        Self(half)
     }
 }
 
@@ -64,8 +90,16 @@ pub struct State {
     dead_ends: BTreeMap<Scope, BTreeSet<ClaimId>>,
     decisions: BTreeMap<ClaimId, DecisionInForce>,
     by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
+    /// Every target ever named, with the name that stands for it.
+    targets: BTreeMap<Scope, Scope>,
+    /// Contradictions that are open, by the ledger position of their detection.
+    open: BTreeMap<u64, ContradictionDetected>,
+    open_of: HashMap<ClaimId, BTreeSet<u64>>,
+    reported: HashMap<(ContradictionKind, Side, Side), u64>,
+    candidates: Candidates,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
+    redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -95,6 +129,39 @@ impl State {
         self.by_target.get(target).into_iter().flatten().copied()
     }
 
+    /// The name that stands for a target, once two were joined; any other scope stands for itself.
+    pub fn canonical<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
+        self.targets.get(scope).unwrap_or(scope)
+    }
+
+    /// Whether a target was named before.
+    pub fn knows_target(&self, target: &Scope) -> bool {
+        self.targets.contains_key(target)
+    }
+
+    /// Every name of a target, sorted.
+    pub fn targets(&self) -> impl Iterator<Item = &Scope> {
+        self.targets.keys()
+    }
+
+    /// Claims in force that read much like a text, the likest first; a bounded number of them.
+    pub fn like(&self, reading: &Reading) -> impl Iterator<Item = (ClaimId, &Claim)> {
+        let near = self.candidates.near(reading).into_iter();
+        near.filter_map(|id| Some((id, self.claims.get(&id)?)))
+    }
+
+    /// The open contradictions a claim is part of, with the ledger position of their detection, oldest first.
+    pub fn contradictions_of(&self, claim: ClaimId) -> impl Iterator<Item = (u64, &ContradictionDetected)> {
+        let positions = self.open_of.get(&claim).into_iter().flatten();
+        positions.filter_map(|seq| Some((*seq, self.open.get(seq)?)))
+    }
+
+    /// Whether this pair was reported as this kind, ended or not.
+    pub fn was_reported(&self, contradiction: &ContradictionDetected) -> bool {
+        let ContradictionDetected { kind, left, right, .. } = contradiction.clone();
+        self.reported.contains_key(&(kind, left, right))
+    }
+
     /// Claims whose time is over at `now` and that are not deprecated yet, the oldest expiry first.
     pub fn expired(&self, now: Timestamp) -> Vec<ClaimId> {
         self.expiries.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect()
@@ -103,6 +170,11 @@ impl State {
     /// Whether an event with this id stands in the ledger.
     pub fn knows_event(&self, id: EventId) -> bool {
         self.events.contains_key(&id)
+    }
+
+    /// Whether an operator had this event's payload erased.
+    pub fn is_redacted(&self, id: EventId) -> bool {
+        self.redacted.contains(&id)
     }
 
     /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
@@ -178,8 +250,11 @@ impl State {
                     claim.evidence.insert((added.evidence_ref, added.relation));
                 }
             }
+            // A decision whose claim was erased is in force nowhere: nobody could replace it.
+            Event::DecisionRecorded(decision) if !self.claims.contains_key(&decision.claim_id) => {}
             Event::DecisionRecorded(decision) => {
                 if let Some(target) = &decision.target {
+                    self.targets.entry(target.clone()).or_insert_with(|| target.clone());
                     self.by_target.entry(target.clone()).or_default().insert(decision.claim_id);
                 }
                 let target = decision.target.clone();
@@ -190,6 +265,36 @@ impl State {
                     decision.outcome = Some(recorded.outcome);
                 }
             }
+            // Nobody could end one whose side was erased.
+            Event::ContradictionDetected(detected)
+                if [&detected.left, &detected.right]
+                    .iter()
+                    .any(|side| !self.claims.contains_key(&side.claim_id)) => {}
+            Event::ContradictionDetected(detected) => {
+                for side in [&detected.left, &detected.right] {
+                    self.open_of.entry(side.claim_id).or_default().insert(recorded.seq);
+                }
+                let ContradictionDetected { kind, left, right, .. } = detected.clone();
+                self.reported.insert((kind, left, right), recorded.seq);
+                self.open.insert(recorded.seq, detected.clone());
+            }
+            Event::ContradictionResolved(resolved) => {
+                let key = (resolved.kind, resolved.left.clone(), resolved.right.clone());
+                let Some(seq) = self.reported.get(&key) else { return };
+                self.open.remove(seq);
+                for side in [&resolved.left, &resolved.right] {
+                    if let Some(open) = self.open_of.get_mut(&side.claim_id) {
+                        open.remove(seq);
+                        if open.is_empty() {
+                            self.open_of.remove(&side.claim_id);
+                        }
+                    }
+                }
+            }
+            Event::TargetAliased(joined) => self.join(joined),
+            Event::EventRedacted(redaction) => {
+                self.redacted.insert(redaction.event_id);
+            }
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
@@ -198,9 +303,9 @@ impl State {
     }
 
     fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated, at: Timestamp) {
-        let fingerprint = Fingerprint::of(created.statement.as_str(), &created.scopes);
-        // A rejected alternative may say what a claim in force says: that claim stays the one to support.
-        self.in_force.entry(fingerprint.clone()).or_insert(created.claim_id);
+        for target in created.scopes.iter().filter(|scope| scope.is_target()) {
+            self.targets.entry(target.clone()).or_insert_with(|| target.clone());
+        }
         let expires_at = created.ttl_hours.map(|ttl| at.plus(ttl));
         self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
         if created.claim_type == ClaimType::Negative {
@@ -219,9 +324,41 @@ impl State {
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
             expires_at,
-            fingerprint,
+            statement: text::folded(created.statement.as_str()).into(),
         };
+        // A rejected alternative may say what a claim in force says: that claim stays the one to support.
+        self.in_force.entry(claim.fingerprint()).or_insert(created.claim_id);
+        self.candidates.add(created.claim_id, &claim.reading());
         self.claims.insert(created.claim_id, claim);
+    }
+
+    /// Puts everything that goes by one name of a target under the other.
+    fn join(&mut self, TargetAliased { target, alias }: &TargetAliased) {
+        for canonical in self.targets.values_mut().filter(|canonical| *canonical == alias) {
+            *canonical = target.clone();
+        }
+        for name in [target, alias] {
+            self.targets.insert(name.clone(), target.clone());
+        }
+        for by_scope in [&mut self.by_target, &mut self.dead_ends] {
+            if let Some(ids) = by_scope.remove(alias) {
+                by_scope.entry(target.clone()).or_default().extend(ids);
+            }
+        }
+        for decision in self.decisions.values_mut().filter(|decision| decision.target.as_ref() == Some(alias))
+        {
+            decision.target = Some(target.clone());
+        }
+        for (id, claim) in self.claims.iter_mut().filter(|(_, claim)| claim.scopes.contains(alias)) {
+            let before = claim.fingerprint();
+            claim.scopes.retain(|scope| ![target, alias].contains(&scope));
+            claim.scopes.push(target.clone());
+            claim.scopes.sort();
+            if self.in_force.get(&before) == Some(id) {
+                self.in_force.remove(&before);
+                self.in_force.entry(claim.fingerprint()).or_insert(*id);
+            }
+        }
     }
 
     fn retire(&mut self, id: ClaimId) {
@@ -234,8 +371,10 @@ impl State {
         {
             decisions.remove(&id);
         }
-        if self.in_force.get(&claim.fingerprint) == Some(&id) {
-            self.in_force.remove(&claim.fingerprint);
+        self.candidates.remove(id);
+        let fingerprint = claim.fingerprint();
+        if self.in_force.get(&fingerprint) == Some(&id) {
+            self.in_force.remove(&fingerprint);
         }
         if claim.claim_type == ClaimType::Negative {
             self.dead_ends.retain(|_, ids| {

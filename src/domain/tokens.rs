@@ -14,6 +14,12 @@ const MAX_TOKEN_CHARS: usize = 64;
 /// Shorter words are left as they are: Porter's rules are made for longer ones, and leave nothing of an s.
 const MIN_STEMMED_CHARS: usize = 3;
 
+/// Porter's stem of a folded ASCII word.
+pub(super) fn stemmer() -> impl Fn(&str) -> String {
+    let stemmer = Stemmer::new(Algorithm::Porter);
+    move |word| stemmer.stem(word).into_owned()
+}
+
 /// The tokens of a text, in its order: words folded, identifiers as their parts and then joined, stop
 /// words left out, the rest stemmed. Scripts without spaces become pairs of characters.
 pub fn tokens(text: &str) -> Vec<String> {

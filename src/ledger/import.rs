@@ -1,5 +1,6 @@
 //! An export read back: every line is checked before it is believed, and all of them are appended or none.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use serde::Deserialize;
@@ -8,7 +9,8 @@ use serde_json::value::RawValue;
 use super::chain::{self, Column};
 use super::{Cursor, ExportTrailer, Failure, Hash, LedgerError, MAX_PAYLOAD_BYTES, Stored};
 use crate::domain::agent::AgentId;
-use crate::domain::ids::{IdempotencyKey, SessionId};
+use crate::domain::event::Event;
+use crate::domain::ids::{EventId, IdempotencyKey, SessionId};
 use crate::domain::time::Timestamp;
 
 /// The longest line of an export: a payload, and room for the other columns, none of which is long.
@@ -76,8 +78,8 @@ struct Line<'a> {
 }
 
 /// Walks an export from its first line to its trailer and gives every event to `take`, in order and
-/// checked: it follows the one before, its hashes are right, and this binary can fold it. Holds one line
-/// in memory.
+/// checked: it follows the one before, its hashes are right, this binary can fold it, and where its payload is
+/// missing a later event says that it was erased. Holds one line in memory.
 pub(super) fn walk(
     mut from: impl BufRead,
     mut take: impl FnMut(&Stored) -> Result<(), ImportError>,
@@ -86,6 +88,7 @@ pub(super) fn walk(
     let mut bytes = Vec::new();
     let mut line = 0;
     let mut trailer: Option<ExportTrailer> = None;
+    let mut gaps: BTreeMap<u64, EventId> = BTreeMap::new();
     loop {
         bytes.clear();
         let limit = MAX_LINE_BYTES as u64 + 1;
@@ -111,10 +114,24 @@ pub(super) fn walk(
                     head.seq, end.count
                 )));
             }
+            if let Some(gap) = gaps.keys().next() {
+                let problem = "has no payload, and no event explains it".to_owned();
+                return Err(ImportError::Line { line: *gap, problem });
+            }
             trailer = Some(end);
             continue;
         }
         let event = stored(&bytes).and_then(|event| checked(event, head)).map_err(wrong)?;
+        match &event.payload {
+            None => drop(gaps.insert(event.seq, event.id)),
+            Some(_) => {
+                if let Ok(Some(Event::EventRedacted(said))) = event.recorded().map(|recorded| recorded.event)
+                    && gaps.get(&said.seq) == Some(&said.event_id)
+                {
+                    gaps.remove(&said.seq);
+                }
+            }
+        }
         take(&event)?;
         head = event.cursor();
     }
@@ -152,7 +169,11 @@ fn stored(bytes: &[u8]) -> Result<Stored, String> {
         payload_hash: hash("payload hash", &line.payload_hash)?,
         prev_hash: hash("previous hash", &line.prev_hash)?,
         hash: hash("hash", &line.hash)?,
-        payload: line.payload.map(|payload| payload.get().to_owned()).zip(salt),
+        payload: match (line.payload, salt) {
+            (None, None) => None,
+            (Some(payload), Some(salt)) => Some((payload.get().to_owned(), salt)),
+            _ => return Err("has a payload without its salt, or a salt without its payload".to_owned()),
+        },
     })
 }
 
@@ -164,10 +185,9 @@ fn checked(event: Stored, head: Cursor) -> Result<Stored, String> {
     if event.prev_hash != head.hash {
         return Err("does not follow the event before it: prev_hash differs".to_owned());
     }
-    let Some((payload, salt)) = &event.payload else {
-        return Err("has no payload and no event explains it".to_owned());
-    };
-    if chain::payload_hash(salt, payload.as_bytes()) != event.payload_hash {
+    if let Some((payload, salt)) = &event.payload
+        && chain::payload_hash(salt, payload.as_bytes()) != event.payload_hash
+    {
         return Err("was changed: the hash of its payload differs".to_owned());
     }
     if event_hash(&event) != event.hash {

@@ -10,7 +10,7 @@ use super::chain::{self, Column};
 use super::migrate::{Unmigrated, migrate};
 use super::{
     AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
-    MAX_PAYLOAD_BYTES, Stored, import, verify,
+    MAX_PAYLOAD_BYTES, Stored, erase, import, verify,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
@@ -98,6 +98,9 @@ impl Ledger {
             return Err(AppendError::Diverged { seq: expect.seq });
         }
         let head = insert(&transaction, expect, group).map_err(unavailable)?;
+        if group.iter().flat_map(|batch| &batch.events).any(|event| event.kind == erase::REDACTED) {
+            erase::owe(&transaction, true).map_err(unavailable)?;
+        }
         transaction.commit().map_err(|source| match source.sqlite_error_code() {
             // Refused before anything reached the disk. Everything else at commit may be half-way.
             Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::DatabaseBusy) => {
@@ -128,6 +131,9 @@ impl Ledger {
                 progress(event.seq);
             }
             if event.seq > before.seq {
+                if event.kind == erase::REDACTED {
+                    erase::owe(&transaction, true).map_err(failed)?;
+                }
                 return insert_as_it_was(&transaction, event).map_err(|error| ImportError::Line {
                     line: event.seq,
                     problem: format!("cannot be appended: {error}"),
@@ -143,10 +149,64 @@ impl Ledger {
         if last.seq > before.seq {
             self.head = last;
             // One transaction as long as the file: its log would keep that length for ever.
-            truncate_log(&self.db);
+            if !truncate_log(&self.db).unwrap_or(false) {
+                tracing::warn!("cannot truncate the write-ahead log");
+            }
         }
         let added = last.seq.saturating_sub(before.seq);
         Ok(Imported { added, present: last.seq - added, head: self.head })
+    }
+
+    /// Whether a redaction is on record whose payload may still stand in some file.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn owes_erasure(&self) -> Result<bool, LedgerError> {
+        erase::is_owed(&self.db).map_err(read_failed)
+    }
+
+    /// Deletes payload and salt of every redacted event and makes file and log anew without them; running it
+    /// again changes nothing. False when a reader still holds the log: then the bytes are still in it.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`] with what stands in the way, such as a full disk; the debt stays.
+    pub fn erase(&mut self) -> Result<bool, LedgerError> {
+        erase::erase(&mut self.db)
+    }
+
+    /// Says that no file holds an erased payload any more.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be written.
+    pub fn settle_erasure(&self) -> Result<(), LedgerError> {
+        erase::owe(&self.db, false).map_err(read_failed)
+    }
+
+    /// The redacted events, as they stand now.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn redacted(&self) -> Result<Vec<Stored>, LedgerError> {
+        let redactions = erase::redactions(&self.db)?;
+        let events = redactions.iter().map(|redaction| event(&self.db, redaction.event_id));
+        Ok(events.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    }
+
+    /// One event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn event(&self, id: EventId) -> Result<Option<Stored>, LedgerError> {
+        event(&self.db, id)
+    }
+
+    /// Events whose payload holds some text, in order; reads every payload.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn mentioning(&self, text: &str) -> Result<Vec<Stored>, LedgerError> {
+        let sql = format!("SELECT {COLUMNS} WHERE instr(p.payload, ?1) > 0 ORDER BY e.seq");
+        select(&self.db, &sql, params![text])
     }
 
     /// Copies the write-ahead log back into the file, as far as no reader holds it. Failing is harmless:
@@ -218,8 +278,47 @@ impl Reader {
     /// # Errors
     /// [`LedgerError`] when the file cannot be read.
     pub fn event(&self, id: EventId) -> Result<Option<Stored>, LedgerError> {
-        let sql = format!("SELECT {COLUMNS} WHERE e.id = ?1");
-        Ok(select(&self.db, &sql, params![id.to_string()])?.pop())
+        event(&self.db, id)
+    }
+
+    /// Whether there is such an event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn has_event(&self, id: EventId) -> Result<bool, LedgerError> {
+        self.db
+            .prepare_cached("SELECT 1 FROM events WHERE id = ?1")
+            .and_then(|mut statement| statement.exists([id.to_string()]))
+            .map_err(read_failed)
+    }
+
+    /// See [`Ledger::owes_erasure`].
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn owes_erasure(&self) -> Result<bool, LedgerError> {
+        erase::is_owed(&self.db).map_err(read_failed)
+    }
+
+    /// Up to `limit` ids of events that begin so, newest first (they are UUIDs that begin with their time),
+    /// and how many there are.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn ids(&self, beginning: &str, limit: usize) -> Result<(Vec<String>, u64), LedgerError> {
+        let end = format!("{beginning}{}", char::MAX);
+        let among = "FROM events WHERE id >= ?1 AND id < ?2";
+        let ask = || {
+            let total: i64 = self
+                .db
+                .prepare_cached(&format!("SELECT count(*) {among}"))?
+                .query_row([beginning, &end], |row| row.get(0))?;
+            let mut newest =
+                self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
+            let ids = newest.query_map(params![beginning, end, limit as i64], |row| row.get(0))?;
+            Ok((ids.collect::<Result<_, _>>()?, total as u64))
+        };
+        ask().map_err(read_failed)
     }
 
     /// The last event at or before a point in time; 0 when there is none. Looks from the end backwards, so
@@ -308,6 +407,14 @@ impl Reader {
         })
     }
 
+    /// Walks the chain on from an event that is taken to stand; 0 for all of it.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read at all; a broken chain is in the report.
+    pub fn verify_after(&self, seq: u64) -> Result<verify::Report, LedgerError> {
+        verify::walk_after(&self.db, seq, |_| ())
+    }
+
     /// Walks the whole chain; `progress` hears the seq every few thousand events.
     ///
     /// # Errors
@@ -361,6 +468,8 @@ fn configure_writer(db: &Connection) -> Result<(), Error> {
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "fullfsync", cfg!(target_os = "macos"))?;
     db.pragma_update(None, "recursive_triggers", true)?;
+    // What is erased is overwritten; nothing else is ever deleted here, so it costs nothing.
+    db.pragma_update(None, "secure_delete", true)?;
     db.pragma_update(None, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
     harden(db)
 }
@@ -372,11 +481,9 @@ pub(crate) fn checkpoint(db: &Connection) {
     }
 }
 
-/// [`checkpoint`], and the log starts again at nothing, unless a reader still stands in it.
-fn truncate_log(db: &Connection) {
-    if let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-        tracing::warn!(%error, "cannot truncate the write-ahead log");
-    }
+/// [`checkpoint`], and the log starts again at nothing; false while a reader still stands in it.
+pub(super) fn truncate_log(db: &Connection) -> Result<bool, Error> {
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).map(|busy| busy == 0)
 }
 
 /// Settings of every connection: the file is data, not code.
@@ -565,6 +672,10 @@ fn find_key(db: &Connection, agent: &AgentId, key: &IdempotencyKey) -> Result<Ve
         Some(command) => find_command(db, command),
         None => Ok(Vec::new()),
     }
+}
+
+fn event(db: &Connection, id: EventId) -> Result<Option<Stored>, LedgerError> {
+    Ok(select(db, &format!("SELECT {COLUMNS} WHERE e.id = ?1"), params![id.to_string()])?.pop())
 }
 
 fn read_from(db: &Connection, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {

@@ -1,11 +1,13 @@
 //! The walk along the chain: every byte of every event is accounted for, or its seq is named.
 
-use rusqlite::Connection;
+use std::collections::BTreeMap;
+
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{self, Column};
 use super::sqlite::read_failed;
-use super::{Cursor, Hash, LedgerError};
+use super::{Cursor, Hash, LedgerError, erase};
 
 /// How many events pass between two reports of progress.
 const PROGRESS_EVERY: u64 = 4_096;
@@ -15,6 +17,8 @@ const PROGRESS_EVERY: u64 = 4_096;
 pub struct Report {
     /// Events that stand.
     pub events: u64,
+    /// Those of them whose payload an operator had erased.
+    pub erased: u64,
     /// The last event that stands.
     pub head: Cursor,
     /// The first thing that does not.
@@ -49,21 +53,51 @@ pub enum Fault {
     PayloadOrphaned(i64),
 }
 
-pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
+/// Walks the chain from its first event to its last.
+pub(super) fn walk(db: &Connection, progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
+    walk_after(db, 0, progress)
+}
+
+/// Walks the chain on from an event that is taken to stand.
+pub(super) fn walk_after(
+    db: &Connection,
+    from: u64,
+    mut progress: impl FnMut(u64),
+) -> Result<Report, LedgerError> {
     let failed = read_failed;
-    let mut statement = db
+    // One state of the file: an event that is erased meanwhile is explained in it, or not erased.
+    let transaction = db.unchecked_transaction().map_err(failed)?;
+    let explained: BTreeMap<u64, (String, u64)> = erase::redactions(&transaction)?
+        .into_iter()
+        .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.said_at)))
+        .collect();
+    let mut erased = 0;
+    let mut statement = transaction
         .prepare(
             "SELECT e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
              e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.salt, p.payload \
-             FROM events e LEFT JOIN payloads p ON p.seq = e.seq ORDER BY e.seq",
+             FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE e.seq > ?1 ORDER BY e.seq",
         )
         .map_err(failed)?;
-    let mut rows = statement.query([]).map_err(failed)?;
+    // From the very start also what nobody numbers so: a forged event 0 is in its place nowhere.
+    let first = if from == 0 { i64::MIN } else { i64::try_from(from).unwrap_or(i64::MAX) };
     let mut head = Cursor::GENESIS;
+    if from > 0 {
+        let hash: Option<Hash> = transaction
+            .query_row("SELECT hash FROM events WHERE seq = ?1", [first], |row| row.get(0))
+            .optional()
+            .map_err(failed)?;
+        let Some(hash) = hash else {
+            let fault = Some(Fault::Gap { expected: from, found: first.saturating_add(1) });
+            return Ok(Report { events: from - 1, erased, head, fault });
+        };
+        head = Cursor { seq: from, hash };
+    }
+    let mut rows = statement.query([first]).map_err(failed)?;
     while let Some(row) = rows.next().map_err(failed)? {
         let column = |index: usize| row.get_ref(index).map_err(failed);
         let expected = head.seq + 1;
-        let stop = |fault: Fault| Ok(Report { events: expected - 1, head, fault: Some(fault) });
+        let stop = |fault: Fault| Ok(Report { events: expected - 1, erased, head, fault: Some(fault) });
         let found: i64 = row.get(0).map_err(failed)?;
         if u64::try_from(found) != Ok(expected) {
             return stop(Fault::Gap { expected, found });
@@ -80,6 +114,13 @@ pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Rep
             return stop(Fault::Changed(expected));
         }
         match (column(13)?, column(14)?) {
+            (ValueRef::Null, ValueRef::Null) => {
+                let said = explained.get(&expected).filter(|(_, said_at)| *said_at > expected);
+                if said.is_none_or(|(id, _)| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes()))) {
+                    return stop(Fault::PayloadMissing(expected));
+                }
+                erased += 1;
+            }
             (ValueRef::Null, _) | (_, ValueRef::Null) => return stop(Fault::PayloadMissing(expected)),
             (ValueRef::Blob(salt), ValueRef::Text(payload)) => {
                 let sealed: Hash = chain::payload_hash(salt, payload);
@@ -95,14 +136,21 @@ pub(super) fn walk(db: &Connection, mut progress: impl FnMut(u64)) -> Result<Rep
             progress(head.seq);
         }
     }
-    let orphan: Option<i64> = db
+    let orphan: Option<i64> = transaction
         .query_row(
             "SELECT min(seq) FROM payloads WHERE seq > ?1 OR seq < 1",
             [i64::try_from(head.seq).unwrap_or(i64::MAX)],
             |row| row.get(0),
         )
         .map_err(failed)?;
-    Ok(Report { events: head.seq, head, fault: orphan.map(Fault::PayloadOrphaned) })
+    Ok(Report { events: head.seq, erased, head, fault: orphan.map(Fault::PayloadOrphaned) })
+}
+
+fn text(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Text(bytes) => Some(bytes),
+        ValueRef::Blob(_) | ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+    }
 }
 
 fn blob(value: ValueRef<'_>) -> Option<&[u8]> {

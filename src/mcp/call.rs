@@ -4,14 +4,14 @@
 use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::http;
 use super::server::Server;
-use super::{http, tools};
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{self, Secrets};
@@ -75,7 +75,7 @@ impl Server {
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
     ) -> Result<Receipt, Rejection> {
-        let unknown = unknown_arguments(&call);
+        let unknown = unknown_arguments(self.tools().get(&call.tool), &call);
         let submission = match self.submission(&call, build) {
             Ok(submission) => submission,
             Err(rejection) => return Err(self.guarded(&call, rejection).await),
@@ -145,9 +145,8 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
 }
 
 /// Some clients add arguments of their own; they are ignored, and said to be.
-fn unknown_arguments(call: &Call) -> Option<Warning> {
-    let tool = tools::ROUTER.get(&call.tool)?;
-    let known = tool.input_schema.get("properties").and_then(Value::as_object)?;
+fn unknown_arguments(tool: Option<&Tool>, call: &Call) -> Option<Warning> {
+    let known = tool?.input_schema.get("properties").and_then(Value::as_object)?;
     let unknown: Vec<&str> =
         call.arguments.keys().filter(|name| !known.contains_key(*name)).map(String::as_str).collect();
     (!unknown.is_empty()).then(|| Warning {
@@ -164,6 +163,10 @@ fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
     let mut line = views::receipt_line(receipt, tool);
     for warning in &receipt.warnings {
         line.push_str(&format!("; warning: {}", warning.message));
+    }
+    if !receipt.similar.is_empty() {
+        let similar: Vec<String> = receipt.similar.iter().map(ToString::to_string).collect();
+        line.push_str(&format!("; similar: {}", similar.join(", ")));
     }
     if let Some(next) = &receipt.next {
         line.push_str(&format!("; next: {next}"));

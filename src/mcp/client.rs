@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    CallToolRequestParams, ClientConfig, Implementation, ProtocolVersion, ReadResourceRequestParams,
-    ResourceContents, ResourceUpdatedNotificationParam, ServerNotification, SubscribeRequestParams,
-    SubscriptionFilter, Tool,
+    ArgumentInfo, CallToolRequestParams, ClientConfig, CompleteRequestParams, Implementation,
+    ProtocolVersion, ReadResourceRequestParams, Reference, ResourceContents,
+    ResourceUpdatedNotificationParam, ServerNotification, SubscribeRequestParams, SubscriptionFilter, Tool,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient,
@@ -211,6 +211,20 @@ impl Pane {
         let result = self.client.peer().get_prompt(rmcp::model::GetPromptRequestParams::new(name)).await?;
         let texts = result.messages.iter().filter_map(|message| message.content.as_text());
         Ok(texts.map(|text| text.text.clone()).collect())
+    }
+
+    /// What an argument of a template, or of a prompt, can become: values, how many there are, whether there
+    /// are more.
+    ///
+    /// # Errors
+    /// [`PaneError::Service`].
+    pub async fn complete(&self, of: &str, argument: &str, typed: &str) -> Result<Value, PaneError> {
+        let reference =
+            if of.contains("://") { Reference::for_resource(of) } else { Reference::for_prompt(of) };
+        let argument = ArgumentInfo::new(argument, typed);
+        let request = CompleteRequestParams::new(reference, argument);
+        let completion = self.client.peer().complete(request).await?.completion;
+        Ok(serde_json::to_value(completion).expect("a completion is plain data"))
     }
 
     /// Closes the pane as a client does: the server hears the end of its input and leaves.

@@ -1,9 +1,10 @@
-//! Serving many clients over Streamable HTTP at `/mcp`, in both protocol eras.
+//! Serving many clients over Streamable HTTP at `/mcp`, in both protocol eras, and over what was before it.
 
 mod connections;
 mod door;
 mod entrances;
 mod hosts;
+mod legacy_sse;
 mod rate;
 
 use std::net::SocketAddr;
@@ -14,14 +15,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::request::Parts;
-use axum::http::{Method, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rmcp::model::Extensions;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::connections::{Limited, Peer};
+use self::connections::{Limited, Peer, Places};
 use self::door::{Door, Refusal};
 use self::entrances::Entrances;
 use self::hosts::Hosts;
@@ -32,6 +33,10 @@ use crate::tokens::{TokenError, Tokens};
 
 /// Where MCP is.
 const PATH: &str = "/mcp";
+/// Where clients of HTTP+SSE open their stream.
+const SSE_PATH: &str = "/sse";
+/// Where they talk.
+const MESSAGES_PATH: &str = "/messages";
 /// The header of a session of the older era.
 const SESSION_HEADER: &str = "mcp-session-id";
 /// From this revision on there are no sessions.
@@ -63,23 +68,32 @@ pub enum HttpError {
     },
 }
 
+/// What a front offers.
+#[derive(Debug, Clone, Default)]
+pub struct HttpOptions {
+    /// Host names it goes by besides its address and the loopback names.
+    pub allowed_hosts: Vec<String>,
+    /// Whether it also speaks HTTP+SSE, which Streamable HTTP replaced.
+    pub legacy_sse: bool,
+}
+
 /// A front that listens.
 pub struct HttpFront {
     listener: TcpListener,
     address: SocketAddr,
     door: Arc<Door>,
+    legacy_sse: bool,
     stop: CancellationToken,
 }
 
 impl HttpFront {
-    /// Listens. `server` is what clients without a token talk to, `allowed` the host names it goes by besides
-    /// its address and the loopback names.
+    /// Listens. `server` is what clients without a token talk to.
     ///
     /// # Errors
     /// [`HttpError`].
     pub async fn bind(
         address: SocketAddr,
-        allowed: &[String],
+        options: &HttpOptions,
         server: Server,
         tokens: Tokens,
     ) -> Result<Self, HttpError> {
@@ -90,16 +104,23 @@ impl HttpFront {
         let failed = |source| HttpError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let hosts = Hosts::new(address, allowed);
+        let hosts = Hosts::new(address, &options.allowed_hosts);
         let stop = CancellationToken::new();
         let entrances = Entrances::new(server, hosts.clone(), stop.clone());
-        let door = Door::new(hosts, tokens, is_loopback && !has_tokens, entrances);
-        Ok(Self { listener, address, door: Arc::new(door), stop })
+        let legacy_sse = options.legacy_sse;
+        let paths = if legacy_sse { &[PATH, SSE_PATH, MESSAGES_PATH][..] } else { &[PATH] };
+        let door = Door::new(hosts, tokens, is_loopback && !has_tokens, paths, entrances);
+        Ok(Self { listener, address, door: Arc::new(door), legacy_sse, stop })
     }
 
     /// Where clients find it.
     pub fn url(&self) -> String {
         format!("http://{}{PATH}", self.address)
+    }
+
+    /// Where clients of HTTP+SSE find it, if it speaks that.
+    pub fn sse_url(&self) -> Option<String> {
+        self.legacy_sse.then(|| format!("http://{}{SSE_PATH}", self.address))
     }
 
     /// Serves until the process is told to stop; what is being answered then is finished.
@@ -109,10 +130,11 @@ impl HttpFront {
     pub async fn serve(self) -> std::io::Result<()> {
         let Self { listener, door, stop, .. } = self;
         tokio::spawn(Arc::clone(&door).watch_tokens());
-        let routes = Router::new().fallback(answer).with_state(door);
+        let places = Places::new();
+        let routes = Router::new().fallback(answer).with_state((door, places.clone()));
         let asked = CancellationToken::new();
         let serving =
-            axum::serve(Limited::new(listener), routes.into_make_service_with_connect_info::<Peer>())
+            axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Peer>())
                 .with_graceful_shutdown(asked.clone().cancelled_owned());
         let leaving = async {
             system::stop_signal().await;
@@ -129,16 +151,32 @@ impl HttpFront {
 }
 
 async fn answer(
-    State(door): State<Arc<Door>>,
+    State((door, places)): State<(Arc<Door>, Places)>,
     ConnectInfo(Peer(peer)): ConnectInfo<Peer>,
-    mut request: Request,
+    request: Request,
 ) -> Response {
+    let mut response = served(&door, peer, request).await;
+    if places.are_scarce() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+async fn served(door: &Door, peer: SocketAddr, mut request: Request) -> Response {
     let entrance = match door.admit(peer, &request) {
         Ok(entrance) => entrance,
         Err(refusal) => return refusal.into_response(),
     };
     // Nothing behind the door needs the token, so nothing behind it can log or leak it.
     request.headers_mut().remove(header::AUTHORIZATION);
+    let path = request.uri().path();
+    if path != PATH {
+        return match legacy_sse::allows(path, request.method()) {
+            false => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+            true if path == SSE_PATH => entrance.open_stream().await,
+            true => entrance.streams().hear(request).await,
+        };
+    }
     if opens_session(&request) && entrance.is_full().await {
         return Refusal::TooMany.into_response();
     }
@@ -155,9 +193,15 @@ fn opens_session(request: &Request) -> bool {
     request.method() == Method::POST && !request.headers().contains_key(SESSION_HEADER) && !is_sessionless
 }
 
-/// What a call of a session is filed under in the ledger: the same for all its calls, and of no use to anybody
-/// who reads it there.
+/// What a call of a session is filed under in the ledger.
 pub(super) fn session_of(extensions: &Extensions) -> Option<SessionId> {
-    let id = extensions.get::<Parts>()?.headers.get(SESSION_HEADER)?;
-    format!("http-{}", hex::encode(&Sha256::digest(id.as_bytes())[..8])).parse().ok()
+    if let Some(session) = extensions.get::<SessionId>() {
+        return Some(session.clone());
+    }
+    ledger_session(extensions.get::<Parts>()?.headers.get(SESSION_HEADER)?)
+}
+
+/// The name of a session in the ledger: the same for all its calls, and of no use to anybody who reads it there.
+fn ledger_session(id: impl AsRef<[u8]>) -> Option<SessionId> {
+    format!("http-{}", hex::encode(&Sha256::digest(id.as_ref())[..8])).parse().ok()
 }

@@ -11,20 +11,24 @@ use crate::views::{self, ViewError};
 
 /// `_meta` key under which every answer carries the ledger position it shows.
 const SEQ_KEY: &str = "hivemind/seq";
+/// Under which name a JSON answer carries the address of the next page, where there is one.
+const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 7] = [
+const CONCRETE: [(&str, &str, &str); 9] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
+    ("hivemind://contradictions", "contradictions", "Claims that contradict each other, both sides named"),
+    ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 8] = [
+const TEMPLATES: [(&str, &str, &str); 9] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
         "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
@@ -33,12 +37,17 @@ const TEMPLATES: [(&str, &str, &str); 8] = [
     ),
     ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
     (
-        "hivemind://search{?q,scope,type,status,mode,since,until,limit}",
+        "hivemind://search{?q,scope,type,status,mode,since,until,limit,cursor}",
         "search",
         "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
     ),
     ("hivemind://decisions{?target,limit,cursor}", "decisions-on", "Decisions on one target"),
-    ("hivemind://negative{?scope}", "negative-at", "Dead ends at a path, below or above it"),
+    (
+        "hivemind://contradictions{?status,tier,limit,cursor}",
+        "contradictions-filtered",
+        "Contradictions by status (open, resolved) and tier (strong, weak)",
+    ),
+    ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];
@@ -61,29 +70,46 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
         .collect()
 }
 
+/// The arguments of a listed template: `{id}`, `{?scope,type}`. An address that is not listed has none.
+pub(super) fn variables(template: &str) -> impl Iterator<Item = &str> {
+    let listed = TEMPLATES.iter().any(|(uri, _, _)| *uri == template);
+    let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    expressions.filter(move |_| listed).flat_map(|names| names.trim_start_matches('?').split(','))
+}
+
 fn mime_type(uri: &str) -> &'static str {
     if uri.starts_with("hivemind://context") { "application/xml" } else { "text/markdown" }
 }
 
+/// Says which address shows nothing, as the protocol wants it said.
+fn not_found(message: String, address: &str) -> ErrorData {
+    ErrorData::resource_not_found(message, Some(json!({ "uri": address })))
+}
+
 impl Server {
     /// Reads one resource.
-    pub(super) fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
-        let parsed = self.address(address)?;
+    pub(super) async fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
+        let uri::Address { view, json: wants_json, moment } = self.address(address)?;
         let answer = self
-            .with_reads(|reads| {
-                views::answer_at(reads, self.config(), &parsed.view, system::now(), parsed.moment)
+            .with_long_reads(move |server, reads| {
+                views::answer_at(reads, server.config(), &view, system::now(), moment)
             })
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
             .map_err(|error| match error {
-                ViewError::NotFound(message) => ErrorData::resource_not_found(message, None),
+                ViewError::NotFound(message) => not_found(message, address),
                 ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
                     ErrorData::internal_error(error.to_string(), None)
                 }
             })?;
-        let (text, mime_type) = if parsed.json {
-            (answer.json.to_string(), "application/json")
-        } else {
-            (answer.text, answer.mime_type)
-        };
+        let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
+        let (mut text, mut json) = (answer.text, answer.json);
+        if let Some(next) = next {
+            text.push_str(&format!("\nNext page: {next}\n"));
+            json[NEXT_KEY] = next.into();
+        }
+        let (text, mime_type) =
+            if wants_json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
         let contents = ResourceContents::TextResourceContents {
@@ -100,7 +126,7 @@ impl Server {
     /// Parses an address as this caller means it.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
         uri::parse(address, self.caller(), &self.root()).map_err(|problem| match problem {
-            uri::BadAddress::Unknown(_) => ErrorData::resource_not_found(problem.to_string(), None),
+            uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
             uri::BadAddress::Parameter { .. } => ErrorData::invalid_params(problem.to_string(), None),
         })
     }

@@ -3,26 +3,37 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinError;
 
+use super::heads::Heads;
 use super::subscriptions::Legacy;
-use super::{call, prompts, resources, tools};
+use super::tools::Toolsets;
+use super::{call, prompts, resources};
 use crate::config::Config;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::identity::Caller;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
+use crate::workspace::Workspace;
 use crate::writer::Front;
+
+/// Reads at once that may take long: an answer as of then folds the ledger. More wait for their turn.
+const LONG_READS: usize = 4;
+/// Handles kept for the next read; each has a page cache of some MB.
+const IDLE_READS: usize = 8;
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 
@@ -39,8 +50,14 @@ pub struct Server {
 struct Shared {
     config: Config,
     front: Front,
-    reads: Mutex<Reads>,
+    heads: Heads,
+    workspace: Workspace,
+    /// Handles nobody reads with just now. A read takes one, or opens one, and puts it back.
+    idle_reads: Mutex<Vec<Reads>>,
+    /// Who may start a read that can take long.
+    long_reads: Semaphore,
     root: String,
+    tools: ToolRouter<Server>,
 }
 
 /// What one client has to itself; it goes when its session ends.
@@ -58,10 +75,19 @@ impl Client {
 }
 
 impl Server {
-    /// A server for one caller of a workspace.
-    pub fn new(caller: Caller, config: Config, front: Front, reads: Reads) -> Self {
-        let root = reads.workspace().root().display().to_string();
-        let shared = Shared { config, front, reads: Mutex::new(reads), root };
+    /// A server for one caller of a workspace that offers some of the tools.
+    pub fn new(caller: Caller, config: Config, front: Front, reads: Reads, toolsets: &Toolsets) -> Self {
+        let workspace = reads.workspace().clone();
+        let shared = Shared {
+            config,
+            heads: Heads::of(front.clone()),
+            front,
+            root: workspace.root().display().to_string(),
+            workspace,
+            idle_reads: Mutex::new(vec![reads]),
+            long_reads: Semaphore::new(LONG_READS),
+            tools: toolsets.tools(),
+        };
         Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
     }
 
@@ -86,6 +112,10 @@ impl Server {
         &self.shared.front
     }
 
+    pub(super) fn tools(&self) -> &ToolRouter<Self> {
+        &self.shared.tools
+    }
+
     pub(super) fn root(&self) -> String {
         self.shared.root.clone()
     }
@@ -103,8 +133,34 @@ impl Server {
         &self.client.left
     }
 
+    pub(super) fn heads(&self) -> &Heads {
+        &self.shared.heads
+    }
+
+    /// Asks with a handle of its own: one client's question does not wait for another's.
     pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
-        question(&mut self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner))
+        let idle = || self.shared.idle_reads.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let mut reads = taken.unwrap_or_else(|| Reads::of(self.shared.workspace.clone()));
+        let answer = question(&mut reads);
+        let mut idle = idle();
+        if idle.len() < IDLE_READS {
+            idle.push(reads);
+        }
+        answer
+    }
+
+    /// [`Self::with_reads`] for what may take long, beside the tasks that serve everybody else.
+    ///
+    /// # Errors
+    /// When the question panics.
+    pub(super) async fn with_long_reads<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Self, &mut Reads) -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let _place = self.shared.long_reads.acquire().await.expect("nobody closes this semaphore");
+        let server = self.clone();
+        tokio::task::spawn_blocking(move || server.with_reads(|reads| question(&server, reads))).await
     }
 
     /// Scopes as the caller wrote them, in normal form.
@@ -115,6 +171,17 @@ impl Server {
     }
 }
 
+/// Every list fits one page, and some clients would read no second one: a cursor was never given out.
+fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    // An empty one counts as left out, as everywhere.
+    match request.and_then(|request| request.cursor).filter(|cursor| !cursor.is_empty()) {
+        None => Ok(()),
+        Some(_) => {
+            Err(ErrorData::invalid_params("no cursor was given out: the first page is the whole list", None))
+        }
+    }
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -122,6 +189,7 @@ impl ServerHandler for Server {
             .enable_resources()
             .enable_resources_subscribe()
             .enable_prompts()
+            .enable_completions()
             .build();
         let implementation = Implementation::new("hivemind", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
@@ -129,14 +197,15 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::ROUTER.list_all()))
+        only_page(request)?;
+        Ok(ListToolsResult::with_all_items(self.shared.tools.list_all()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::ROUTER.get(name).cloned()
+        self.shared.tools.get(name).cloned()
     }
 
     async fn call_tool(
@@ -147,22 +216,24 @@ impl ServerHandler for Server {
         if let Err(rejection) = self.caller.may_call(&request.name) {
             return Ok(call::refused(&rejection).into());
         }
-        tools::ROUTER.call(ToolCallContext::new(self, request, context)).await
+        self.shared.tools.call(ToolCallContext::new(self, request, context)).await
     }
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        only_page(request)?;
         Ok(ListResourcesResult::with_all_items(resources::listed()))
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        only_page(request)?;
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
@@ -171,14 +242,15 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.read(&request.uri).map(Into::into)
+        self.read(&request.uri).await.map(Into::into)
     }
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        only_page(request)?;
         Ok(ListPromptsResult::with_all_items(prompts::listed()))
     }
 
@@ -188,6 +260,14 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         self.prompt(&request.name, request.arguments.as_ref()).map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.completion(&request)
     }
 
     async fn subscribe(

@@ -137,15 +137,18 @@ impl Server {
 
     /// Tells the client about every touched resource, until it cannot be told any more.
     async fn forward(&self, since: Cursor, subscriber: &Subscriber) {
-        let mut heads = self.front().watch();
+        let mut heads = self.heads().follow();
         let mut seen = since;
         let mut due: BTreeMap<String, Instant> = BTreeMap::new();
         let mut sent: BTreeMap<String, Instant> = BTreeMap::new();
         loop {
             let wake = due.values().min().copied();
             tokio::select! {
-                head = heads.changed() => {
-                    let Some(head) = head else { return };
+                changed = heads.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let head = *heads.borrow_and_update();
                     while seen.seq < head {
                         let Some((touched, cursor)) = self.touched_since(seen, &subscriber.uris()) else { break };
                         seen = cursor;
@@ -209,6 +212,10 @@ async fn sleep_until(wake: Option<Instant>) {
 /// Whether an event changes what a view shows.
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
+    if matches!(event, Event::EventRedacted(_)) {
+        // Nobody can say any more where the erased text was shown.
+        return Ok(true);
+    }
     let claims = event.claims();
     let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
         let Some(store) = reads.store()? else { return Ok(true) };
@@ -240,7 +247,11 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             let claim_type = Some(ClaimType::Decision);
             any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })
         }
-        View::Negative(scope) => {
+        View::Contradictions(_) => {
+            Ok(matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_)))
+        }
+        View::Targets => Ok(matches!(event, Event::TargetAliased(_) | Event::ClaimCreated(_))),
+        View::Negative(scope, _) => {
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
         }

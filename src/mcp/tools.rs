@@ -1,6 +1,7 @@
 //! The tools: each file is a schema and one submit. No tool reads memory.
 
 mod add_evidence;
+mod alias_target;
 mod create_claim;
 mod deprecate_claim;
 mod positions;
@@ -8,19 +9,77 @@ mod record_decision;
 mod record_outcome;
 mod report_event;
 
-use std::sync::LazyLock;
+use std::str::FromStr;
 
 use rmcp::handler::server::router::tool::ToolRouter;
 
 use super::server::Server;
 
-/// Every tool of the core set.
-pub(super) static ROUTER: LazyLock<ToolRouter<Server>> = LazyLock::new(|| {
-    Server::create_claim_route()
-        + Server::positions_route()
-        + Server::add_evidence_route()
-        + Server::deprecate_claim_route()
-        + Server::report_event_route()
-        + Server::record_decision_route()
-        + Server::record_outcome_route()
-});
+/// A group of tools that a front offers together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Toolset {
+    /// What every agent needs; offered unless told otherwise.
+    Core,
+    /// What keeps the team's memory in order.
+    Guard,
+}
+
+impl Toolset {
+    /// Every set, with the name it goes by.
+    pub const ALL: [(&'static str, Self); 2] = [("core", Self::Core), ("guard", Self::Guard)];
+
+    fn tools(self) -> ToolRouter<Server> {
+        match self {
+            Self::Core => {
+                Server::create_claim_route()
+                    + Server::positions_route()
+                    + Server::add_evidence_route()
+                    + Server::deprecate_claim_route()
+                    + Server::report_event_route()
+                    + Server::record_decision_route()
+                    + Server::record_outcome_route()
+            }
+            Self::Guard => Server::alias_target_route(),
+        }
+    }
+}
+
+/// No set has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no toolset: use core, guard or all, several with commas")]
+pub struct BadToolset(String);
+
+/// The sets a front offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toolsets(Vec<Toolset>);
+
+impl Toolsets {
+    pub(super) fn tools(&self) -> ToolRouter<Server> {
+        self.0.iter().map(|set| set.tools()).fold(ToolRouter::new(), |all, tools| all + tools)
+    }
+}
+
+impl Default for Toolsets {
+    fn default() -> Self {
+        Self(vec![Toolset::Core])
+    }
+}
+
+impl FromStr for Toolsets {
+    type Err = BadToolset;
+
+    fn from_str(text: &str) -> Result<Self, BadToolset> {
+        let mut sets = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            for (name, set) in Toolset::ALL {
+                if (word == "all" || word == name) && !sets.contains(&set) {
+                    sets.push(set);
+                }
+            }
+            if word != "all" && !Toolset::ALL.iter().any(|(name, _)| *name == word) {
+                return Err(BadToolset(word.chars().take(40).collect()));
+            }
+        }
+        Ok(Self(sets))
+    }
+}

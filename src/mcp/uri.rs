@@ -3,14 +3,14 @@
 use url::Url;
 
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{SearchMode, Status};
+use crate::domain::claim::{SearchMode, Status, Tier};
 use crate::domain::scope::Scope;
 use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, DecisionFilter, Search};
-use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, View};
+use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, Search};
+use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, Next, View};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,8 +54,10 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root)?),
         ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
         ("search", "") => View::Search(search(&mut parameters, root)?),
-        ("negative", "") => View::Negative(scope(&mut parameters, root)?),
+        ("negative", "") => View::Negative(scope(&mut parameters, root)?, parameters.parse("cursor")?),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
+        ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
+        ("targets", "") => View::Targets,
         ("agents", "") => View::Agents,
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
@@ -73,6 +75,16 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         None => Ok(Address { view, json, moment }),
         Some((name, _)) => Err(bad(name, "this resource has no such parameter")),
     }
+}
+
+/// The address of the page after the one at `address`.
+pub(super) fn next_page(address: &str, next: &Next) -> String {
+    let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
+    let kept: Vec<_> = url.query_pairs().filter(|(name, _)| name != next.parameter).collect();
+    let kept: Vec<(String, String)> =
+        kept.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+    url.query_pairs_mut().clear().extend_pairs(kept).append_pair(next.parameter, &next.value);
+    url.into()
 }
 
 /// The query parameters not yet looked at.
@@ -139,7 +151,8 @@ fn search(parameters: &mut Parameters, root: &str) -> Result<Search, BadAddress>
         limit: limit(parameters)?,
         ..ClaimFilter::default()
     };
-    Ok(Search { query, mode: parameters.parse("mode")?.unwrap_or(SearchMode::Balanced), filter })
+    let mode = parameters.parse("mode")?.unwrap_or(SearchMode::Balanced);
+    Ok(Search { query, mode, filter, seen: parameters.parse("cursor")?.unwrap_or_default() })
 }
 
 fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Result<ClaimFilter, BadAddress> {
@@ -163,6 +176,20 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
         target: target.transpose()?,
+        before: parameters.parse("cursor")?,
+        limit: limit(parameters)?,
+    })
+}
+
+fn contradiction_filter(parameters: &mut Parameters) -> Result<ContradictionFilter, BadAddress> {
+    let resolved = match parameters.take("status").as_deref() {
+        None | Some("open") => false,
+        Some("resolved") => true,
+        Some(_) => return Err(bad("status", "use open or resolved")),
+    };
+    Ok(ContradictionFilter {
+        resolved,
+        weak: parameters.parse("tier")? == Some(Tier::Weak),
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
     })
@@ -221,6 +248,8 @@ mod tests {
                 "hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5",
                 "hivemind://search?q=%22%29%20OR%20%28&since=1&until=2",
                 "hivemind://search?q=pool&mode=all",
+                "hivemind://search?q=pool&cursor=next",
+                "hivemind://negative?cursor=7",
                 "hivemind://events?after=12&type=claim.created",
                 "hivemind://nothing",
                 "file:///etc/passwd",
@@ -229,15 +258,17 @@ mod tests {
                 hivemind://context -> Context(AgentId("devops"), 9500)
                 hivemind://context/QA?budget=500&format=json -> Context(AgentId("reviewer"), 500) json
                 hivemind://context/sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
-                hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")))
+                hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")), None)
                 hivemind://negative?scope=../etc -> scope: scope `../etc` leaves the workspace: give a path relative to the workspace root
                 hivemind://claims/7 -> id: `7` is not a claim id: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
-                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, since_ms: None, until_ms: None, before: None, limit: 5 } })
-                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, since_ms: Some(1), until_ms: Some(2), before: None, limit: 50 } })
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, since_ms: None, until_ms: None, before: None, limit: 5 }, seen: Seen({}) })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, since_ms: Some(1), until_ms: Some(2), before: None, limit: 50 }, seen: Seen({}) })
                 hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit
+                hivemind://search?q=pool&cursor=next -> cursor: this is no cursor of a search: take it from the page before, as it is
+                hivemind://negative?cursor=7 -> Negative(None, Some(7))
                 hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
                 hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
                 file:///etc/passwd -> no resource has the address file:///etc/passwd: see resources/list and resources/templates/list"#]],

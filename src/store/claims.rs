@@ -4,9 +4,11 @@ use rusqlite::{OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
 use super::{Reader, StoreError};
-use crate::domain::claim::{ClaimType, Status, Trigger};
+use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
+use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
 
 /// How far a chain of successors is followed; longer chains are shown from their end.
 const CHAIN_DEPTH: usize = 32;
@@ -62,6 +64,12 @@ pub struct ClaimSummary {
     pub challenges: u32,
     /// Events tied to it.
     pub evidence: u32,
+    /// How the best of its supporting evidence came about.
+    pub grade: Grade,
+    /// Supporting runs of others than its owner.
+    pub reproduced: u32,
+    /// Whether the files its evidence rests on were edited since.
+    pub stale: bool,
     /// When it was made, epoch ms.
     pub created_at: i64,
     /// When it was last touched, epoch ms.
@@ -73,6 +81,15 @@ pub struct ClaimSummary {
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+}
+
+impl ClaimSummary {
+    /// How far it can be trusted at `now`, 0 to 1.
+    pub fn effective_confidence(&self, now: Timestamp) -> f64 {
+        let Self { confidence: base, supports, challenges, reproduced, .. } = *self;
+        let standing = Standing { base, supports, challenges, reproduced };
+        standing.effective(self.claim_type, Timestamp::from_ms(self.touched_at), now)
+    }
 }
 
 /// A page of claims, newest first.
@@ -113,6 +130,11 @@ pub struct Evidence {
     pub added_by: String,
     /// How much it says, 0 to 1.
     pub weight: f64,
+    /// How it came about.
+    pub grade: Grade,
+    /// Ledger position of the edit that made it stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_since: Option<u64>,
     /// In the agent's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -154,9 +176,9 @@ pub struct ClaimView {
     /// When a negative claim warns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The claim it replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub supersedes: Option<String>,
+    /// The claims it replaced.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<String>,
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposes_to_supersede: Option<String>,
@@ -170,13 +192,16 @@ pub struct ClaimView {
     pub positions: Vec<PositionHeld>,
     /// Every event tied to it, in ledger order.
     pub evidence_items: Vec<Evidence>,
+    /// What it contradicts or contradicted, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<super::Contradiction>,
     /// Its life so far.
     pub history: Vec<StatusChange>,
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
-     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence";
-const SUMMARY_COLUMNS: usize = 15;
+     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale";
+const SUMMARY_COLUMNS: usize = 18;
 
 impl Reader {
     /// One claim with everything known about it.
@@ -185,7 +210,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
         let sql = format!(
-            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.supersedes, c.proposes_to_supersede \
+            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede \
              FROM claims c WHERE c.id = ?1"
         );
         let id = id.to_string();
@@ -194,10 +219,10 @@ impl Reader {
             .prepare_cached(&sql)?
             .query_row([&id], |row| {
                 let rest = |column: usize| row.get::<_, Option<String>>(SUMMARY_COLUMNS + column);
-                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?, rest(4)?))
+                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?))
             })
             .optional()?;
-        let Some((summary, session, ttl_hours, trigger, supersedes, proposes_to_supersede)) = found else {
+        let Some((summary, session, ttl_hours, trigger, proposes_to_supersede)) = found else {
             return Ok(None);
         };
         let summary = summary?;
@@ -210,12 +235,13 @@ impl Reader {
             decision: self.decision(&id)?,
             positions: self.positions(&id)?,
             evidence_items: self.evidence(&id)?,
+            contradictions: self.contradictions_of(&id)?,
             history: self.history(&id)?,
+            supersedes: self.predecessors(&id)?,
             summary,
             session,
             ttl_hours,
             trigger,
-            supersedes,
             proposes_to_supersede,
         }))
     }
@@ -252,7 +278,9 @@ impl Reader {
         select.require_if("c.created_seq <", filter.before.map(|seq| i64::try_from(seq).unwrap_or(i64::MAX)));
         // The whole workspace is no restriction.
         if let Some(scope) = filter.scope.as_ref().filter(|scope| scope.as_str() != ".") {
-            let at_or_above: Vec<&str> = scope.and_ancestors().collect();
+            let names = self.names_of(scope)?;
+            let at_or_above: Vec<&str> =
+                names.iter().map(String::as_str).chain(scope.and_ancestors().skip(1)).collect();
             let at_or_above = select.bind(serde_json::json!(at_or_above).to_string());
             // '0' follows '/' in ASCII: the range holds exactly the paths below.
             let (first, last) = (select.bind(format!("{scope}/")), select.bind(format!("{scope}0")));
@@ -286,6 +314,13 @@ impl Reader {
     pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
         self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
+    }
+
+    fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map([claim], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
@@ -323,20 +358,24 @@ impl Reader {
     }
 
     fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
-        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at FROM claim_evidence \
-                   WHERE claim_id = ?1 ORDER BY seq";
+        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq \
+                   FROM claim_evidence WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([claim], |row| {
-            Ok(Evidence {
+        let mut rows = statement.query([claim])?;
+        let mut evidence = Vec::new();
+        while let Some(row) = rows.next()? {
+            evidence.push(Evidence {
                 evidence_ref: row.get(0)?,
                 relation: row.get(1)?,
                 added_by: row.get(2)?,
                 weight: row.get(3)?,
                 note: row.get(4)?,
                 at: row.get(5)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+                grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
+                stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
+            });
+        }
+        Ok(evidence)
     }
 
     fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
@@ -407,6 +446,9 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         supports: row.get(12)?,
         challenges: row.get(13)?,
         evidence: row.get(14)?,
+        grade: word(15)?.parse().map_err(malformed)?,
+        reproduced: row.get(16)?,
+        stale: row.get(17)?,
     })
 }
 

@@ -107,10 +107,13 @@ impl Reader {
             Some(target) => self
                 .db
                 .prepare_cached(&format!(
-                    "SELECT {SUMMARY} WHERE d.target = ?1 AND d.created_seq < ?2 \
-                     ORDER BY d.created_seq DESC LIMIT ?3"
+                    "SELECT {SUMMARY} WHERE d.target IN (SELECT value FROM json_each(?1)) \
+                     AND d.created_seq < ?2 ORDER BY d.created_seq DESC LIMIT ?3"
                 ))?
-                .query_map(params![target.as_str(), before, limit], summary)?
+                .query_map(
+                    params![serde_json::json!(self.names_of(target)?).to_string(), before, limit],
+                    summary,
+                )?
                 .collect(),
             None => self
                 .db

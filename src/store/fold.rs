@@ -12,8 +12,9 @@ use crate::ledger::{Cursor, Ledger, Unmigrated, is_damage, migrate};
 const CHUNK: usize = 2_000;
 
 /// What a fold of this binary writes for an event. Raised whenever that changes (new tokens, a new column):
-/// read models of another version are folded anew. 1 had no number; 2 has the search index.
-pub const FOLD_VERSION: u32 = 2;
+/// read models of another version are folded anew. 1 had no number; 2 has the search index; 3 has
+/// contradictions and targets, 4 what evidence is worth.
+pub const FOLD_VERSION: u32 = 4;
 
 mod migrations {
     refinery::embed_migrations!("migrations/team-memory");
@@ -63,6 +64,26 @@ impl Projection {
             folded = Cursor::GENESIS;
         }
         Ok(Self { path: path.to_owned(), db, folded, is_current })
+    }
+
+    /// Makes the file anew from its rows: no free page and no log holds what was dropped. False while a reader
+    /// stands in the log.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`], such as for a full disk.
+    pub fn rewrite(&self) -> Result<bool, StoreError> {
+        Ok(crate::ledger::rewrite(&self.db)?)
+    }
+
+    /// Drops the files and starts with nothing folded: what cannot be folded must not keep what was erased.
+    ///
+    /// # Errors
+    /// [`StoreError`] when no new file can be made.
+    pub fn start_over(&mut self) -> Result<(), StoreError> {
+        let path = self.db.path().map(std::path::PathBuf::from).unwrap_or_default();
+        drop_files(&path);
+        *self = Self::open_as_is(&path)?;
+        Ok(())
     }
 
     /// Copies the write-ahead log back into the file; see [`Ledger::checkpoint`].

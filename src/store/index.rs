@@ -79,12 +79,13 @@ fn limits_of(scope: &Scope) -> Vec<String> {
     below.chain([Limit::At(scope.as_str()).token()]).collect()
 }
 
-/// Limits to what is about a scope, below it or above it; `None` for the whole workspace.
-pub(super) fn around(scope: &Scope) -> Option<String> {
+/// Limits to what is about a scope under any of its names, below it or above it; `None` for the whole workspace.
+pub(super) fn around(scope: &Scope, names: &[String]) -> Option<String> {
     if scope.as_str() == "." {
         return None;
     }
     let above = scope.and_ancestors().skip(1).map(|above| Limit::At(above).token());
-    let any: Vec<String> = above.chain([Limit::Below(scope.as_str()).token()]).collect();
+    let below = names.iter().map(|name| Limit::Below(name).token());
+    let any: Vec<String> = above.chain(below).collect();
     Some(any.join(" OR "))
 }

@@ -2,15 +2,16 @@
 
 use rusqlite::{Connection, params};
 
-use crate::domain::claim::Status;
+use crate::domain::claim::{Grade, Status};
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, CommandRejected, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded,
-    PositionTaken, Recorded, StatusChanged,
+    ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
+    DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PositionTaken, Recorded, StatusChanged,
+    TargetAliased,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
-use crate::store::{StoreError, index};
+use crate::store::{StoreError, files, index};
 
 /// Folds one event into the read models.
 pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
@@ -31,8 +32,12 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
         Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
         Event::CommandRejected(body) => command_rejected(db, recorded, body)?,
+        Event::ContradictionDetected(body) => contradiction_detected(db, recorded, body)?,
+        Event::ContradictionResolved(body) => contradiction_resolved(db, recorded, body)?,
+        Event::TargetAliased(body) => target_aliased(db, recorded, body)?,
+        Event::EventReported(body) => files::reported(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::EventReported(_) | Event::SpoolFlushed(_) | Event::MemoryDenied(_) => {}
+        Event::SpoolFlushed(_) | Event::MemoryDenied(_) | Event::EventRedacted(_) => {}
     }
     Ok(())
 }
@@ -64,8 +69,11 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
     for scope in &body.scopes {
         scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
     }
+    for target in body.scopes.iter().filter(|scope| scope.is_target()) {
+        name_target(db, at, target)?;
+    }
     index::add(db, at, body)?;
-    count(db, at, body.claim_id, Status::Proposed, 1)?;
+    count(db, at, body.claim_id, 1)?;
     history(db, at, body.claim_id, None, Status::Proposed, None)
 }
 
@@ -74,21 +82,22 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 }
 
 fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
+    // From where its row stands, not from where the event says it was: an event between may have been erased.
+    count(db, at, body.claim_id, -1)?;
     db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
         .execute(params![body.claim_id.to_string(), body.to.as_str(), at.at.ms(), at.seq as i64])?;
-    count(db, at, body.claim_id, body.from, -1)?;
-    count(db, at, body.claim_id, body.to, 1)?;
+    count(db, at, body.claim_id, 1)?;
     history(db, at, body.claim_id, Some(body.from), body.to, Some(body.reason.as_str()))
 }
 
-/// Counts a claim in or out of a status.
-fn count(db: &Connection, at: &Recorded, claim: ClaimId, status: Status, by: i64) -> Result<(), StoreError> {
+/// Counts a claim in or out of the status it has.
+fn count(db: &Connection, at: &Recorded, claim: ClaimId, by: i64) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) \
-         SELECT owner, claim_type, ?2, ?3, ?4 FROM claims WHERE id = ?1 \
-         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?3, seq = ?4",
+         SELECT owner, claim_type, status, ?2, ?3 FROM claims WHERE id = ?1 \
+         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?2, seq = ?3",
     )?
-    .execute(params![claim.to_string(), status.as_str(), by, at.seq as i64])?;
+    .execute(params![claim.to_string(), by, at.seq as i64])?;
     Ok(())
 }
 
@@ -125,10 +134,8 @@ fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> R
         new,
         at.seq as i64
     ])?;
-    db.prepare_cached(
-        "UPDATE claims SET supersedes = ?1, proposes_to_supersede = NULL, seq = ?3 WHERE id = ?2",
-    )?
-    .execute(params![old, new, at.seq as i64])?;
+    db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
+        .execute(params![new, at.seq as i64])?;
     Ok(())
 }
 
@@ -153,8 +160,8 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
 fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO claim_evidence \
-         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -164,9 +171,12 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         body.weight.get(),
         body.note.as_ref().map(Reason::as_str),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.grade.unwrap_or(Grade::Asserted).as_str(),
+        files::edited_since(db, body.evidence_ref)?
     ])?;
-    touch(db, at, body.claim_id)
+    touch(db, at, body.claim_id)?;
+    files::weigh(db, body.claim_id)
 }
 
 /// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.
@@ -181,7 +191,72 @@ fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreErro
     Ok(())
 }
 
+/// A target is registered by its first use.
+fn name_target(db: &Connection, at: &Recorded, target: &Scope) -> Result<(), StoreError> {
+    db.prepare_cached("INSERT OR IGNORE INTO targets (name, canonical, seq) VALUES (?1, ?1, ?2)")?
+        .execute(params![target.as_str(), at.seq as i64])?;
+    Ok(())
+}
+
+fn target_aliased(db: &Connection, at: &Recorded, body: &TargetAliased) -> Result<(), StoreError> {
+    for name in [&body.target, &body.alias] {
+        name_target(db, at, name)?;
+    }
+    db.prepare_cached("UPDATE targets SET canonical = ?1, seq = ?3 WHERE canonical = ?2")?
+        .execute(params![body.target.as_str(), body.alias.as_str(), at.seq as i64])?;
+    Ok(())
+}
+
+fn contradiction_detected(
+    db: &Connection,
+    at: &Recorded,
+    body: &ContradictionDetected,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO belief_contradictions (id, kind, tier, left_claim, left_agent, right_claim, right_agent, \
+         status, detected_at, created_seq, seq) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?9 \
+         WHERE EXISTS (SELECT 1 FROM claims WHERE id = ?4) AND EXISTS (SELECT 1 FROM claims WHERE id = ?6)",
+    )?
+    .execute(params![
+        at.id.to_string(),
+        body.kind.as_str(),
+        body.tier.as_str(),
+        body.left.claim_id.to_string(),
+        body.left.agent.as_str(),
+        body.right.claim_id.to_string(),
+        body.right.agent.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+fn contradiction_resolved(
+    db: &Connection,
+    at: &Recorded,
+    body: &ContradictionResolved,
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE belief_contradictions SET status = 'resolved', cause = ?2, resolved_at = ?3, seq = ?4 \
+         WHERE left_claim = ?1 AND kind = ?5 AND left_agent = ?6 AND right_claim = ?7 AND right_agent = ?8",
+    )?
+    .execute(params![
+        body.left.claim_id.to_string(),
+        body.cause.as_str(),
+        at.at.ms(),
+        at.seq as i64,
+        body.kind.as_str(),
+        body.left.agent.as_str(),
+        body.right.claim_id.to_string(),
+        body.right.agent.as_str()
+    ])?;
+    Ok(())
+}
+
 fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) -> Result<(), StoreError> {
+    if let Some(target) = &body.target {
+        name_target(db, at, target)?;
+    }
     let claim = body.claim_id.to_string();
     db.prepare_cached(
         "INSERT INTO decisions \

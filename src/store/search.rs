@@ -1,6 +1,8 @@
 //! Search: words and filters in, claims by their score out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
 
 use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
@@ -9,7 +11,7 @@ use super::claims::{ClaimFilter, ClaimSummary, Select, malformed};
 use super::index::{self, Limit};
 use super::{Reader, StoreError, fold};
 use crate::domain::claim::{SearchMode, Status};
-use crate::domain::confidence;
+use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
 use crate::domain::ranking::{self, Candidate, Corpus, Question};
 use crate::domain::tokens::tokens;
@@ -24,13 +26,10 @@ const CANDIDATES: usize = 400;
 const CORPUS: &str = "SELECT claims, tokens FROM claim_tokens_total WHERE id = 1";
 const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
 const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
-const TEXT_OF_CLAIM: &str = "SELECT w.tokens, c.supersedes IS NOT NULL FROM claims c \
+const TEXT_OF_CLAIM: &str = "SELECT w.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) FROM claims c \
      CROSS JOIN claim_tokens w ON w.created_seq = c.created_seq WHERE c.id = ?1";
 
-const FOUND: &str = "SELECT id, status, superseded_by, confidence, \
-     (SELECT count(*) FROM claim_evidence WHERE claim_id = claims.id), \
-     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'support'), \
-     (SELECT count(*) FROM consensus WHERE claim_id = claims.id AND position = 'challenge') \
+const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges, reproduced \
      FROM claims WHERE created_seq = ?1";
 
 /// What to look for. Any text is a question; one without words has no answer.
@@ -42,6 +41,51 @@ pub struct Search {
     pub mode: SearchMode,
     /// Which claims may answer, and how many; `in_force` and `before` are not looked at.
     pub filter: ClaimFilter,
+    /// What pages before this one showed; none on the first.
+    pub seen: Seen,
+}
+
+/// The claims that earlier pages showed, by the ledger position of their creation. Scores move with every
+/// write, so a place in the order would skip and repeat claims; what was seen stays seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen(BTreeSet<u64>);
+
+/// Text that is no [`Seen`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is no cursor of a search: take it from the page before, as it is")]
+pub struct BadCursor;
+
+/// Steps between positions, in hex: the shortest text that an address takes as it is.
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = 0;
+        for (at, seq) in self.0.iter().enumerate() {
+            write!(f, "{}{:x}", if at == 0 { "" } else { "." }, seq - last)?;
+            last = *seq;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Seen {
+    type Err = BadCursor;
+
+    fn from_str(text: &str) -> Result<Self, BadCursor> {
+        let mut last = 0_u64;
+        let mut seen = BTreeSet::new();
+        for step in text.split('.') {
+            let step = u64::from_str_radix(step, 16).ok().filter(|step| *step > 0).ok_or(BadCursor)?;
+            last = last.checked_add(step).ok_or(BadCursor)?;
+            seen.insert(last);
+        }
+        Ok(Self(seen))
+    }
+}
+
+impl Serialize for Seen {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// A claim that answers.
@@ -62,6 +106,9 @@ pub struct Hit {
 pub struct SearchPage {
     /// The claims.
     pub hits: Vec<Hit>,
+    /// The cursor of the next page; none on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Seen>,
 }
 
 /// A candidate's claim: what its score and whether it is shown depend on.
@@ -134,12 +181,13 @@ impl Search {
     }
 
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
-    fn expression(&self, question: &Question) -> String {
+    /// `names` are those of the scope it is limited to.
+    fn expression(&self, question: &Question, names: &[String]) -> String {
         let words: Vec<String> = question.words().iter().map(|word| format!("\"{word}\"")).collect();
         let filter = &self.filter;
         let mut expression = format!("t : ({})", words.join(" OR "));
         let mut limit = |any: String| expression.push_str(&format!(" AND s : ({any})"));
-        if let Some(any) = filter.scope.as_ref().and_then(index::around) {
+        if let Some(any) = filter.scope.as_ref().and_then(|scope| index::around(scope, names)) {
             limit(any);
         }
         if let Some(claim_type) = filter.claim_type {
@@ -170,15 +218,19 @@ impl Reader {
         }
         let candidates = self.candidates(search, &question)?;
         let mut ranked = self.credits(search, &candidates)?.ranked();
+        ranked.retain(|(_, credit)| !search.seen.0.contains(&credit.seq));
+        let has_more = ranked.len() > search.filter.limit;
         ranked.truncate(search.filter.limit);
         let mut hits = Vec::with_capacity(ranked.len());
+        let mut seen = search.seen.clone();
         for (id, mut credit) in ranked {
             let Some(claim) = self.claim_summary(&id)? else { continue };
+            seen.0.insert(credit.seq);
             credit.through.sort_by(|a, b| ranking::better((a.0, a.1, &a.2), (b.0, b.1, &b.2)));
             let found_through = credit.through.into_iter().map(|(_, _, old)| old).collect();
             hits.push(Hit { claim, score: credit.score, found_through });
         }
-        Ok(SearchPage { hits })
+        Ok(SearchPage { hits, next: has_more.then_some(seen) })
     }
 
     /// Whether a change of this claim can change the answer: it passes the filters and holds a word of the
@@ -223,7 +275,9 @@ impl Reader {
 
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
-        let (sql, select) = candidates_sql(search, search.expression(question));
+        let names = search.filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
+        let expression = search.expression(question, &names.unwrap_or_default());
+        let (sql, select) = candidates_sql(search, expression);
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
         let mut candidates = Vec::new();
@@ -246,9 +300,11 @@ impl Reader {
         let mut nearest: Vec<(f64, u64)> =
             nearness.into_iter().zip(candidates).map(|(near, candidate)| (near, candidate.seq)).collect();
         nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        // One more than is shown says whether there is a next page.
+        let wanted = search.filter.limit + search.seen.0.len() + 1;
         let mut credits = Credits::default();
         for (near, seq) in nearest {
-            if credits.has_better(ranking::ceiling(near), search.filter.limit) {
+            if credits.has_better(ranking::ceiling(near), wanted) {
                 break;
             }
             let Some(hit) = self.found(seq, near)? else { continue };
@@ -271,7 +327,13 @@ impl Reader {
         let mut statement = self.db.prepare_cached(FOUND)?;
         let mut rows = statement.query([seq as i64])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let trust = confidence::undecayed(row.get(3)?, row.get(5)?, row.get(6)?);
+        let trust = Standing {
+            base: row.get(3)?,
+            supports: row.get(5)?,
+            challenges: row.get(6)?,
+            reproduced: row.get(7)?,
+        }
+        .undecayed();
         Ok(Some(Found {
             id: row.get(0)?,
             status: row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?,
@@ -369,6 +431,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cursor_is_read_as_it_was_written_and_nothing_else_is_one() {
+        for seqs in [vec![1], vec![3, 4, 1_000], vec![u64::MAX]] {
+            let seen = Seen(seqs.into_iter().collect());
+            assert_eq!(seen.to_string().parse(), Ok(seen));
+        }
+        for text in ["", "0", "x", "1.", "1.0", "-1", "ffffffffffffffff.1", "1 2"] {
+            assert_eq!(text.parse::<Seen>(), Err(BadCursor), "{text:?}");
+        }
+    }
+
+    #[test]
     fn no_query_scans_a_growing_table() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("read-models.sqlite");
@@ -384,7 +457,7 @@ mod tests {
         for (mode, filter) in
             [(SearchMode::Balanced, plain.clone()), (SearchMode::Strict, plain), (SearchMode::Audit, full)]
         {
-            let search = Search { query: String::new(), mode, filter };
+            let search = Search { query: String::new(), mode, filter, seen: Seen::default() };
             let (sql, _) = candidates_sql(&search, String::new());
             assert_eq!(scans(&db, &sql), [""; 0], "{sql}");
         }

@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 use super::{AgentView, EventView, StatusView};
-use crate::domain::claim::Status;
+use crate::domain::claim::{Status, Tier};
 use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
-use crate::store::{ClaimPage, ClaimSummary, ClaimView, DecisionPage, DecisionView, SearchPage};
+use crate::schedule::Outcome;
+use crate::store::{
+    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
+};
 
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
@@ -69,15 +72,23 @@ fn age(at_ms: i64, now: Timestamp) -> String {
     }
 }
 
+/// How a claim's evidence came about, and whether it still is about the files as they are.
+fn standing(claim: &ClaimSummary) -> String {
+    let stale = if claim.stale { ", stale" } else { "" };
+    format!("{}{stale}", claim.grade)
+}
+
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
-        "- `{}` {} {} by {} (+{} -{}, {} ago) [{}] {}\n",
+        "- `{}` {} {} by {} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
         claim.status,
         claim.claim_type,
         claim.owner,
         claim.supports,
         claim.challenges,
+        claim.effective_confidence(now),
+        standing(claim),
         age(claim.touched_at, now),
         inline(&claim.scopes.join(", "), LIST_STATEMENT_CHARS),
         inline(&claim.statement, LIST_STATEMENT_CHARS)
@@ -88,11 +99,7 @@ pub(super) fn claims(page: &ClaimPage, what: &str, now: Timestamp) -> String {
     if page.claims.is_empty() {
         return format!("No {what} match.\n");
     }
-    let mut text: String = page.claims.iter().map(|claim| one_line(claim, now)).collect();
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
-    text
+    page.claims.iter().map(|claim| one_line(claim, now)).collect()
 }
 
 pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
@@ -130,20 +137,21 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
     };
     fact("owner", &summary.owner);
     fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
-    fact("confidence", &format!("{:.2}", summary.confidence));
+    let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
+    fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
+    fact("grade", &standing(summary));
     fact(
         "created",
         &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
     );
-    let optional = [
-        ("session", &claim.session),
-        ("supersedes", &claim.supersedes),
-        ("proposes to supersede", &claim.proposes_to_supersede),
-    ];
+    let optional = [("session", &claim.session), ("proposes to supersede", &claim.proposes_to_supersede)];
     for (name, value) in optional {
         if let Some(value) = value {
             fact(name, &inline(value, 200));
         }
+    }
+    if !claim.supersedes.is_empty() {
+        fact("supersedes", &claim.supersedes.join(", "));
     }
     if let Some(hours) = claim.ttl_hours {
         fact("expires", &format!("{hours} h after creation"));
@@ -180,15 +188,36 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         claim.evidence_items.iter().map(|item| {
             let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
             format!(
-                "event `{}` {} (weight {:.2}, by {}){}",
+                "event `{}` {} ({}{}, weight {:.2}, by {}){}",
                 item.evidence_ref,
                 item.relation,
+                item.grade,
+                if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
                 item.weight,
                 item.added_by,
                 note.unwrap_or_default()
             )
         }),
     );
+    section(
+        &mut text,
+        "Contradictions",
+        claim.contradictions.iter().filter(|found| found.tier == Tier::Strong).map(|found| {
+            let other = if found.left.claim_id == summary.id { &found.right } else { &found.left };
+            let other = if other.claim_id == summary.id {
+                other.agent.clone()
+            } else {
+                let statement = other.statement.as_deref().unwrap_or("(erased)");
+                format!("`{}` of {} {}", other.claim_id, other.agent, inline(statement, LIST_STATEMENT_CHARS))
+            };
+            let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
+            format!("{} ({ended}): {other}", found.kind)
+        }),
+    );
+    let weak = claim.contradictions.iter().filter(|found| found.tier == Tier::Weak).count();
+    if weak > 0 {
+        let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: ?format=json names them.");
+    }
     section(
         &mut text,
         "History",
@@ -268,10 +297,55 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             inline(&decision.statement, LIST_STATEMENT_CHARS)
         );
     }
-    if let Some(next) = page.next {
-        let _ = writeln!(text, "\nMore: the same with cursor={next}");
-    }
     text
+}
+
+pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String {
+    let mut text = String::new();
+    for found in &page.contradictions {
+        let own = if found.is_own { ", both of one agent" } else { "" };
+        let ended = found.cause.map(|cause| format!(", over: {cause}"));
+        let _ = writeln!(
+            text,
+            "- {} {} found {} ago{own}{} `{}`",
+            found.tier,
+            found.kind,
+            age(found.detected_at, now),
+            ended.unwrap_or_default(),
+            found.id
+        );
+        for side in [&found.left, &found.right] {
+            let status = side.status.map_or_else(String::new, |status| format!(" {status}"));
+            let _ = writeln!(
+                text,
+                "  - `{}` {}{status} [{}] {}",
+                side.claim_id,
+                side.agent,
+                inline(&side.scopes.join(", "), 80),
+                inline(side.statement.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS)
+            );
+        }
+    }
+    if page.contradictions.is_empty() {
+        text.push_str("No contradictions match.\n");
+    }
+    // Rules of words find what they find.
+    text.push_str(
+        "\nFound by the form of the words: a pair that is not listed may contradict all the same.\n",
+    );
+    text
+}
+
+pub(super) fn targets(targets: &[Target]) -> String {
+    if targets.is_empty() {
+        return "No targets yet: a decision with a target names the first.\n".to_owned();
+    }
+    targets.iter().fold(String::new(), |mut text, target| {
+        let aliases: Vec<String> = target.aliases.iter().map(|alias| inline(alias, 80)).collect();
+        let also = if aliases.is_empty() { String::new() } else { format!(" (also {})", aliases.join(", ")) };
+        let _ = writeln!(text, "- {}{also}", inline(&target.target, 80));
+        text
+    })
 }
 
 fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
@@ -349,7 +423,7 @@ pub(super) fn event(event: &EventView) -> String {
     )
 }
 
-pub(super) fn status(status: &StatusView) -> String {
+pub(super) fn status(status: &StatusView, now: Timestamp) -> String {
     let count = |wanted: Status| status.counts.by_status.get(&wanted).copied().unwrap_or(0);
     let behind = match status.ledger_seq - status.folded_seq {
         0 => String::new(),
@@ -376,6 +450,22 @@ pub(super) fn status(status: &StatusView) -> String {
     if status.denials > 0 {
         let _ =
             writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
+    }
+    let jobs: Vec<String> = status
+        .jobs
+        .0
+        .iter()
+        .map(|(name, run)| {
+            let ago = age(run.last_run_at.ms(), now);
+            format!("{} {} {ago} ago ({} ms)", inline(name, 40), run.outcome.as_str(), run.took_ms)
+        })
+        .collect();
+    if !jobs.is_empty() {
+        let _ = writeln!(text, "jobs:      {}", jobs.join(", "));
+    }
+    for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
+        let _ =
+            writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_STATEMENT_CHARS));
     }
     for rejected in &status.rejected {
         let _ = writeln!(

@@ -9,7 +9,7 @@ use crate::domain::receipt::{Acceptance, Receipt};
 pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
     let mut value = to_json(receipt);
     if let Some(id) = receipt.entity_id {
-        let name = if command == "report_event" { "event_id" } else { "claim_id" };
+        let name = if ["report_event", "forget"].contains(&command) { "event_id" } else { "claim_id" };
         value[name] = json!(id);
     }
     value

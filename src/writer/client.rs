@@ -137,7 +137,7 @@ impl Front {
             // The same command id every time: a lost answer cannot become a second event.
             match connection.ask(submission.clone()).await {
                 Some(answer) => return answer,
-                None => self.forget(&connection).await,
+                None => self.hang_up(&connection).await,
             }
         }
         self.queue(submission)
@@ -156,6 +156,23 @@ impl Front {
             }
         });
         Watch { heads: receiver, task }
+    }
+
+    /// Has an event erased, however long it takes. An erasure is never queued: what waits is not erased.
+    ///
+    /// # Errors
+    /// Why not, or that no writer could be started.
+    pub async fn forget(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
+            return Err(self.refuse(denial, &submission.agent, submission.session).await);
+        }
+        let request = Request::Submit { id: 0, submission: Box::new(submission) };
+        let mut stream = self.ask_for(&request).await?;
+        loop {
+            if let Reply::Answer { outcome, .. } = said(&mut stream).await? {
+                return outcome.into();
+            }
+        }
     }
 
     /// Asks the writer to drop every projection and fold the ledger again; `progress` hears (seq, of).
@@ -229,7 +246,7 @@ impl Front {
         Ok(connection)
     }
 
-    async fn forget(&self, lost: &Connection) {
+    async fn hang_up(&self, lost: &Connection) {
         let mut current = self.shared.connection.lock().await;
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(&current.waiting, &lost.waiting)) {
             *current = None;
@@ -346,6 +363,7 @@ impl Front {
             seq: None,
             duplicate,
             warnings: Vec::new(),
+            similar: Vec::new(),
             next: Some(
                 "no writer could be reached: it is committed, if it still passes, once one is".to_owned(),
             ),

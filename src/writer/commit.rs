@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 use super::spool::{Spool, SpoolError};
 use crate::domain::agent::AgentId;
-use crate::domain::command::{Command, Submission};
-use crate::domain::decide::{Decision, Policy, decide, expiry};
+use crate::domain::command::{Command, Forget, Submission};
+use crate::domain::decide::{self, Decision, Erasure, Policy, expiry};
 use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey};
 use crate::domain::privacy::{self, Denial, Secrets};
-use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 use crate::ledger::{
@@ -44,16 +44,19 @@ pub enum CrashPoint {
     Answered,
     /// Spooled commands committed, the spool not truncated.
     Replayed,
+    /// Erased payloads deleted, and not yet removed from everywhere else.
+    Erased,
 }
 
 impl CrashPoint {
     /// Every point, in the order in which a write passes them.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("decided", Self::Decided),
         ("appended", Self::Appended),
         ("projected", Self::Projected),
         ("answered", Self::Answered),
         ("replayed", Self::Replayed),
+        ("erased", Self::Erased),
     ];
 }
 
@@ -120,7 +123,7 @@ enum Item<'a> {
     /// A command to decide.
     Asked(&'a Submission),
     /// A fact of the writer itself.
-    Fact { agent: AgentId, causation: CommandId, event: Box<Event> },
+    Fact { agent: AgentId, causation: CommandId, events: Vec<Event> },
 }
 
 /// What became of one item while its group is under way.
@@ -144,6 +147,7 @@ enum Progress {
 pub struct Committer {
     ledger: Ledger,
     projection: Projection,
+    spool: Spool,
     state: State,
     policy: Policy,
     secrets: Secrets,
@@ -161,12 +165,20 @@ impl Committer {
         workspace.create_runtime()?;
         let ledger = Ledger::open(&workspace.ledger())?;
         let state = fold(&ledger)?;
+        let owes_erasure = ledger.owes_erasure()?;
         let mut projection = Projection::open(&workspace.team_memory())?;
         if let Err(error) = projection.catch_up(&ledger) {
             tracing::error!(%error, "the read models stay behind until `hm rebuild`");
         }
         let secrets = Secrets::default();
-        Ok(Self { ledger, projection, state, policy, secrets, sources, crash_at: None })
+        let spool = Spool::of(workspace);
+        let mut committer =
+            Self { ledger, projection, spool, state, policy, secrets, sources, crash_at: None };
+        if owes_erasure {
+            // A crash came between the redaction and its end.
+            committer.erase()?;
+        }
+        Ok(committer)
     }
 
     /// Also keeps the team's own patterns out; the built-in rules hold anyway.
@@ -199,7 +211,20 @@ impl Committer {
     /// # Errors
     /// [`WriterError`] when nobody can say any more what is on the disk: then the process must end.
     pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
-        self.commit_items(&group.iter().map(Item::Asked).collect::<Vec<_>>())
+        let mut outcomes = Vec::with_capacity(group.len());
+        let is_forget = |submission: &Submission| matches!(submission.command, Command::Forget(_));
+        // An erasure finds what came before it in the ledger, and what comes after it finds it done.
+        for part in group.chunk_by(|one, next| !is_forget(one) && !is_forget(next)) {
+            outcomes.extend(self.commit_items(&part.iter().map(Item::Asked).collect::<Vec<_>>())?);
+            if part.iter().any(is_forget)
+                && let Some(Ok(receipt)) = outcomes.last_mut()
+                && self.ledger.owes_erasure()?
+                && !self.erase()?
+            {
+                receipt.warnings.push(unfinished());
+            }
+        }
+        Ok(outcomes)
     }
 
     fn commit_items(&mut self, items: &[Item<'_>]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
@@ -211,9 +236,9 @@ impl Committer {
         for item in items {
             let submission = match item {
                 Item::Asked(submission) => submission,
-                Item::Fact { agent, causation, event } => {
-                    let batch = self.batch_of_fact(agent, *causation, event);
-                    let decision = Decision { events: vec![(**event).clone()], ..Decision::default() };
+                Item::Fact { agent, causation, events } => {
+                    let batch = self.batch_of_facts(agent, *causation, events);
+                    let decision = Decision { events: events.clone(), ..Decision::default() };
                     self.stage(batch, &decision, &mut batches, &mut recorded);
                     progress.push(Progress::New { batch: batches.len() - 1, decision });
                     continue;
@@ -320,7 +345,12 @@ impl Committer {
 
     fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {
         let now = (self.sources.clock)();
-        let decision = decide(&self.state, &submission.agent, &submission.command, now, &self.policy)?;
+        let Submission { agent, command, .. } = submission;
+        let decision = if let Command::Forget(command) = command {
+            self.decide_erasure(agent, command)?
+        } else {
+            decide::decide(&self.state, agent, command, now, &self.policy)?
+        };
         let mut events = Vec::with_capacity(decision.events.len());
         for (index, event) in decision.events.iter().enumerate() {
             let mut body = event.to_body();
@@ -339,7 +369,11 @@ impl Committer {
                 | Event::OutcomeRecorded(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
-                | Event::MemoryDenied(_) => None,
+                | Event::MemoryDenied(_)
+                | Event::ContradictionDetected(_)
+                | Event::ContradictionResolved(_)
+                | Event::TargetAliased(_)
+                | Event::EventRedacted(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }
@@ -364,13 +398,35 @@ impl Committer {
         Ok((batch, decision))
     }
 
+    /// Decides an erasure with what the ledger holds of its target.
+    fn decide_erasure(&self, agent: &AgentId, command: &Forget) -> Result<Decision, Rejection> {
+        let unread = |error: LedgerError| {
+            Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
+        };
+        let recorded = |stored: &Stored| stored.recorded().ok();
+        let target = self.ledger.event(command.event_id).map_err(unread)?.as_ref().and_then(recorded);
+        let mut related = Vec::new();
+        if let Some(target) = &target {
+            let claim = target.event.as_ref().and_then(Event::claim_id);
+            let mut stored = match claim {
+                Some(claim) => self.ledger.mentioning(&claim.to_string()).map_err(unread)?,
+                None => Vec::new(),
+            };
+            stored.extend(self.ledger.find_command(target.causation).map_err(unread)?);
+            stored.sort_by_key(|event| event.seq);
+            stored.dedup_by_key(|event| event.seq);
+            related.extend(stored.iter().filter_map(recorded));
+        }
+        decide::forget(&self.state, agent, &Erasure { command, target: target.as_ref(), related: &related })
+    }
+
     /// The record of a denial, under a command id of its own: the denied one may come again, corrected.
     fn denied(&mut self, agent: &AgentId, denial: Denial) -> (Batch, Decision) {
         let Denial { rule, field, command } = denial;
-        let event: Event = MemoryDenied { rule, field, command }.into();
+        let events: Vec<Event> = vec![MemoryDenied { rule, field, command }.into()];
         let causation = CommandId::from_uuid((self.sources.ids)());
-        let batch = self.batch_of_fact(&self.recordable(agent), causation, &event);
-        (batch, Decision { events: vec![event], ..Decision::default() })
+        let batch = self.batch_of_facts(&self.recordable(agent), causation, &events);
+        (batch, Decision { events, ..Decision::default() })
     }
 
     /// An agent as it may stand in a record: what came without a front may hold anything for a name.
@@ -385,7 +441,7 @@ impl Committer {
         spool.set_aside(&clean(line), &clean(reason))
     }
 
-    fn batch_of_fact(&mut self, agent: &AgentId, causation: CommandId, event: &Event) -> Batch {
+    fn batch_of_facts(&mut self, agent: &AgentId, causation: CommandId, events: &[Event]) -> Batch {
         Batch {
             command_id: causation,
             agent: agent.clone(),
@@ -393,7 +449,7 @@ impl Committer {
             trace_id: None,
             idempotency_key: None,
             at: (self.sources.clock)(),
-            events: vec![self.new_event(None, event, &event.to_body())],
+            events: events.iter().map(|event| self.new_event(None, event, &event.to_body())).collect(),
         }
     }
 
@@ -432,6 +488,59 @@ impl Committer {
         batches.push(batch);
     }
 
+    /// Removes what redactions name from every file of the workspace: payloads, read models, both logs, the
+    /// spools. Running it again changes nothing; a crash in the middle is made up for by the next open. False
+    /// when something stands in the way: then the payloads are gone, and their bytes may still lie somewhere.
+    ///
+    /// # Errors
+    /// [`WriterError`] when the ledger cannot be read any more.
+    pub fn erase(&mut self) -> Result<bool, WriterError> {
+        let erased = self.ledger.erase();
+        self.crash(CrashPoint::Erased);
+        self.state = fold(&self.ledger)?;
+        let redacted = self.ledger.redacted()?;
+        let renewed = self.renew_projection();
+        let scrubbed = self.spool.scrub(|line| redacted.iter().any(|event| holds(line, event)));
+        let mut done = true;
+        for outcome in [
+            erased.map_err(WriterError::from),
+            renewed.map_err(WriterError::from),
+            scrubbed.map(|()| true).map_err(WriterError::from),
+        ] {
+            match outcome {
+                Ok(all) => done &= all,
+                Err(error) => {
+                    tracing::error!(%error, "the erasure is not finished: it is tried again");
+                    done = false;
+                }
+            }
+        }
+        if done {
+            self.ledger.settle_erasure()?;
+        }
+        Ok(done)
+    }
+
+    /// Whether [`Committer::erase`] is to be tried again.
+    ///
+    /// # Errors
+    /// [`WriterError`] when the ledger cannot be read any more.
+    pub fn owes_erasure(&self) -> Result<bool, WriterError> {
+        Ok(self.ledger.owes_erasure()?)
+    }
+
+    /// Folds the read models into a file that holds nothing else. What cannot be folded is dropped.
+    fn renew_projection(&mut self) -> Result<bool, StoreError> {
+        let (projection, ledger) = (&mut self.projection, &self.ledger);
+        match catch_unwind(AssertUnwindSafe(|| projection.rebuild(ledger, |_| ()))) {
+            Ok(Ok(())) => return self.projection.rewrite(),
+            Ok(Err(error)) => tracing::error!(%error, "the read models are dropped, and behind"),
+            Err(_) => tracing::error!("folding panicked: the read models are dropped, and behind"),
+        }
+        self.projection.start_over()?;
+        Ok(true)
+    }
+
     /// Commits what the spool holds, in order, then empties it.
     ///
     /// # Errors
@@ -466,9 +575,9 @@ impl Committer {
         // Told even when a crash before the truncation left nothing but duplicates to this replay.
         if done != Replayed::default() {
             let Replayed { committed, duplicates, rejected } = done;
-            let event = Box::new(SpoolFlushed { committed, duplicates, rejected }.into());
+            let events = vec![SpoolFlushed { committed, duplicates, rejected }.into()];
             let causation = CommandId::from_uuid((self.sources.ids)());
-            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, event }])?;
+            self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events }])?;
         }
         Ok(done)
     }
@@ -511,7 +620,7 @@ impl Committer {
                     rejections.push(Item::Fact {
                         agent: self.recordable(&submission.agent),
                         causation: submission.command_id,
-                        event: Box::new(
+                        events: vec![
                             CommandRejected {
                                 command_id: submission.command_id,
                                 kind: submission.command.name().to_owned(),
@@ -519,7 +628,7 @@ impl Committer {
                                 message: rejection.message,
                             }
                             .into(),
-                        ),
+                        ],
                     });
                 }
             }
@@ -542,11 +651,10 @@ impl Committer {
             for id in chunk {
                 let Some(claim) = self.state.claim(*id) else { continue };
                 let causation = CommandId::from_uuid((self.sources.ids)());
-                let event = Box::new(expiry(*id, claim.status));
-                items.push(Item::Fact { agent: AgentId::system(), causation, event });
+                let events = expiry(&self.state, *id, claim.status);
+                items.push(Item::Fact { agent: AgentId::system(), causation, events });
             }
-            swept += items.len();
-            self.commit_items(&items)?;
+            swept += self.commit_items(&items)?.iter().filter(|outcome| outcome.is_ok()).count();
         }
         Ok(swept)
     }
@@ -573,7 +681,10 @@ impl Committer {
             Ok(imported) => imported,
             Err(error) => return Ok(Err(refused_import(file, &error))),
         };
-        if imported.added > 0 {
+        if self.ledger.owes_erasure()? {
+            // The file says what to erase here, and whatever it says is folded anew with that.
+            self.erase()?;
+        } else if imported.added > 0 {
             self.state = fold(&self.ledger)?;
             let (projection, ledger) = (&mut self.projection, &self.ledger);
             match catch_unwind(AssertUnwindSafe(|| projection.catch_up(ledger))) {
@@ -636,6 +747,25 @@ fn fold(ledger: &Ledger) -> Result<State, WriterError> {
     }
 }
 
+/// Whether a spool line holds the command of an event: as it was queued, as it was set aside, or half of it.
+fn holds(line: &str, event: &Stored) -> bool {
+    #[derive(serde::Deserialize)]
+    struct SetAside {
+        line: String,
+    }
+    let inner = serde_json::from_str::<SetAside>(line).map(|aside| aside.line);
+    let command = inner.as_deref().unwrap_or(line);
+    match serde_json::from_str::<Submission>(command) {
+        Ok(queued) => {
+            queued.command_id == event.causation
+                || (queued.idempotency_key.is_some()
+                    && queued.idempotency_key == event.idempotency_key
+                    && queued.agent == event.agent)
+        }
+        Err(_) => command.contains(&event.causation.to_string()),
+    }
+}
+
 /// SHA-256 over the canonical form of what the caller meant, in hex.
 fn command_hash(command: &Command) -> String {
     let canonical = serde_json_canonicalizer::to_vec(&command.intent())
@@ -670,6 +800,10 @@ pub(super) fn idempotency_conflict(submission: &Submission) -> Rejection {
 /// The receipt of a command, derived from its events alone.
 pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<Result<Receipt, Rejection>> {
     let (first, last) = (stored.first()?, stored.last()?);
+    if first.payload.is_none() && first.causation != submission.command_id {
+        // Its hash is gone with its payload: nobody can say whether this is the same request.
+        return Some(Err(erased_request(first, submission)));
+    }
     if let Some((payload, _)) = &first.payload {
         if let Ok(Event::CommandRejected(rejected)) = Event::decode(&first.kind, payload) {
             return Some(Err(Rejection::new(
@@ -682,13 +816,36 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
             return Some(Err(conflict));
         }
     }
-    let entity_id = first.recorded().ok().and_then(|first| entity_of(&first));
+    let entity_id = match &first.payload {
+        Some(_) => first.recorded().ok().and_then(|first| entity_of(&first)),
+        None => submission.command.entity(),
+    };
     Some(Ok(Receipt { duplicate: true, ..committed(first.causation, entity_id, last.seq) }))
+}
+
+/// What an operator is told whose erasure is on record, and not yet everywhere.
+fn unfinished() -> Warning {
+    let message = "its bytes may still lie in a file that a reader holds, or that cannot be written: the writer \
+                   tries again by itself, see .hivemind/runtime/writer.log";
+    Warning { code: WarningCode::ErasureUnfinished, message: message.to_owned(), claim_id: None }
+}
+
+/// The refusal of a key whose first request was erased.
+fn erased_request(first: &Stored, submission: &Submission) -> Rejection {
+    let key = submission.idempotency_key.as_ref().map_or("", IdempotencyKey::as_str);
+    Rejection::new(
+        Code::Redacted,
+        format!("the request under the key `{key}` was committed at seq {}, and erased since", first.seq),
+        "nothing was done again; use a fresh key for a new command",
+    )
+    .with("command_id", first.causation)
+    .with("event_id", first.id)
 }
 
 /// What a command made or changed, by the first of its events.
 fn entity_of(first: &Recorded) -> Option<Uuid> {
     match &first.event {
+        Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
         Some(Event::EventReported(_)) => Some(first.id.uuid()),
         Some(event) => event.claim_id().map(ClaimId::uuid),
         None => None,
@@ -703,6 +860,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         seq: Some(seq),
         duplicate: false,
         warnings: Vec::new(),
+        similar: Vec::new(),
         next: None,
     }
 }
@@ -724,8 +882,8 @@ fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
     match done {
         Progress::Refused(rejection) => Err(rejection),
         Progress::Known(known) => Ok(known),
-        Progress::New { batch, decision: Decision { warnings, next, .. } } => {
-            Ok(Receipt { warnings, next, ..appended[batch].clone() })
+        Progress::New { batch, decision: Decision { warnings, similar, next, .. } } => {
+            Ok(Receipt { warnings, similar, next, ..appended[batch].clone() })
         }
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use interprocess::local_socket::ListenerOptions;
 use interprocess::local_socket::tokio::prelude::*;
@@ -15,6 +15,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
+use super::background::Background;
 use super::checkpoint::Sealer;
 use super::commit::{Committer, CrashPoint, MAX_GROUP, WriterError};
 use super::spool::Spool;
@@ -29,8 +30,6 @@ use crate::workspace::Workspace;
 
 /// How often an idle writer looks whether somebody spooled in spite of it.
 const SPOOL_TICK: Duration = Duration::from_millis(250);
-/// How often expired claims are looked for (spec 02).
-const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// How long a client may take to read an answer before it is dropped.
 const STALLED_AFTER: Duration = Duration::from_secs(10);
 /// Answers a client may leave unread before it is dropped.
@@ -77,12 +76,13 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
             Sealer::none()
         }
     };
+    let background = Background::start(workspace)?;
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
     let (failed, failure) = tokio::sync::oneshot::channel();
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
         // The receiver is gone when the process is leaving anyway.
-        let _ = failed.send(commit_loop(committer, sealer, &spool, &queue, &head));
+        let _ = failed.send(commit_loop(committer, sealer, background, &spool, &queue, &head));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -127,18 +127,19 @@ fn remove_socket(workspace: &Workspace) {
 fn commit_loop(
     mut committer: Committer,
     mut sealer: Sealer,
+    mut background: Background,
     spool: &Spool,
     queue: &Receiver<Work>,
     head: &watch::Sender<u64>,
 ) -> Result<(), WriterError> {
     let mut untidy = true;
-    let mut swept_at = None;
     loop {
         let first = match queue.recv_timeout(SPOOL_TICK) {
             Ok(work) => Some(work),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
                 sealer.seal(committer.head());
+                background.finish();
                 sealer.finish();
                 return Ok(());
             }
@@ -152,14 +153,8 @@ fn commit_loop(
             }
             head.send_replace(committer.head().seq);
         }
-        if swept_at.is_none_or(|at: Instant| at.elapsed() >= SWEEP_EVERY) {
-            swept_at = Some(system::instant());
-            let swept = committer.sweep()?;
-            if swept > 0 {
-                tracing::info!(swept, "claims expired");
-                head.send_replace(committer.head().seq);
-            }
-        }
+        background.tick(&mut committer)?;
+        head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
         let Some(first) = first else {
             // The spool may have moved the head while nobody called.
             if std::mem::replace(&mut untidy, false) || sealer.is_behind(committer.head()) {

@@ -81,8 +81,8 @@ impl Spool {
 
     /// Commands that wait, without taking the lock: 0 when there is no spool.
     pub fn waiting(&self) -> u64 {
-        std::fs::read(&self.path)
-            .map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count() as u64)
+        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        whole_lines(&bytes).filter(|line| !line.trim_ascii().is_empty()).count() as u64
     }
 
     /// Whether anything waits; one stat.
@@ -106,7 +106,7 @@ impl Spool {
             let torn = bytes.split_off(torn_at);
             let text = String::from_utf8_lossy(&bytes);
             Ok(Lines {
-                complete: text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+                complete: text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
                 torn: (!torn.is_empty()).then(|| String::from_utf8_lossy(&torn).into_owned()),
                 end,
             })
@@ -142,6 +142,33 @@ impl Spool {
         set_aside().map_err(|source| SpoolError { path: self.rejected.display().to_string(), source })
     }
 
+    /// Blanks the lines of both files in which `holds` sees what was erased, torn ones too. Nothing moves: a
+    /// crash in the middle harms no other line, and whoever appends meanwhile only waits.
+    pub(super) fn scrub(&self, holds: impl Fn(&str) -> bool) -> Result<(), SpoolError> {
+        for path in [&self.path, &self.rejected] {
+            let scrub = || -> io::Result<()> {
+                let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                    other => other?,
+                };
+                file.lock()?;
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                let mut start = 0;
+                for line in bytes.split(|byte| *byte == b'\n') {
+                    if holds(&String::from_utf8_lossy(line)) {
+                        file.seek(SeekFrom::Start(start))?;
+                        file.write_all(&vec![b' '; line.len()])?;
+                    }
+                    start += line.len() as u64 + 1;
+                }
+                file.sync_all()
+            };
+            scrub().map_err(|source| SpoolError { path: path.display().to_string(), source })?;
+        }
+        Ok(())
+    }
+
     fn failed(&self, source: io::Error) -> SpoolError {
         SpoolError { path: self.path.display().to_string(), source }
     }
@@ -150,6 +177,12 @@ impl Spool {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The lines that were finished.
+fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    bytes[..end].split(|byte| *byte == b'\n')
 }
 
 fn queued_under(

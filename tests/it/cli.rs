@@ -7,6 +7,7 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::Value;
 
+use crate::schedule::all_ran;
 use crate::shell::Shell;
 
 const POOL: &str = r#"hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs"#;
@@ -14,6 +15,7 @@ const POOL: &str = r#"hm --agent devops claim create "the pool holds 20 connecti
 #[test]
 fn a_claim_lives_and_ends() {
     let mut shell = Shell::new();
+    all_ran(&shell.workspace());
     shell.check(
         &[
             POOL,
@@ -39,10 +41,10 @@ fn a_claim_lives_and_ends() {
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 4
             $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
-            challenged ID1: committed at seq 6
+            challenged ID1: committed at seq 7
             next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts)
             $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
-            evidence added to ID1: committed at seq 7
+            evidence added to ID1: committed at seq 9
             $ hm claim show ID1
             # contested fact `ID1`
 
@@ -50,7 +52,8 @@ fn a_claim_lives_and_ends() {
 
             - owner: devops
             - scopes: src/db/pool.rs
-            - confidence: 1.00
+            - confidence: 0.90 (its owner said 1.00)
+            - grade: asserted
             - created: TIME (AGE ago)
             - session: hm-ID3
 
@@ -61,7 +64,12 @@ fn a_claim_lives_and_ends() {
 
             ## Evidence
 
-            - event `ID2` contradicts (weight 0.50, by reviewer): see the retries
+            - event `ID2` contradicts (asserted, weight 0.50, by reviewer): see the retries
+
+            ## Contradictions
+
+            - position (open): analyst
+            - explicit (open): `ID2` of devops retries go through the pool
 
             ## History
 
@@ -69,13 +77,13 @@ fn a_claim_lives_and_ends() {
             - TIME proposed -> confirmed by reviewer (seq 4): supported by reviewer
             - TIME confirmed -> contested by analyst (seq 6): challenged by analyst
             $ hm --agent ana claim abstain ID1
-            abstained ID1: committed at seq 9
+            abstained ID1: committed at seq 12
             $ hm claim list
             id                                    status     type      owner   statement
             ID2  proposed   decision  devops  retries go through the pool
             ID1  confirmed  fact      devops  the pool holds 20 connections
             $ hm --agent arch claim deprecate ID1 --reason "the pool is gone"
-            deprecated ID1: committed at seq 10
+            deprecated ID1: committed at seq 14
             $ hm claim list --all
             id                                    status      type      owner   statement
             ID2  proposed    decision  devops  retries go through the pool
@@ -85,10 +93,11 @@ fn a_claim_lives_and_ends() {
             ID1  deprecated  fact  devops  the pool holds 20 connections
             $ hm --agent devops status
             workspace: DIR
-            ledger:    10 events
+            ledger:    14 events
             claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
             agents:    4 seen
             spool:     empty
+            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
             you are:   devops
         "#]],
@@ -125,7 +134,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
 
             - owner: devops
             - scopes: src/tls
-            - confidence: 1.00
+            - confidence: 1.00 (its owner said 1.00)
+            - grade: asserted
             - created: TIME (AGE ago)
             - session: hm-ID4
             - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],"error_signature":"cannot find -lssl"}
@@ -140,7 +150,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
 
             - owner: analyst
             - scopes: src/tls/mod.rs
-            - confidence: 1.00
+            - confidence: 1.00 (its owner said 1.00)
+            - grade: asserted
             - created: TIME (AGE ago)
             - session: hm-ID5
             - expires: 24 h after creation
@@ -402,12 +413,12 @@ fn programs_get_json() {
     }
     expect![[r#"
         hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id next seq state warnings
-        hm --json claim show ID1: challenges confidence created_at created_seq evidence evidence_items history id owner positions scopes seq session statement status supports touched_at type [at by seq to]
-        hm --json claim list: claims [challenges confidence created_at created_seq evidence id owner scopes seq statement status supports touched_at type]
+        hm --json claim show ID1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id owner positions reproduced scopes seq session stale statement status supports touched_at type [at by seq to]
+        hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
-        hm --json --agent ops status: agent agents_seen by_status denials folded_seq ledger_seq negative rejected spooled workspace writer_is_up
+        hm --json --agent ops status: agent agents_seen by_status denials folded_seq jobs ledger_seq negative rejected spooled workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
-        hm --json verify: checkpoints events fault head_hash ok warning
+        hm --json verify: checkpoints erased events fault head_hash ok warning
         hm --json rebuild: folded_seq
         hm --json export ledger.jsonl: count file head_hash
         hm --json --agent ops claim support 12: argument code hint message
@@ -445,6 +456,7 @@ fn the_log_lists_and_filters() {
             - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
             $ hm log --after 1 --limit 1
             - 2 `ID2` position.taken by reviewer at TIME: {"claim_id":"ID1","position":"support"}
+            more: the same with --after 2
             $ hm log --type claim.created
             - 1 `ID1` claim.created by devops at TIME: {"claim_id":"ID1","claim_type":"fact","confidence":1,"scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
             $ hm log --agent-is review --after 2
@@ -561,7 +573,7 @@ fn verify_names_the_first_broken_event() {
         events that stand before it: 1
         [exit 1]
         $ hm --json verify
-        {"checkpoints":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
+        {"checkpoints":0,"erased":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
         [exit 1]
     "#]]);
     std::fs::write(shell.workspace().ledger(), "no database").expect("a spoilt ledger");
@@ -707,16 +719,23 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
     drop(lock);
     // The next write starts a writer, and what was queued goes first.
     shell.check(
-        &["hm --agent qa claim support ID1", "hm status"],
+        &["hm --agent qa claim support ID1"],
         expect![[r#"
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 4
+        "#]],
+    );
+    all_ran(&shell.workspace());
+    shell.check(
+        &["hm status"],
+        expect![[r#"
             $ hm status
             workspace: DIR
             ledger:    4 events
             claims:    1 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
             agents:    3 seen
             spool:     empty
+            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
         "#]],
     );

@@ -48,15 +48,30 @@ impl Served {
 
     /// One request on a connection of its own.
     fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        self.send_to("/mcp", method, headers, body)
+    }
+
+    fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut stream = self.connect();
-        self.write(&mut stream, method, &[headers, &[("connection", "close")]].concat(), body);
+        self.write_to(path, &mut stream, method, &[headers, &[("connection", "close")]].concat(), body);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         Answer::parse(&bytes)
     }
 
     fn write(&self, stream: &mut TcpStream, method: &str, headers: &[(&str, &str)], body: &str) {
-        let mut head = format!("{method} /mcp HTTP/1.1\r\n");
+        self.write_to("/mcp", stream, method, headers, body);
+    }
+
+    fn write_to(
+        &self,
+        path: &str,
+        stream: &mut TcpStream,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) {
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
         let host = format!("127.0.0.1:{}", self.port);
         let usual = [
             ("host", host.as_str()),
@@ -266,8 +281,34 @@ async fn both_eras_share_the_memory_of_a_stdio_pane() {
     assert!(log.contains("\"http-") && !log.contains(&session.id), "{log}");
 }
 
+#[test]
+fn every_list_is_one_page_and_takes_no_other_cursor() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    let session = Session::open(&served, None);
+    for (method, list) in [
+        ("tools/list", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        type Ask<'a> = &'a dyn Fn(Value) -> Answer;
+        let legacy: Ask = &|params| session.ask(method, params);
+        let newer: Ask = &|params| modern(&served, None, method, params);
+        for ask in [legacy, newer] {
+            let page = ask(json!({ "cursor": "" })).message();
+            assert!(!page["result"][list].as_array().expect("a list").is_empty(), "{page}");
+            assert!(page["result"].get("nextCursor").is_none(), "{page}");
+            for cursor in ["2", "bm90aGluZw=="] {
+                let refused = ask(json!({ "cursor": cursor })).message();
+                assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
+            }
+        }
+    }
+}
+
 /// Reads an open stream until something was said on it.
-fn hear(stream: &mut TcpStream, what: &str) {
+fn hear(stream: &mut TcpStream, what: &str) -> String {
     let mut heard = Vec::new();
     let mut bytes = [0; 4_096];
     while !String::from_utf8_lossy(&heard).contains(what) {
@@ -275,6 +316,7 @@ fn hear(stream: &mut TcpStream, what: &str) {
         assert!(read > 0, "the stream ended before {what}: {}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&bytes[..read]);
     }
+    String::from_utf8_lossy(&heard).into_owned()
 }
 
 /// Reads an open stream to its end; one that goes on says something every 15 s.
@@ -307,6 +349,37 @@ fn subscribers_of_both_eras_hear_of_a_change() {
     assert_eq!(session.ask("tools/call", creation(None, "the second")).outcome(), "committed");
     hear(&mut legacy, "notifications/resources/updated");
     hear(&mut listener, "notifications/resources/updated");
+}
+
+#[test]
+fn what_is_offered_is_what_is_kept() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &[]);
+    // No list ever changes while a server runs, so no change of one is promised.
+    let offered =
+        json!({ "completions": {}, "prompts": {}, "resources": { "subscribe": true }, "tools": {} });
+    assert_eq!(served.post(&[], &initialize()).message()["result"]["capabilities"], offered);
+    let discovered = modern(&served, None, "server/discover", json!({})).message();
+    assert_eq!(discovered["result"]["capabilities"], offered);
+
+    let mut listener = served.connect();
+    let asked = json!({
+        "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+        "resourceSubscriptions": ["hivemind://claims", "hivemind://nothing", "file:///etc/passwd"],
+    });
+    let listen = modern_body("subscriptions/listen", json!({ "notifications": asked }));
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen")];
+    served.write(&mut listener, "POST", &headers, &listen.to_string());
+    let heard = hear(&mut listener, "notifications/subscriptions/acknowledged\"");
+    let heard = if heard.contains("\n\n") { heard } else { heard + &hear(&mut listener, "\n\n") };
+    let data =
+        heard.lines().find_map(|line| line.strip_prefix("data: ").filter(|data| data.starts_with('{')));
+    let acknowledged: Value = serde_json::from_str(data.expect("a message")).expect("JSON");
+    assert_eq!(
+        acknowledged["params"]["notifications"],
+        json!({ "resourceSubscriptions": ["hivemind://claims"] }),
+        "{acknowledged}"
+    );
 }
 
 #[test]
@@ -476,15 +549,83 @@ fn the_connection_too_many_is_told_so() {
     let bench = Bench::new();
     let served = Served::start(bench.root(), &[]);
     let mut held: Vec<TcpStream> = (0..64).map(|_| served.connect()).collect();
-    let mut turned_away = served.connect();
-    let mut said = Vec::new();
-    turned_away.read_to_end(&mut said).expect("an answer");
-    assert!(said.starts_with(b"HTTP/1.1 503 "), "{}", String::from_utf8_lossy(&said));
+    for _ in 0..20 {
+        // It hears so though what it asked is not read.
+        let refused = served.post(&[], &initialize());
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
+        assert!(refused.body.starts_with("64 connections are open"), "{refused:?}");
+    }
     held.clear();
-    crate::harness::wait_until("a place is free", || {
-        // One that is turned away may be gone before its request is out.
-        std::panic::catch_unwind(|| served.post(&[], &initialize()).status).is_ok_and(|status| status == 200)
-    });
+    crate::harness::wait_until("a place is free", || served.post(&[], &initialize()).status == 200);
+}
+
+#[test]
+fn a_crowd_of_panes_that_only_ask_now_and_then_finds_a_place() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--agent", "devops"]);
+    // Each keeps its connection open for as long as the server lets it.
+    let mut panes = Vec::new();
+    for pane in 0..150 {
+        let mut stream = served.connect();
+        served.write(&mut stream, "POST", &[], &initialize().to_string());
+        let mut heard = hear(&mut stream, "\"serverInfo\"");
+        heard.make_ascii_lowercase();
+        assert!(heard.starts_with("http/1.1 200"), "pane {pane}: {heard}");
+        let id = heard.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).map(str::to_owned);
+        panes.push((stream, id.expect("a session")));
+    }
+    // The first half of the places is held by whoever came first, which is no harm to the others.
+    let open = panes.iter().filter(|(stream, _)| is_open(stream)).count();
+    assert!((1..=33).contains(&open), "{open} of 150 idle panes hold a connection");
+    let (_, last) = panes.last().expect("panes");
+    let session = Session { served: &served, id: last.clone(), auth: None };
+    assert_eq!(session.ask("tools/call", creation(None, "from the last pane")).outcome(), "committed");
+}
+
+/// Whether the other side still holds a connection; whatever it says is read.
+fn is_open(mut stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+    let mut bytes = [0; 1_024];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn all_subscribers_follow_the_writer_over_one_connection() {
+    let bench = Bench::new();
+    let served = Served::start(bench.root(), &["--agent", "devops"]);
+    let sockets = || {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", served.child.id())).expect("its files");
+        let targets = open.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    };
+    let subscribe = || {
+        let session = Session::open(&served, None);
+        let uri = json!({ "uri": "hivemind://claims" });
+        assert_eq!(session.ask("resources/subscribe", uri).status, 200);
+        session
+    };
+    let first = subscribe();
+    assert_eq!(first.ask("tools/call", creation(None, "the first")).outcome(), "committed");
+    let mut stream = served.connect();
+    served.write(&mut stream, "GET", &[("mcp-session-id", &first.id)], "");
+    hear(&mut stream, "notifications/resources/updated");
+    let before = sockets();
+    let others: Vec<Session<'_>> = (0..20).map(|_| subscribe()).collect();
+    crate::harness::wait_until("answered connections are closed", || sockets() <= before);
+    // Who comes late hears all the same.
+    let mut late = served.connect();
+    served.write(&mut late, "GET", &[("mcp-session-id", &others[19].id)], "");
+    hear(&mut late, "200 OK");
+    assert_eq!(first.ask("tools/call", creation(None, "the second")).outcome(), "committed");
+    hear(&mut late, "notifications/resources/updated");
+    crate::harness::wait_until("nothing but the two streams is open", || sockets() <= before + 1);
 }
 
 #[cfg(unix)]
@@ -500,4 +641,147 @@ fn it_leaves_when_told_to_though_a_stream_is_open() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a child to signal");
     assert!(served.child.wait().expect("it ends").success());
     ends(&mut stream);
+}
+
+/// A session of HTTP+SSE: what it is told comes on its stream.
+struct SseSession<'a> {
+    served: &'a Served,
+    stream: BufReader<TcpStream>,
+    endpoint: String,
+    auth: Option<&'a str>,
+}
+
+impl<'a> SseSession<'a> {
+    fn open(served: &'a Served, auth: Option<&'a str>) -> Self {
+        let mut stream = served.connect();
+        let mut headers = vec![("connection", "close")];
+        headers.extend(auth.map(|auth| ("authorization", auth)));
+        served.write_to("/sse", &mut stream, "GET", &headers, "");
+        let mut session = Self { served, stream: BufReader::new(stream), endpoint: String::new(), auth };
+        let (event, endpoint) = session.event();
+        assert_eq!((event.as_str(), endpoint.starts_with("/messages?session_id=")), ("endpoint", true));
+        session.endpoint = endpoint;
+        let answer = session.ask(&initialize());
+        assert_eq!(answer["result"]["serverInfo"]["name"], "hivemind");
+        let noted = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(session.post(auth, &noted.to_string()).status, 202);
+        session
+    }
+
+    /// The next event on the stream: its name and its data.
+    fn event(&mut self) -> (String, String) {
+        let mut name = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(self.stream.read_line(&mut line).expect("a line") > 0, "the stream has ended");
+            if let Some(event) = line.strip_prefix("event: ") {
+                name = event.trim().to_owned();
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return (name, data.trim().to_owned());
+            }
+        }
+    }
+
+    fn message(&mut self) -> Value {
+        let (name, data) = self.event();
+        assert_eq!(name, "message");
+        serde_json::from_str(&data).expect("JSON")
+    }
+
+    fn post(&self, auth: Option<&str>, body: &str) -> Answer {
+        let headers: Vec<(&str, &str)> = auth.map(|auth| ("authorization", auth)).into_iter().collect();
+        self.served.send_to(&self.endpoint, "POST", &headers, body)
+    }
+
+    fn ask(&mut self, body: &Value) -> Value {
+        // Written over several lines, as some clients do.
+        let answer = self.post(self.auth, &serde_json::to_string_pretty(body).expect("JSON"));
+        assert_eq!((answer.status, answer.body.as_str()), (202, ""), "{answer:?}");
+        self.message()
+    }
+
+    fn outcome(&mut self, call: Value) -> String {
+        let message = self.ask(&request("tools/call", call));
+        let content = &message["result"]["structuredContent"];
+        let word = content["state"].as_str().or_else(|| content["code"].as_str());
+        word.unwrap_or_else(|| panic!("no outcome in {message}")).to_owned()
+    }
+}
+
+#[test]
+fn clients_of_http_and_sse_are_served_when_asked_for() {
+    let bench = Bench::new();
+    let plain = Served::start(bench.root(), &[]);
+    assert_eq!(plain.send_to("/sse", "GET", &[], "").status, 404);
+    assert_eq!(plain.send_to("/messages", "POST", &[], "{}").status, 404);
+
+    let served = Served::start(bench.root(), &["--legacy-sse", "--agent", "devops"]);
+    let mut session = SseSession::open(&served, None);
+    assert_eq!(session.outcome(creation(None, "over the old transport")), "committed");
+    let subscribed = session.ask(&request("resources/subscribe", json!({ "uri": "hivemind://claims" })));
+    assert_eq!(subscribed["result"], json!({}));
+    assert_eq!(
+        Session::open(&served, None).ask("tools/call", creation(None, "over the new")).outcome(),
+        "committed"
+    );
+    assert_eq!(session.message()["method"], "notifications/resources/updated");
+    let read = session.ask(&request("resources/read", json!({ "uri": "hivemind://claims" })));
+    let text = read["result"]["contents"][0]["text"].as_str().expect("text").to_owned();
+    assert!(text.contains("over the old transport") && text.contains("over the new"), "{text}");
+    let log = String::from_utf8(run(bench.root(), &["log", "--json"]).stdout).expect("text");
+    let id = session.endpoint.rsplit('=').next().expect("an id");
+    assert!(
+        log.contains("\"http-") && !log.contains(id),
+        "calls are filed under a name that is no session id"
+    );
+
+    // Two clients at once hear each what is theirs.
+    let mut other = SseSession::open(&served, None);
+    let tools = other.ask(&request("tools/list", json!({})));
+    assert!(tools["result"]["tools"].is_array());
+    assert!(session.ask(&request("ping", json!({})))["result"].is_object());
+
+    let endpoint = session.endpoint.clone();
+    let status = |path: &str, method: &str, headers: &[(&str, &str)], body: &str| {
+        served.send_to(path, method, headers, body).status
+    };
+    assert_eq!(status("/sse", "POST", &[], "{}"), 405);
+    assert_eq!(status("/messages", "GET", &[], ""), 405);
+    assert_eq!(status("/messages?session_id=0", "POST", &[], "{}"), 404);
+    assert_eq!(status(&endpoint, "POST", &[], "{"), 400);
+    assert_eq!(status(&endpoint, "POST", &[("content-type", "text/plain")], "{}"), 415);
+    assert_eq!(status(&endpoint, "POST", &[], &"x".repeat((1 << 20) + 1)), 413);
+    for path in ["/sse", endpoint.as_str()] {
+        assert_eq!(status(path, "POST", &[("host", "evil.example")], "{}"), 403);
+        assert_eq!(status(path, "GET", &[("origin", "https://evil.example")], ""), 403);
+    }
+    // A stream that ends takes its session along.
+    drop(session);
+    crate::harness::wait_until("the session is gone", || {
+        std::thread::sleep(Duration::from_millis(200));
+        status(&endpoint, "POST", &[], &request("ping", json!({})).to_string()) == 404
+    });
+}
+
+#[test]
+fn a_session_of_http_and_sse_is_no_token() {
+    let bench = Bench::new();
+    let (devops, viewer) = (token(&bench, "devops", "agent"), token(&bench, "reviewer", "viewer"));
+    let served = Served::start(bench.root(), &["--legacy-sse"]);
+    assert_eq!(served.send_to("/sse", "GET", &[], "").status, 401);
+    let mut session = SseSession::open(&served, Some(&devops));
+    assert_eq!(session.outcome(creation(None, "by token")), "committed");
+    assert_eq!(session.outcome(creation(Some("analyst"), "other")), "agent_mismatch");
+    let ping = request("ping", json!({})).to_string();
+    assert_eq!(session.post(None, &ping).status, 401);
+    assert_eq!(session.post(Some("Bearer hm_00"), &ping).status, 401);
+    assert_eq!(session.post(Some(&viewer), &ping).status, 404, "another's session is nobody's");
+    assert_eq!(session.post(Some(&devops), &ping).status, 202);
+    let mut reader = SseSession::open(&served, Some(&viewer));
+    assert_eq!(reader.outcome(creation(None, "no")), "not_allowed");
+
+    assert!(run(bench.root(), &["token", "remove", "devops"]).status.success());
+    ends(session.stream.get_mut());
+    assert_eq!(session.post(Some(&devops), &ping).status, 401);
 }

@@ -176,7 +176,8 @@ async fn four_panes_share_one_memory() {
 
         - owner: analyst
         - scopes: src/db/pool.rs
-        - confidence: 0.80
+        - confidence: 0.70 (its owner said 0.80)
+        - grade: asserted
         - created: TIME (AGE ago)
         - session: SESSION
 
@@ -187,12 +188,18 @@ async fn four_panes_share_one_memory() {
 
         ## Evidence
 
-        - event `EVENT` contradicts (weight 0.50, by reviewer)
+        - event `EVENT` contradicts (asserted, weight 0.50, by reviewer)
+
+        ## Contradictions
+
+        - position (open): reviewer
+
+        Looks a little like the opposite of 1 more: ?format=json names them.
 
         ## History
 
         - TIME proposed by analyst (seq 2)
-        - TIME proposed -> contested by reviewer (seq 5): challenged by reviewer
+        - TIME proposed -> contested by reviewer (seq 6): challenged by reviewer
     "#]]
     .assert_eq(&masked(&page, &[(&id, "CLAIM"), (&event, "EVENT")]));
 
@@ -260,6 +267,44 @@ async fn both_eras_hear_of_changes() {
         json!({ "statement": "retrying forever", "claim_type": "negative", "scopes": ["src/net"] });
     bench.accepted(&writer, "create_claim", dead_end).await;
     assert_eq!(modern.updated(PATIENCE).await.as_deref(), Some("hivemind://negative"));
+}
+
+#[tokio::test]
+async fn a_busy_resource_is_announced_four_times_a_second_and_once_more_at_its_end() {
+    let bench = Bench::new();
+    let mut panes =
+        [bench.pane(Some("devops"), Era::Legacy).await, bench.pane(Some("analyst"), Era::Modern).await];
+    let writer = bench.pane(Some("reviewer"), Era::Legacy).await;
+    let note = async |summary: String| {
+        bench.accepted(&writer, "report_event", json!({ "kind": "note", "summary": summary })).await;
+    };
+    note("the writer is up".to_owned()).await;
+    for pane in &mut panes {
+        pane.subscribe(&["hivemind://events", "hivemind://status", "hivemind://negative"]).await.expect("it");
+    }
+    let start = hivemind::system::instant();
+    let mut notes = 0;
+    while start.elapsed() < Duration::from_secs(1) || notes < 13 {
+        note(format!("note {notes}")).await;
+        notes += 1;
+    }
+    let written = start.elapsed();
+    for pane in &mut panes {
+        let mut heard: Vec<String> = Vec::new();
+        while let Some(uri) = pane.updated(Duration::from_millis(700)).await {
+            heard.push(uri);
+        }
+        for uri in ["hivemind://events", "hivemind://status"] {
+            let times = heard.iter().filter(|known| *known == uri).count() as u128;
+            // One at once, one for each 250 ms, and one for the last note.
+            let most = written.as_millis() / 250 + 2;
+            assert!(
+                (3..=most).contains(&times),
+                "{uri} was announced {times} times for {notes} notes: {heard:?}"
+            );
+        }
+        assert!(!heard.contains(&"hivemind://negative".to_owned()), "no dead end was recorded");
+    }
 }
 
 #[tokio::test]

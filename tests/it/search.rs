@@ -14,7 +14,7 @@ use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::time::Timestamp;
 use hivemind::domain::tokens::tokens;
-use hivemind::store::{ClaimFilter, Reader, Search, SearchPage};
+use hivemind::store::{ClaimFilter, Reader, Search, SearchPage, Seen};
 use hivemind::system::Sources;
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
@@ -178,7 +178,7 @@ impl Library {
 
 fn ask(query: &str) -> Search {
     let filter = ClaimFilter { limit: 10, ..ClaimFilter::default() };
-    Search { query: query.to_owned(), mode: SearchMode::Balanced, filter }
+    Search { query: query.to_owned(), mode: SearchMode::Balanced, filter, seen: Seen::default() }
 }
 
 fn limited(query: &str, limit: impl FnOnce(&mut ClaimFilter)) -> Search {

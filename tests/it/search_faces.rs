@@ -69,6 +69,7 @@ fn the_command_line_finds_claims() {
             $ hm claim search pool --limit 1
             id                                    status    type      owner    statement
             ID4  proposed  negative  analyst  a pool for threads was slower
+            more: the same with --cursor 6
             $ hm claim search pool --session other
             no claims match
             $ hm claim search "\\ ( OR * ^"
@@ -83,7 +84,7 @@ fn the_command_line_finds_claims() {
     );
     let answer = shell.json("hm --json claim search pool connections");
     let keys: Vec<&str> = answer["hits"][0].as_object().expect("a hit").keys().map(String::as_str).collect();
-    expect!["challenges confidence created_at created_seq evidence found_through id owner scopes score seq statement status supports touched_at type"].assert_eq(&keys.join(" "));
+    expect!["challenges confidence created_at created_seq evidence found_through grade id owner reproduced scopes score seq stale statement status supports touched_at type"].assert_eq(&keys.join(" "));
 }
 
 #[tokio::test]

@@ -144,6 +144,9 @@ impl Shell {
         if digits > 0 && text[digits..].starts_with("s ago") {
             return Some(("AGE".to_owned(), digits + 1));
         }
+        if digits > 0 && text[digits..].starts_with(" ms)") {
+            return Some(("TOOK".to_owned(), digits));
+        }
         None
     }
 }

@@ -123,7 +123,7 @@ fn a_line_that_no_longer_passes_is_recorded_and_shown() {
     let spool = queue(&workspace, &[twin.clone(), own.clone(), own.clone(), fine.clone()]);
     committer.replay(&spool).expect("a replay");
 
-    assert_eq!(kinds_of(&workspace, &fine), ["claim.created"]);
+    assert_eq!(kinds_of(&workspace, &fine), ["claim.created", "contradiction.detected"]);
     for (refused, code, kind) in
         [(&twin, Code::DuplicateClaim, "create_claim"), (&own, Code::OwnClaim, "take_position")]
     {

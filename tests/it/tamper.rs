@@ -62,7 +62,7 @@ fn ledger() -> TempWorkspace {
     for outcome in committer.commit(&group).expect("a ledger that takes commands") {
         outcome.expect("an accepted command");
     }
-    assert!((30..50).contains(&committer.head().seq), "{}", committer.head().seq);
+    assert!((30..60).contains(&committer.head().seq), "{}", committer.head().seq);
     workspace
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, Supersession, check_list, create_claim, fresh_id, known_claim, supersede, transition};
+use super::{
+    Decision, Supersession, check_list, create_claim, fresh_id, known_claim, supersede, target, transition,
+};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
@@ -22,28 +24,22 @@ const REJECTED: &str = "rejected alternative";
 pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) -> Result<Decision, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
-    // A claim's row names one predecessor, and a target has one decision in force: more than one to replace
-    // can only come up once targets can be joined.
-    let replaced: BTreeSet<&ClaimId> = record.supersedes.iter().collect();
-    if replaced.len() > 1 {
-        return Err(Rejection::invalid(
-            "supersedes",
-            format!("a decision replaces one other, this one names {}", replaced.len()),
-        ));
-    }
+    check_list("supersedes", record.supersedes.len())?;
+    let replaced: BTreeSet<ClaimId> = record.supersedes.iter().copied().collect();
     if record.target.as_ref().is_some_and(Scope::is_path) {
         return Err(Rejection::invalid("target", "a target is a name, not a path"));
     }
     check_ids(record)?;
-    let conflicts: Vec<ClaimId> =
-        record.target.iter().flat_map(|target| state.decisions_on(target)).collect();
-    if let Some(other) = conflicts.iter().find(|id| !record.supersedes.contains(id)) {
-        let target = record.target.as_ref().map_or("", Scope::as_str);
+    let target = record.target.as_ref().map(|target| state.canonical(target).clone());
+    let conflicts: Vec<ClaimId> = target.iter().flat_map(|target| state.decisions_on(target)).collect();
+    if let Some(other) = conflicts.iter().find(|id| !replaced.contains(id)) {
+        let target = target.as_ref().map_or("", Scope::as_str);
+        let all = conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         return Err(Rejection::new(
             Code::TargetConflict,
             format!("decision {other} on {target} is in force"),
             format!(
-                "support it, or record yours with supersedes [{other}] and a rationale of {MIN_OVERRIDE_CHARS} \
+                "support it, or record yours with supersedes [{all}] and a rationale of {MIN_OVERRIDE_CHARS} \
                  characters or more"
             ),
         )
@@ -64,7 +60,8 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
                 evidence_refs: Vec::new(),
                 trigger: None,
             };
-            create_claim(state, agent, &claim)?
+            let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
+            create_claim(state, agent, &claim, &replaced)?
         }
         None => existing(state, record)?,
     };
@@ -73,7 +70,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
             claim_id: record.claim_id,
             rationale: record.rationale.clone(),
             context: record.context.clone(),
-            target: record.target.clone(),
+            target,
             alternatives: record.alternatives.iter().map(rejected).collect(),
         }
         .into(),
@@ -82,7 +79,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
         reject(state, record, alternative, &mut decision)?;
     }
     for old_id in replaced {
-        match supersede(state, agent, *old_id, record.claim_id)? {
+        match supersede(state, agent, old_id, record.claim_id)? {
             Supersession::Now(events) => decision.events.extend(events),
             Supersession::OnceConfirmed { owner, .. } => {
                 return Err(Rejection::new(
@@ -168,8 +165,7 @@ fn reject(
         Some(claim) if own.is_empty() => claim.scopes.clone(),
         _ => own,
     };
-    scopes.sort();
-    scopes.dedup();
+    scopes = target::canonical(state, &scopes);
     let created = ClaimCreated {
         claim_id,
         statement: statement.clone(),

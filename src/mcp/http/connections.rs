@@ -18,20 +18,53 @@ use tokio::time::{Instant, Sleep};
 const CONNECTIONS: usize = 64;
 /// How long nothing may pass. An open event stream sends a comment every 15 s, so only the idle are hit.
 const IDLE: Duration = Duration::from_secs(60);
+/// From so many free places on down, a connection is closed once its request is answered. So at most the
+/// rest of the places is taken by clients that neither ask nor listen.
+const SCARCE: usize = CONNECTIONS / 2;
 /// What one connection too many is told.
-const FULL: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-type: text/plain\r\n\
+    content-length: 60\r\nconnection: close\r\n\r\n\
+    64 connections are open: try again, or end a listening pane\n";
+/// How long somebody who is turned away has to hear it.
+const HEAR_WITHIN: Duration = Duration::from_secs(1);
 
-/// A listener that turns away who comes when it is full.
+/// The places there are.
+#[derive(Clone)]
+pub(super) struct Places(Arc<Semaphore>);
+
+impl Places {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(CONNECTIONS)))
+    }
+
+    /// Whether nobody should keep one without need.
+    pub(super) fn are_scarce(&self) -> bool {
+        self.0.available_permits() <= SCARCE
+    }
+}
+
+/// A listener that turns away who comes when there is no place.
 pub(super) struct Limited {
     listener: TcpListener,
-    free: Arc<Semaphore>,
+    places: Places,
 }
 
 impl Limited {
-    pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, free: Arc::new(Semaphore::new(CONNECTIONS)) }
+    pub(super) fn new(listener: TcpListener, places: Places) -> Self {
+        Self { listener, places }
     }
+}
+
+/// Says that there is no place. What was asked is read, not answered: a connection that is closed over unread
+/// bytes is reset, and its client hears nothing.
+async fn turn_away(mut stream: TcpStream) {
+    let saying = async {
+        stream.write_all(FULL).await?;
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    // Who does not take the answer does not get it.
+    let _ = tokio::time::timeout(HEAR_WITHIN, saying).await;
 }
 
 impl Listener for Limited {
@@ -40,15 +73,10 @@ impl Listener for Limited {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            let (mut stream, peer) = Listener::accept(&mut self.listener).await;
-            match Arc::clone(&self.free).try_acquire_owned() {
+            let (stream, peer) = Listener::accept(&mut self.listener).await;
+            match Arc::clone(&self.places.0).try_acquire_owned() {
                 Ok(permit) => return (Connection::new(stream, permit), peer),
-                Err(_) => {
-                    tokio::spawn(async move {
-                        // Who does not take the answer does not get it.
-                        let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(FULL)).await;
-                    });
-                }
+                Err(_) => drop(tokio::spawn(turn_away(stream))),
             }
         }
     }

@@ -9,7 +9,6 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::PATH;
 use super::entrances::{Entrance, Entrances};
 use super::hosts::Hosts;
 use super::rate::Rates;
@@ -28,6 +27,7 @@ pub(super) struct Door {
     /// token back does not open the door again; a restart does.
     stands_open: AtomicBool,
     rates: Mutex<Rates<Asker>>,
+    paths: &'static [&'static str],
     entrances: Entrances,
 }
 
@@ -51,8 +51,8 @@ pub(super) enum Refusal {
     TooOften,
     #[error("a valid token is needed: see hm token add")]
     NoToken,
-    #[error("there is nothing but {PATH}")]
-    Nothing,
+    #[error("there is nothing but {}", .0.join(", "))]
+    Nothing(&'static [&'static str]),
     #[error(transparent)]
     Unknown(#[from] Rejection),
     #[error("too many sessions: end some, or restart the server")]
@@ -74,7 +74,7 @@ impl IntoResponse for Refusal {
             Self::NoToken => {
                 (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], text).into_response()
             }
-            Self::Nothing => (StatusCode::NOT_FOUND, text).into_response(),
+            Self::Nothing(_) => (StatusCode::NOT_FOUND, text).into_response(),
             Self::TooMany => (StatusCode::SERVICE_UNAVAILABLE, text).into_response(),
         }
     }
@@ -82,9 +82,15 @@ impl IntoResponse for Refusal {
 
 impl Door {
     /// `stands_open` says that nobody needs a token as long as there is none.
-    pub(super) fn new(hosts: Hosts, tokens: Tokens, stands_open: bool, entrances: Entrances) -> Self {
+    pub(super) fn new(
+        hosts: Hosts,
+        tokens: Tokens,
+        stands_open: bool,
+        paths: &'static [&'static str],
+        entrances: Entrances,
+    ) -> Self {
         let rates = Mutex::new(Rates::new());
-        Self { hosts, tokens, stands_open: AtomicBool::new(stands_open), rates, entrances }
+        Self { hosts, tokens, stands_open: AtomicBool::new(stands_open), rates, paths, entrances }
     }
 
     /// Whether nobody needs a token, given those there are.
@@ -123,8 +129,8 @@ impl Door {
         if is_wrong || (token.is_none() && !self.stands_open(&tokens)) {
             return Err(Refusal::NoToken);
         }
-        if request.uri().path() != PATH {
-            return Err(Refusal::Nothing);
+        if !self.paths.contains(&request.uri().path()) {
+            return Err(Refusal::Nothing(self.paths));
         }
         Ok(self.entrances.of(token)?)
     }

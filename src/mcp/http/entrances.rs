@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::response::Response;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use super::hosts::Hosts;
+use super::legacy_sse::Streams;
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::Rejection;
 use crate::identity::Caller;
@@ -19,7 +21,7 @@ use crate::system;
 use crate::tokens::Token;
 
 /// The largest request body (spec 10).
-const MAX_BODY_BYTES: usize = 1 << 20;
+pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 /// How long a session of the older era may say nothing: a pane left open overnight finds it again.
 const SESSION_KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Sessions of the older era at one entrance; who starts more does not end them.
@@ -30,6 +32,9 @@ const MAX_SESSIONS: usize = 1_000;
 pub(super) struct Entrance {
     service: StreamableHttpService<Server, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
+    server: Server,
+    caller: Arc<Caller>,
+    streams: Streams,
     stop: CancellationToken,
 }
 
@@ -43,13 +48,27 @@ impl Entrance {
             .with_max_request_body_bytes(MAX_BODY_BYTES)
             .with_cancellation_token(stop.clone());
         let (server, caller) = (server.clone(), Arc::new(caller));
-        let client = move || Ok(server.for_client(Arc::clone(&caller)));
+        let client = {
+            let (server, caller) = (server.clone(), Arc::clone(&caller));
+            move || Ok(server.for_client(Arc::clone(&caller)))
+        };
         let service = StreamableHttpService::new(client, Arc::clone(&sessions), config);
-        Self { service, sessions, stop }
+        Self { service, sessions, server, caller, streams: Streams::default(), stop }
     }
 
     pub(super) const fn service(&self) -> &StreamableHttpService<Server, LocalSessionManager> {
         &self.service
+    }
+
+    /// Opens a stream of HTTP+SSE.
+    pub(super) async fn open_stream(&self) -> Response {
+        let client = self.server.for_client(Arc::clone(&self.caller));
+        self.streams.open(client, self.stop.child_token()).await
+    }
+
+    /// The open streams of HTTP+SSE.
+    pub(super) const fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Whether no further session can be opened.

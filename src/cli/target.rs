@@ -1,0 +1,43 @@
+//! `hm target`: what decisions are about, and the names it goes by.
+
+use clap::Subcommand;
+
+use super::Context;
+use super::output::Failure;
+use crate::domain::command::{AliasTarget, Command};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::views::View;
+
+/// What can be done with targets.
+#[derive(Debug, Subcommand)]
+pub(super) enum Target {
+    /// Say that two names mean one target
+    #[command(after_help = "Example: hm target alias database db")]
+    Alias {
+        /// The name that stays
+        target: String,
+        /// The other name
+        alias: String,
+    },
+    /// List every target with its other names
+    #[command(after_help = "Example: hm target list")]
+    List,
+}
+
+impl Target {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Alias { target, alias } => {
+                let command = AliasTarget { target: scope("target", target)?, alias: scope("alias", alias)? };
+                context.submit("joined two names", Command::AliasTarget(command), None)
+            }
+            Self::List => context.show(&View::Targets),
+        }
+    }
+}
+
+/// A target by its name; `argument` is what a refusal calls it.
+pub(super) fn scope(argument: &str, name: &str) -> Result<Scope, Rejection> {
+    Scope::target(name).map_err(|problem| Rejection::invalid(argument, problem))
+}

@@ -1,0 +1,201 @@
+//! Contradictions: found when a claim, a position or a link comes in, ended when a side gives way.
+
+use std::collections::BTreeMap;
+
+use super::Decision;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, ContradictionKind, Position, Resolution, Status, Tier};
+use crate::domain::command::{AddEvidence, CreateClaim};
+use crate::domain::event::{ContradictionDetected, ContradictionResolved, Event, Side};
+use crate::domain::ids::ClaimId;
+use crate::domain::pairs::{Likeness, Opposition, Reading, likeness, revives};
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::scope::Scope;
+use crate::domain::state::{Claim, State};
+use crate::domain::text;
+
+/// The most contradictions of a tier one new claim opens: more say that a rule is wrong, not the team.
+const MAX_OPENED: usize = 5;
+/// The most similar claims a receipt names.
+const MAX_SIMILAR: usize = 5;
+
+/// Compares a new claim with what is in force in overlapping scopes: first what contradicts it, then what
+/// says much the same. `replaced` are claims it takes the place of, which it may well contradict.
+pub(super) fn on_creation(
+    state: &State,
+    agent: &AgentId,
+    create: &CreateClaim,
+    scopes: &[Scope],
+    replaced: &[ClaimId],
+    decision: &mut Decision,
+) {
+    let reading = Reading::of(&text::folded(create.statement.as_str()));
+    let right = Side { claim_id: create.claim_id, agent: agent.clone() };
+    let (mut strong, mut weak) = (0, 0);
+    for (id, other) in state.like(&reading) {
+        let overlaps = || scopes.iter().any(|scope| other.scopes.iter().any(|theirs| theirs.overlaps(scope)));
+        if replaced.contains(&id) || !overlaps() {
+            continue;
+        }
+        let Some((found, kind)) = compare(create, &reading, other) else { continue };
+        let (tier, opened) = match found {
+            Likeness::Similar => {
+                decision.similar.push(id);
+                continue;
+            }
+            Likeness::Strong(_) => (Tier::Strong, &mut strong),
+            Likeness::Weak(_) => (Tier::Weak, &mut weak),
+        };
+        *opened += 1;
+        if *opened > MAX_OPENED {
+            continue;
+        }
+        let left = Side { claim_id: id, agent: other.owner.clone() };
+        if tier == Tier::Strong {
+            decision.warnings.push(Warning {
+                code: WarningCode::Contradiction,
+                message: format!("claim {id} of {} says otherwise: read hivemind://claims/{id}", other.owner),
+                claim_id: Some(id),
+            });
+        }
+        let right = right.clone();
+        decision.events.push(ContradictionDetected { kind, tier, left, right }.into());
+    }
+    decision.similar.truncate(MAX_SIMILAR);
+}
+
+fn compare(create: &CreateClaim, new: &Reading, other: &Claim) -> Option<(Likeness, ContradictionKind)> {
+    let theirs = other.reading();
+    let negative = |claim_type: ClaimType| claim_type == ClaimType::Negative;
+    let found = match (negative(create.claim_type), negative(other.claim_type)) {
+        (true, false) => revives(new, &theirs),
+        (false, true) => revives(&theirs, new),
+        // Two failed approaches do not contradict each other.
+        (true, true) => likeness(new, &theirs).filter(|found| *found == Likeness::Similar),
+        (false, false) => likeness(new, &theirs),
+    }?;
+    let kind = match found {
+        Likeness::Strong(Opposition::Negation) | Likeness::Weak(Opposition::Negation) => {
+            ContradictionKind::Polarity
+        }
+        Likeness::Strong(_) | Likeness::Weak(_) | Likeness::Similar => ContradictionKind::Value,
+    };
+    Some((found, kind))
+}
+
+/// A challenge stands against the owner.
+pub(super) fn on_challenge(state: &State, challenger: &AgentId, id: ClaimId, claim: &Claim) -> Option<Event> {
+    let side = |agent: &AgentId| Side { claim_id: id, agent: agent.clone() };
+    fresh(state, ContradictionKind::Position, side(&claim.owner), side(challenger))
+}
+
+/// An agent says that one claim contradicts another.
+pub(super) fn on_link(state: &State, add: &AddEvidence, claim: &Claim) -> Option<Event> {
+    let other_id = add.evidence_ref.as_claim();
+    let other = state.claim(other_id)?;
+    if [claim.status, other.status].contains(&Status::Deprecated) {
+        return None;
+    }
+    let left = Side { claim_id: add.claim_id, agent: claim.owner.clone() };
+    let right = Side { claim_id: other_id, agent: other.owner.clone() };
+    fresh(state, ContradictionKind::Explicit, left, right)
+}
+
+/// Who supported the old claim has not said a word about the new one.
+pub(super) fn on_supersession(
+    state: &State,
+    (old_id, old): (ClaimId, &Claim),
+    (new_id, owner): (ClaimId, &AgentId),
+) -> Vec<Event> {
+    let has_spoken =
+        |agent: &AgentId| state.claim(new_id).is_some_and(|new| new.positions.contains_key(agent));
+    old.positions
+        .iter()
+        .filter(|(agent, held)| **held == Position::Support && *agent != owner && !has_spoken(agent))
+        .filter_map(|(agent, _)| {
+            let left = Side { claim_id: old_id, agent: agent.clone() };
+            let right = Side { claim_id: new_id, agent: owner.clone() };
+            fresh(state, ContradictionKind::Supersession, left, right)
+        })
+        .collect()
+}
+
+/// Decisions that come to be about one target.
+pub(super) fn on_alias(state: &State, target: &Scope, alias: &Scope) -> Vec<Event> {
+    let side = |id: ClaimId| state.claim(id).map(|claim| Side { claim_id: id, agent: claim.owner.clone() });
+    let mut found = Vec::new();
+    for left in state.decisions_on(target).filter_map(side) {
+        for right in state.decisions_on(alias).filter_map(side) {
+            found.extend(fresh(state, ContradictionKind::Target, left.clone(), right));
+        }
+    }
+    found
+}
+
+/// A strong contradiction, unless this pair was reported as this kind before.
+fn fresh(state: &State, kind: ContradictionKind, left: Side, right: Side) -> Option<Event> {
+    let detected = ContradictionDetected { kind, tier: Tier::Strong, left, right };
+    (!state.was_reported(&detected)).then(|| detected.into())
+}
+
+/// What the events of a command end.
+pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<Event> {
+    let mut ended = BTreeMap::new();
+    for event in events {
+        match event {
+            Event::ClaimSuperseded(link) => {
+                for (seq, open) in state.contradictions_of(link.claim_id) {
+                    ended.entry(seq).or_insert((open, Resolution::Superseded));
+                }
+            }
+            Event::StatusChanged(change) if change.to == Status::Deprecated => {
+                for (seq, open) in state.contradictions_of(change.claim_id) {
+                    ended.entry(seq).or_insert((open, Resolution::Deprecated));
+                }
+            }
+            Event::PositionTaken(taken) => {
+                for (seq, open) in state.contradictions_of(taken.claim_id) {
+                    let gives_way = match open.kind {
+                        ContradictionKind::Position => {
+                            open.right.agent == *agent && taken.position != Position::Challenge
+                        }
+                        ContradictionKind::Supersession => {
+                            open.left.agent == *agent && open.right.claim_id == taken.claim_id
+                        }
+                        ContradictionKind::Polarity
+                        | ContradictionKind::Value
+                        | ContradictionKind::Target
+                        | ContradictionKind::Explicit => false,
+                    };
+                    if gives_way {
+                        ended.entry(seq).or_insert((open, Resolution::PositionChanged));
+                    }
+                }
+            }
+            Event::ClaimCreated(_)
+            | Event::StatusChanged(_)
+            | Event::EvidenceAdded(_)
+            | Event::EventReported(_)
+            | Event::DecisionRecorded(_)
+            | Event::OutcomeRecorded(_)
+            | Event::CommandRejected(_)
+            | Event::SpoolFlushed(_)
+            | Event::MemoryDenied(_)
+            | Event::EventRedacted(_)
+            | Event::ContradictionDetected(_)
+            | Event::ContradictionResolved(_)
+            | Event::TargetAliased(_) => {}
+        }
+    }
+    ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()
+}
+
+/// What the end of a claim's time ends with it.
+pub(super) fn ended_by_expiry(state: &State, claim: ClaimId) -> Vec<Event> {
+    state.contradictions_of(claim).map(|(_, open)| resolved(open, Resolution::Expired)).collect()
+}
+
+fn resolved(open: &ContradictionDetected, cause: Resolution) -> Event {
+    let ContradictionDetected { kind, left, right, .. } = open.clone();
+    ContradictionResolved { kind, left, right, cause }.into()
+}

@@ -1,0 +1,98 @@
+//! Erasure: what an operator may have forgotten, and what else there is to forget.
+
+use super::Decision;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::Status;
+use crate::domain::command::Forget;
+use crate::domain::event::{Event, EventRedacted, Recorded, StatusChanged};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::State;
+
+/// The most other events a receipt names; whoever needs more finds them with `hm claim show`.
+const MAX_NAMED: usize = 20;
+
+/// An erasure with what the ledger knows about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Erasure<'a> {
+    /// What was asked.
+    pub command: &'a Forget,
+    /// The event, if the ledger has it.
+    pub target: Option<&'a Recorded>,
+    /// Events of the same claim or command.
+    pub related: &'a [Recorded],
+}
+
+/// Decides an erasure. What an event did to a claim goes with it, except a move of its status: a claim put
+/// out of force stays so without the words of whoever did it.
+///
+/// # Errors
+/// `not_allowed`, `unknown_evidence`, `redacted`, or `invalid_argument` where there is nothing to erase.
+pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<Decision, Rejection> {
+    let Forget { event_id, reason } = erasure.command;
+    if *agent != AgentId::operator() {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("only the operator erases, and you are {agent}"),
+            "ask the human, or deprecate the claim: it stays readable and is out of force",
+        ));
+    }
+    if state.is_redacted(*event_id) {
+        return Err(Rejection::new(
+            Code::Redacted,
+            format!("event {event_id} was erased already"),
+            "nothing to do: its payload is gone",
+        ));
+    }
+    let Some(target) = erasure.target else {
+        let nearest: Vec<String> = state.nearest_events(*event_id).iter().map(ToString::to_string).collect();
+        let hint = format!("take the id from `hm log`; the nearest are {}", nearest.join(", "));
+        return Err(Rejection::new(
+            Code::UnknownEvidence,
+            format!("no event in the ledger has the id {event_id}"),
+            if nearest.is_empty() { "nothing was ever written here".to_owned() } else { hint },
+        ));
+    };
+    let Some(body) = target.event.as_ref().filter(|body| body.holds_words()) else {
+        return Err(Rejection::invalid(
+            "event_id",
+            format!("event {event_id} holds nobody's words: there is nothing to erase"),
+        ));
+    };
+    let redaction = EventRedacted { event_id: *event_id, seq: target.seq, reason: reason.clone() };
+    let mut decision = Decision { events: vec![redaction.into()], ..Decision::default() };
+    decision.events.extend(restated(state, target, body));
+    decision.next = also(state, target, erasure.related);
+    Ok(decision)
+}
+
+/// The move of a status said again without its reason, where the claim still stands there.
+fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
+    let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
+    let status: Status = state.claim(*claim_id)?.status;
+    let reason = format!("as event {} said, which was erased", target.seq);
+    let reason = reason.parse().expect("our own reasons are short and never empty");
+    (status == *to).then(|| StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason }.into())
+}
+
+/// What else may repeat the erased words.
+fn also(state: &State, target: &Recorded, related: &[Recorded]) -> Option<String> {
+    let speaking: Vec<&Recorded> = related
+        .iter()
+        .filter(|event| event.id != target.id && !state.is_redacted(event.id))
+        .filter(|event| event.event.as_ref().is_some_and(Event::holds_words))
+        .collect();
+    if speaking.is_empty() {
+        return None;
+    }
+    let mut named: Vec<String> = speaking
+        .iter()
+        .take(MAX_NAMED)
+        .map(|event| {
+            format!("{} ({} by {})", event.id, event.event.as_ref().map_or("", Event::kind), event.agent)
+        })
+        .collect();
+    if speaking.len() > MAX_NAMED {
+        named.push(format!("and {} more", speaking.len() - MAX_NAMED));
+    }
+    Some(format!("forget these too if they repeat it: {}", named.join(", ")))
+}

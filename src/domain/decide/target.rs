@@ -1,0 +1,66 @@
+//! Names of targets: first use registers one, `alias_target` joins two.
+
+use super::{Decision, contradiction};
+use crate::domain::command::AliasTarget;
+use crate::domain::event::TargetAliased;
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::state::State;
+
+/// How much alike two names are for one to be suggested instead of the other (spec 07).
+const ALIKE: f64 = 0.6;
+
+/// The scopes under the names that stand for all others, sorted, each once.
+pub(super) fn canonical(state: &State, scopes: &[Scope]) -> Vec<Scope> {
+    let mut scopes: Vec<Scope> = scopes.iter().map(|scope| state.canonical(scope).clone()).collect();
+    scopes.sort();
+    scopes.dedup();
+    scopes
+}
+
+/// A warning for each target that is named for the first time and much like a known one.
+pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
+    scopes
+        .iter()
+        .filter(|scope| scope.is_target() && !state.knows_target(scope))
+        .filter_map(|scope| {
+            let alike = |known: &Scope| strsim::normalized_damerau_levenshtein(known.name(), scope.name());
+            let (known, likeness) = state
+                .targets()
+                .map(|known| (known, alike(known)))
+                .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(a.0)))?;
+            (likeness >= ALIKE).then(|| Warning {
+                code: WarningCode::SimilarTarget,
+                message: format!("{scope} is a new target: if {known} is meant, join them with alias_target"),
+                claim_id: None,
+            })
+        })
+        .collect()
+}
+
+pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Rejection> {
+    for (argument, scope) in [("target", &command.target), ("alias", &command.alias)] {
+        if !scope.is_target() {
+            return Err(Rejection::invalid(
+                argument,
+                format!("{scope} is no target: name it as target:NAME"),
+            ));
+        }
+    }
+    let (target, alias) = (state.canonical(&command.target), state.canonical(&command.alias));
+    if target == alias {
+        return Err(Rejection::new(
+            Code::DuplicateAlias,
+            format!("{} and {} name one target already", command.target, command.alias),
+            "nothing to do: they are joined",
+        ));
+    }
+    let mut events = vec![TargetAliased { target: target.clone(), alias: alias.clone() }.into()];
+    let conflicts = contradiction::on_alias(state, target, alias);
+    let next = (!conflicts.is_empty()).then(|| {
+        format!("two decisions on {target} are in force now: record one that supersedes the others")
+    });
+    events.extend(conflicts);
+    Ok(Decision { events, next, ..Decision::default() })
+}

@@ -1,0 +1,154 @@
+//! HTTP+SSE as it was before Streamable HTTP: a session is one open stream at `/sse`, and what its client says
+//! comes to `/messages`. For clients that know nothing newer.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io::{Error, ErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::{RoleServer, ServiceExt};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+
+use super::entrances::MAX_BODY_BYTES;
+use super::{MESSAGES_PATH, ledger_session};
+use crate::mcp::server::Server;
+use crate::system;
+
+/// The parameter of `/messages` that says to which stream the answer goes.
+const SESSION: &str = "session_id";
+/// Messages on their way in either direction; who does not take them is not sent more.
+const UNDER_WAY: usize = 64;
+
+type Said = Result<Event, Infallible>;
+
+/// The open streams of one entrance. An id opens nothing at another one: it never stands for a token.
+#[derive(Clone, Default)]
+pub(super) struct Streams {
+    open: Arc<Mutex<HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>>>,
+}
+
+impl Streams {
+    /// `GET /sse`: a stream for one client, whose first event says where it can talk. The session ends with
+    /// the stream, and the stream with `stop`.
+    pub(super) async fn open(&self, server: Server, stop: CancellationToken) -> Response {
+        let id = system::new_id().simple().to_string();
+        let (heard, incoming) = mpsc::channel(UNDER_WAY);
+        let (outgoing, events) = mpsc::channel::<Said>(UNDER_WAY);
+        let endpoint = Event::default().event("endpoint").data(format!("{MESSAGES_PATH}?{SESSION}={id}"));
+        outgoing.send(Ok(endpoint)).await.expect("the other end is in this function");
+        self.locked().insert(id.clone(), heard);
+        let streams = self.clone();
+        tokio::spawn(async move {
+            let left = server.left().clone();
+            let pipe = Pipe { incoming, outgoing: outgoing.clone() };
+            let serving = async {
+                // Who opens a stream and says nothing of use has no session to end.
+                if let Ok(running) = server.serve(pipe).await {
+                    let _ = running.waiting().await;
+                }
+            };
+            tokio::select! {
+                () = serving => {}
+                () = outgoing.closed() => {}
+                () = stop.cancelled() => {}
+            }
+            left.send_replace(true);
+            streams.locked().remove(&id);
+        });
+        Sse::new(ReceiverStream::new(events)).keep_alive(KeepAlive::default()).into_response()
+    }
+
+    /// `POST /messages`: the answer comes on the stream.
+    pub(super) async fn hear(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        if !is_json(&parts) {
+            return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+        }
+        let id = session_id(&parts).unwrap_or_default();
+        let Some(heard) = self.locked().get(&id).cloned() else {
+            return (StatusCode::NOT_FOUND, "no stream is open under this session_id: open /sse\n")
+                .into_response();
+        };
+        let mut message = match read(body).await {
+            Ok(message) => message,
+            Err(refused) => return refused,
+        };
+        if let Some(session) = ledger_session(&id) {
+            message.insert_extension(session);
+        }
+        match heard.send(message).await {
+            Ok(()) => StatusCode::ACCEPTED.into_response(),
+            Err(_) => (StatusCode::NOT_FOUND, "the stream has ended: open /sse\n").into_response(),
+        }
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a method is the one of its path.
+pub(super) fn allows(path: &str, method: &Method) -> bool {
+    if path == MESSAGES_PATH { method == Method::POST } else { method == Method::GET }
+}
+
+fn is_json(parts: &Parts) -> bool {
+    let kind =
+        parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn session_id(parts: &Parts) -> Option<String> {
+    let query = parts.uri.query()?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == SESSION).map(|(_, id)| id.into_owned())
+}
+
+async fn read(body: Body) -> Result<ClientJsonRpcMessage, Response> {
+    let Ok(bytes) = to_bytes(body, MAX_BODY_BYTES).await else {
+        return Err((StatusCode::PAYLOAD_TOO_LARGE, "a message has at most 1 MiB\n").into_response());
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|_| (StatusCode::BAD_REQUEST, "this is no JSON-RPC message\n").into_response())
+}
+
+/// The two ends of a stream as the protocol library sees them.
+struct Pipe {
+    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    outgoing: mpsc::Sender<Said>,
+}
+
+impl Transport<RoleServer> for Pipe {
+    type Error = Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        async move {
+            let event = Event::default().event("message").data(serde_json::to_string(&message)?);
+            outgoing.send(Ok(event)).await.map_err(|_| Error::from(ErrorKind::NotConnected))
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.incoming.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Error> {
+        self.incoming.close();
+        Ok(())
+    }
+}

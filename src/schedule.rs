@@ -1,0 +1,157 @@
+//! The writer's background jobs as anybody may know them: what is due when, and what became of the last runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::time::Timestamp;
+
+/// How long a job that failed waits, in milliseconds (spec 07).
+pub const BACK_OFF_MS: i64 = 60_000;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Done, and nothing to see.
+    Ok,
+    /// Done, and somebody should look at what it says.
+    Attention,
+    /// Not done; it is tried again soon.
+    Failed,
+}
+
+impl Outcome {
+    /// The word as shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Attention => "attention",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The last run of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// When it began, epoch ms.
+    pub last_run_at: Timestamp,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it has to say, in one line; names no text of any claim.
+    pub detail: String,
+}
+
+/// The last run of every job, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Runs(pub BTreeMap<String, Run>);
+
+/// Which jobs there are, and when each is due.
+#[derive(Debug)]
+pub struct Schedule {
+    periods_ms: Vec<(&'static str, i64)>,
+    runs: Runs,
+    running: BTreeSet<&'static str>,
+}
+
+impl Schedule {
+    /// Jobs by name with their periods in milliseconds; all of them are due at once.
+    pub fn new(periods_ms: impl IntoIterator<Item = (&'static str, i64)>) -> Self {
+        Self { periods_ms: periods_ms.into_iter().collect(), runs: Runs::default(), running: BTreeSet::new() }
+    }
+
+    /// The jobs that are due at `now`, in the order of the table. One that runs is not due.
+    pub fn due(&self, now: Timestamp) -> Vec<&'static str> {
+        let is_due = |name: &'static str, period_ms: i64| {
+            !self.running.contains(name)
+                && self.runs.0.get(name).is_none_or(|run| {
+                    let wait_ms = match run.outcome {
+                        Outcome::Failed => BACK_OFF_MS,
+                        Outcome::Ok | Outcome::Attention => period_ms,
+                    };
+                    // A clock that was set back must not silence a job for as long.
+                    let since_ms = now.ms().saturating_sub(run.last_run_at.ms());
+                    since_ms >= wait_ms || since_ms < 0
+                })
+        };
+        self.periods_ms
+            .iter()
+            .filter(|(name, period_ms)| is_due(name, *period_ms))
+            .map(|(name, _)| *name)
+            .collect()
+    }
+
+    /// A job runs from now on.
+    pub fn started(&mut self, name: &'static str) {
+        self.running.insert(name);
+    }
+
+    /// A job runs no more.
+    pub fn finished(&mut self, name: &'static str, run: Run) {
+        self.running.remove(name);
+        self.runs.0.insert(name.to_owned(), run);
+    }
+
+    /// What became of the last runs.
+    pub const fn runs(&self) -> &Runs {
+        &self.runs
+    }
+}
+
+impl Runs {
+    /// Reads what the writer left; nothing where it never ran a job, or what it left is no schedule.
+    pub fn load(path: &Path) -> Self {
+        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Puts a new file in the place of the old one, its owner's alone. It need not survive a power cut.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let beside = path.with_extension("json.new");
+        let options = &mut OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+        let mut file = options.write(true).create(true).truncate(true).open(&beside)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        std::fs::rename(&beside, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BACK_OFF_MS, Outcome, Run, Schedule};
+    use crate::domain::time::Timestamp;
+
+    const HOUR_MS: i64 = 3_600_000;
+
+    fn ran(at_ms: i64, outcome: Outcome) -> Run {
+        Run { last_run_at: Timestamp::from_ms(at_ms), took_ms: 1, outcome, detail: String::new() }
+    }
+
+    #[test]
+    fn a_job_is_due_at_first_after_its_period_and_soon_after_a_failure() {
+        let mut schedule = Schedule::new([("sweep", HOUR_MS), ("scan", 24 * HOUR_MS)]);
+        let due = |schedule: &Schedule, at_ms: i64| schedule.due(Timestamp::from_ms(at_ms));
+        assert_eq!(due(&schedule, 0), ["sweep", "scan"]);
+        schedule.started("scan");
+        assert_eq!(due(&schedule, 0), ["sweep"], "one run at a time");
+        schedule.finished("sweep", ran(1_000, Outcome::Ok));
+        schedule.finished("scan", ran(1_000, Outcome::Attention));
+        assert!(due(&schedule, 1_000 + HOUR_MS - 1).is_empty());
+        assert_eq!(due(&schedule, 1_000 + HOUR_MS), ["sweep"]);
+        assert_eq!(due(&schedule, 1_000 + 24 * HOUR_MS), ["sweep", "scan"]);
+        schedule.finished("scan", ran(5_000, Outcome::Failed));
+        assert!(due(&schedule, 5_000 + BACK_OFF_MS - 1).is_empty());
+        assert_eq!(due(&schedule, 5_000 + BACK_OFF_MS), ["scan"]);
+        assert_eq!(due(&schedule, 0), ["sweep", "scan"], "the clock was set back");
+    }
+}

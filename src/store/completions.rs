@@ -1,0 +1,85 @@
+//! Values that begin with what somebody typed: ids, scopes, targets, sessions.
+
+use rusqlite::params;
+
+use super::{Reader, StoreError};
+
+/// What begins as it was typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// As many as were asked for.
+    pub values: Vec<String>,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl Reader {
+    /// Ids of claims, decisions among them, newest first: they are UUIDs that begin with their time.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn claim_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        let typed = typed.to_lowercase();
+        let end = end_of(&typed);
+        let among = "FROM claims WHERE id >= ?1 AND id < ?2";
+        let total: i64 = self
+            .db
+            .prepare_cached(&format!("SELECT count(*) {among}"))?
+            .query_row([&typed, &end], |row| row.get(0))?;
+        let mut newest = self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
+        let values = newest.query_map(params![typed, end, limit as i64], |row| row.get(0))?;
+        Ok(Matches { values: values.collect::<Result<_, _>>()?, total: total as u64 })
+    }
+
+    /// Scopes of claims, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn scopes(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        self.distinct("claim_scopes", "scope", typed, limit)
+    }
+
+    /// Names of targets, as scopes, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn targets_like(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        self.distinct("targets", "name", typed, limit)
+    }
+
+    /// Sessions in which claims were made, sorted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn sessions(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        self.distinct("claims", "session", typed, limit)
+    }
+
+    /// The different values of an indexed column. The index is asked for the next one each time, so that a
+    /// value with many rows costs no more than one with few.
+    fn distinct(&self, table: &str, column: &str, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        let sql = format!(
+            "WITH RECURSIVE found (value) AS ( \
+               SELECT min({column}) FROM {table} WHERE {column} >= ?1 AND {column} < ?2 \
+               UNION ALL \
+               SELECT (SELECT min({column}) FROM {table} WHERE {column} > value AND {column} < ?2) \
+               FROM found WHERE value IS NOT NULL \
+             ) SELECT value FROM found WHERE value IS NOT NULL"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query([typed, &end_of(typed)])?;
+        let mut matches = Matches::default();
+        while let Some(row) = rows.next()? {
+            if matches.values.len() < limit {
+                matches.values.push(row.get(0)?);
+            }
+            matches.total += 1;
+        }
+        Ok(matches)
+    }
+}
+
+/// What comes after everything that begins so: no text has a character above this one.
+fn end_of(typed: &str) -> String {
+    format!("{typed}{}", char::MAX)
+}

@@ -1,0 +1,205 @@
+//! Questions about contradictions and about the names of targets.
+
+use rusqlite::{Row, params};
+use serde::Serialize;
+
+use super::claims::malformed;
+use super::{Reader, StoreError};
+use crate::domain::claim::{ContradictionKind, Resolution, Status, Tier};
+use crate::domain::scope::Scope;
+
+/// One side of a contradiction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SideView {
+    /// The claim.
+    pub claim_id: String,
+    /// Who stands for it or, where both sides are one claim, against it.
+    pub agent: String,
+    /// What the claim says; none once it was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+    /// Where the claim is in its life.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// What the claim is about.
+    pub scopes: Vec<String>,
+    /// When it was made, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+}
+
+/// Two sides that contradict each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contradiction {
+    /// Its id: that of the event that reported it.
+    pub id: String,
+    /// How they contradict each other.
+    pub kind: ContradictionKind,
+    /// How sure the rules are.
+    pub tier: Tier,
+    /// Whether one agent stands on both sides.
+    #[serde(rename = "self")]
+    pub is_own: bool,
+    /// The side that was there first.
+    pub left: SideView,
+    /// The side that brought it about.
+    pub right: SideView,
+    /// What ended it; none while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Resolution>,
+    /// Since when, epoch ms.
+    pub detected_at: i64,
+    /// Until when, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_at: Option<i64>,
+    /// Ledger position of its detection.
+    pub seq: u64,
+}
+
+/// Which contradictions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContradictionFilter {
+    /// Those that are over instead of those that are open.
+    pub resolved: bool,
+    /// How sure the rules are; strong unless weak ones are asked for.
+    pub weak: bool,
+    /// Older than this: the `next` of the page before.
+    pub before: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A page of contradictions, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ContradictionPage {
+    /// The contradictions.
+    pub contradictions: Vec<Contradiction>,
+    /// Where the next page starts; none on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
+     x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
+     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at \
+     FROM belief_contradictions x \
+     LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim";
+
+impl Reader {
+    /// A page of contradictions, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn contradictions(&self, filter: &ContradictionFilter) -> Result<ContradictionPage, StoreError> {
+        let status = if filter.resolved { "resolved" } else { "open" };
+        let tier = if filter.weak { Tier::Weak } else { Tier::Strong };
+        let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
+        let sql = format!(
+            "SELECT {COLUMNS} WHERE x.status = ?1 AND x.tier = ?2 AND x.created_seq < ?3 \
+             ORDER BY x.created_seq DESC LIMIT ?4"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![status, tier.as_str(), before, filter.limit as i64 + 1])?;
+        let mut contradictions = Vec::new();
+        while let Some(row) = rows.next()? {
+            contradictions.push(contradiction(row)?);
+        }
+        let next = (contradictions.len() > filter.limit).then(|| {
+            contradictions.truncate(filter.limit);
+            contradictions.last().map_or(0, |last| last.seq)
+        });
+        Ok(ContradictionPage { contradictions, next })
+    }
+
+    /// The contradictions a claim is or was part of, oldest first.
+    pub(super) fn contradictions_of(&self, claim: &str) -> Result<Vec<Contradiction>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} WHERE x.id IN (SELECT id FROM belief_contradictions WHERE left_claim = ?1 \
+             UNION SELECT id FROM belief_contradictions WHERE right_claim = ?1) ORDER BY x.created_seq"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query([claim])?;
+        let mut contradictions = Vec::new();
+        while let Some(row) = rows.next()? {
+            contradictions.push(contradiction(row)?);
+        }
+        Ok(contradictions)
+    }
+
+    /// Every name that means the same target, the given one included; any other scope has one name.
+    pub(super) fn names_of(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        let mut names = vec![scope.to_string()];
+        if scope.is_target() {
+            let sql = "SELECT name FROM targets WHERE name <> ?1 AND \
+                       canonical = (SELECT canonical FROM targets WHERE name = ?1) ORDER BY name";
+            let mut statement = self.db.prepare_cached(sql)?;
+            for name in statement.query_map([scope.as_str()], |row| row.get(0))? {
+                names.push(name?);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Every target with its other names, by name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn targets(&self) -> Result<Vec<Target>, StoreError> {
+        let sql = "SELECT canonical, name FROM targets ORDER BY canonical, name";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut targets: Vec<Target> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (target, name): (String, String) = (row.get(0)?, row.get(1)?);
+            if targets.last().is_none_or(|last| last.target != target) {
+                targets.push(Target { target: target.clone(), aliases: Vec::new() });
+            }
+            if let Some(last) = targets.last_mut().filter(|_| name != target) {
+                last.aliases.push(name);
+            }
+        }
+        Ok(targets)
+    }
+}
+
+/// What decisions are about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Target {
+    /// The name that stands for it.
+    pub target: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+}
+
+fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
+    let word = |column: usize| row.get::<_, String>(column);
+    let (left, right) = (side(row, 7)?, side(row, 13)?);
+    let cause: Option<String> = row.get(3)?;
+    Ok(Contradiction {
+        id: row.get(0)?,
+        kind: word(1)?.parse().map_err(malformed)?,
+        tier: word(2)?.parse().map_err(malformed)?,
+        is_own: left.agent == right.agent,
+        left,
+        right,
+        cause: cause.map(|cause| cause.parse()).transpose().map_err(malformed)?,
+        detected_at: row.get(4)?,
+        resolved_at: row.get(5)?,
+        seq: row.get::<_, i64>(6)? as u64,
+    })
+}
+
+/// One side, from its six columns.
+fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
+    let status: Option<String> = row.get(first + 3)?;
+    let scopes: Option<String> = row.get(first + 4)?;
+    let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
+    Ok(SideView {
+        claim_id: row.get(first)?,
+        agent: row.get(first + 1)?,
+        statement: row.get(first + 2)?,
+        status: status.map(|status| status.parse()).transpose().map_err(malformed)?,
+        scopes: scopes.unwrap_or_default(),
+        created_at: row.get(first + 5)?,
+    })
+}

@@ -1,0 +1,88 @@
+//! What files evidence rests on, and what an edit of them does to it: it goes stale, and nothing else.
+
+use rusqlite::{Connection, params};
+
+use super::StoreError;
+use crate::domain::claim::ReportKind;
+use crate::domain::event::{EventReported, Recorded};
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::scope::Scope;
+
+/// Evidence in force whose files lie at, above or below an edited path goes stale.
+const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS NULL AND evidence_ref IN \
+     (SELECT event_id FROM event_files WHERE seq < ?1 AND path IN (SELECT value FROM json_each(?2)) \
+      UNION ALL SELECT event_id FROM event_files WHERE seq < ?1 AND path >= ?3 AND path < ?4)";
+
+/// A claim is stale when support of it is, and nothing newer supports it on files as they are now.
+const WEIGH: &str = "UPDATE claims SET \
+     grade = (SELECT coalesce(max(grade), 'asserted') FROM claim_evidence \
+              WHERE claim_id = ?1 AND relation = 'supports'), \
+     reproduced = (SELECT count(*) FROM claim_evidence \
+                   WHERE claim_id = ?1 AND relation = 'supports' AND grade = 'reproduced'), \
+     stale = EXISTS (SELECT 1 FROM claim_evidence \
+                     WHERE claim_id = ?1 AND relation = 'supports' AND stale_seq IS NOT NULL) \
+             AND NOT EXISTS (SELECT 1 FROM claim_evidence e CROSS JOIN event_files f ON f.event_id = e.evidence_ref \
+                             WHERE e.claim_id = ?1 AND e.relation = 'supports' AND e.stale_seq IS NULL) \
+     WHERE id = ?1";
+
+/// A report that names files: it may be evidence one day, and an edit makes older evidence stale.
+pub(super) fn reported(db: &Connection, at: &Recorded, body: &EventReported) -> Result<(), StoreError> {
+    let seq = at.seq as i64;
+    for path in body.paths.iter().filter(|path| path.is_path()) {
+        db.prepare_cached("INSERT OR IGNORE INTO event_files (path, event_id, seq) VALUES (?1, ?2, ?3)")?
+            .execute(params![path.as_str(), at.id.to_string(), seq])?;
+        if body.kind != ReportKind::FileEdited {
+            continue;
+        }
+        let edit =
+            "INSERT INTO file_edits (path, seq) VALUES (?1, ?2) ON CONFLICT (path) DO UPDATE SET seq = ?2";
+        db.prepare_cached(edit)?.execute(params![path.as_str(), seq])?;
+        let (at_or_above, first, last) = around(path);
+        db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last])?;
+    }
+    let mut touched =
+        db.prepare_cached("SELECT DISTINCT claim_id FROM claim_evidence WHERE stale_seq = ?1")?;
+    for claim in touched.query_map([seq], |row| row.get::<_, String>(0))? {
+        db.prepare_cached(WEIGH)?.execute([claim?])?;
+    }
+    Ok(())
+}
+
+/// The last edit, after an event, of a file that the event names.
+pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<i64>, StoreError> {
+    let mut named =
+        db.prepare_cached("SELECT path, seq FROM event_files WHERE event_id = ?1 ORDER BY path")?;
+    let mut last: Option<i64> = None;
+    let files =
+        named.query_map([event.to_string()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+    for file in files {
+        let (path, seq) = file?;
+        let path = Scope::try_from(path).map_err(super::claims::malformed)?;
+        let (at_or_above, first, last_below) = around(&path);
+        let edits = "SELECT max(seq) FROM (SELECT seq FROM file_edits WHERE path IN (SELECT value FROM json_each(?1)) \
+                     UNION ALL SELECT seq FROM file_edits WHERE path >= ?2 AND path < ?3) WHERE seq > ?4";
+        let edited: Option<i64> = db
+            .prepare_cached(edits)?
+            .query_row(params![at_or_above, first, last_below, seq], |row| row.get(0))?;
+        last = last.max(edited);
+    }
+    Ok(last)
+}
+
+/// What the evidence of a claim is worth, on its row. Grades rise in the order of the alphabet.
+pub(super) fn weigh(db: &Connection, claim: ClaimId) -> Result<(), StoreError> {
+    db.prepare_cached(WEIGH)?.execute([claim.to_string()])?;
+    Ok(())
+}
+
+/// A path and everything above it, as JSON, and the bounds of what lies below it; the whole workspace is
+/// above everything, and everything is below it.
+fn around(path: &Scope) -> (String, String, String) {
+    let at_or_above: Vec<&str> = path.and_ancestors().collect();
+    let at_or_above = serde_json::json!(at_or_above).to_string();
+    if path.as_str() == "." {
+        return (at_or_above, String::new(), "\u{10ffff}".to_owned());
+    }
+    // '0' follows '/' in ASCII: the range holds exactly the paths below.
+    (at_or_above, format!("{path}/"), format!("{path}0"))
+}

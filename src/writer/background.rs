@@ -1,0 +1,193 @@
+//! The writer's schedule: a table of jobs, the thread on which those run that only read, and what they said.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use super::commit::{Committer, WriterError};
+use crate::integrity::{Scan, ScanError};
+use crate::schedule::{Outcome, Run, Runs, Schedule};
+use crate::system;
+use crate::workspace::Workspace;
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+
+/// What the writer does unasked, at its start and then every so often (spec 07).
+const JOBS: [Job; 4] = [
+    Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
+    Job { name: "erasure", every_ms: 5 * MINUTE_MS, work: Work::Writes(erasure) },
+    Job { name: "health", every_ms: 5 * MINUTE_MS, work: Work::Reads(health) },
+    Job { name: "integrity", every_ms: 24 * HOUR_MS, work: Work::Reads(integrity) },
+];
+
+struct Job {
+    name: &'static str,
+    every_ms: i64,
+    work: Work,
+}
+
+/// Where a job runs. Whatever takes longer than a moment only reads.
+#[derive(Clone, Copy)]
+enum Work {
+    /// On the committing thread, between two groups.
+    Writes(fn(&mut Committer) -> Result<Said, WriterError>),
+    /// Beside it, through handles of its own.
+    Reads(Look),
+}
+
+type Look = fn(&Workspace, &AtomicBool) -> Result<Said, ScanError>;
+
+/// How a job ended and what it has to say.
+type Said = (Outcome, String);
+
+/// The committing thread's handle on the schedule.
+#[derive(Debug)]
+pub(super) struct Background {
+    schedule: Schedule,
+    asks: Option<Sender<Ask>>,
+    done: Receiver<(&'static str, Run)>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Ask {
+    Run(&'static str, Look),
+    Save(Runs),
+}
+
+impl Background {
+    /// Starts the thread; jobs begin with the first [`Background::tick`].
+    pub(super) fn start(workspace: &Workspace) -> io::Result<Self> {
+        let (asks, asked) = channel();
+        let (told, done) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (workspace, stopped) = (workspace.clone(), Arc::clone(&stop));
+        let thread = std::thread::Builder::new().name("background".to_owned()).spawn(move || {
+            for ask in asked {
+                match ask {
+                    Ask::Run(..) if stopped.load(Ordering::Relaxed) => {}
+                    // Nobody hears it once the writer leaves.
+                    Ask::Run(name, look) => drop(told.send((name, run(|| look(&workspace, &stopped))))),
+                    Ask::Save(runs) => {
+                        if let Err(error) = runs.save(&workspace.schedule()) {
+                            tracing::warn!(%error, "cannot write down what the background jobs did");
+                        }
+                    }
+                }
+            }
+        })?;
+        let schedule = Schedule::new(JOBS.iter().map(|job| (job.name, job.every_ms)));
+        Ok(Self { schedule, asks: Some(asks), done, stop, thread: Some(thread) })
+    }
+
+    /// Begins what is due and takes note of what ended; a look at the clock when there is nothing.
+    ///
+    /// # Errors
+    /// [`WriterError`] of a job that writes: then nobody can say any more what is on the disk.
+    pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
+        let mut news = false;
+        while let Ok((name, run)) = self.done.try_recv() {
+            self.schedule.finished(name, run);
+            news = true;
+        }
+        for name in self.schedule.due(system::now()) {
+            let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };
+            self.schedule.started(name);
+            match job.work {
+                Work::Reads(look) => self.ask(Ask::Run(name, look)),
+                Work::Writes(write) => {
+                    let (last_run_at, began) = (system::now(), system::instant());
+                    let (outcome, detail) = write(committer)?;
+                    let took_ms = began.elapsed().as_millis() as u64;
+                    self.schedule.finished(name, Run { last_run_at, took_ms, outcome, detail });
+                    news = true;
+                }
+            }
+        }
+        if news {
+            self.ask(Ask::Save(self.schedule.runs().clone()));
+        }
+        Ok(())
+    }
+
+    fn ask(&self, ask: Ask) {
+        if let Some(asks) = &self.asks {
+            // A thread that ended has said why.
+            let _ = asks.send(ask);
+        }
+    }
+
+    /// Stops what runs at its next step and waits for it.
+    pub(super) fn finish(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.asks = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the background thread panicked");
+        }
+    }
+}
+
+/// Runs a job that only reads; a panic is a failure like any other.
+fn run(look: impl FnOnce() -> Result<Said, ScanError>) -> Run {
+    let (last_run_at, began) = (system::now(), system::instant());
+    let (outcome, detail) = match catch_unwind(AssertUnwindSafe(look)) {
+        Ok(Ok(said)) => said,
+        Ok(Err(error)) => (Outcome::Failed, error.to_string()),
+        Err(_) => (Outcome::Failed, "it panicked: see .hivemind/runtime/writer.log".to_owned()),
+    };
+    Run { last_run_at, took_ms: began.elapsed().as_millis() as u64, outcome, detail }
+}
+
+fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
+    let swept = committer.sweep()?;
+    let left = committer.state().expired(system::now()).len();
+    Ok(match left {
+        0 => (Outcome::Ok, format!("{swept} claims expired")),
+        left => (Outcome::Failed, format!("{left} claims are over and could not be ended")),
+    })
+}
+
+/// What an erasure could not reach, because a reader held it or the disk was full, is tried again.
+fn erasure(committer: &mut Committer) -> Result<Said, WriterError> {
+    Ok(match committer.owes_erasure()? && !committer.erase()? {
+        false => (Outcome::Ok, "nothing waits to be erased".to_owned()),
+        true => (Outcome::Failed, "an erasure is not finished: see .hivemind/runtime/writer.log".to_owned()),
+    })
+}
+
+fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Said, ScanError> {
+    let scan = Scan::quick(workspace, stop)?;
+    let problems: Vec<&str> = scan.findings.iter().map(|finding| finding.message.as_str()).collect();
+    Ok(match problems.is_empty() {
+        true => (Outcome::Ok, "both databases can be read and follow each other".to_owned()),
+        false => (Outcome::Attention, problems.join("; ")),
+    })
+}
+
+fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Said, ScanError> {
+    let (at, began) = (system::now(), system::instant());
+    let scan = Scan::of(workspace, stop)?;
+    scan.log(&workspace.integrity_log(), at, began.elapsed().as_millis() as u64)?;
+    Ok(match scan.found() {
+        0 => (Outcome::Ok, format!("{} events and {} rows fit", scan.events, scan.claims)),
+        1 => (Outcome::Attention, "1 finding: see .hivemind/runtime/integrity.log".to_owned()),
+        found => (Outcome::Attention, format!("{found} findings: see .hivemind/runtime/integrity.log")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_panics_has_failed() {
+        let run = run(|| panic!("on purpose"));
+        assert_eq!(run.outcome, Outcome::Failed);
+    }
+}

@@ -1,0 +1,342 @@
+//! What contradicts what: the rules against labelled pairs of claims, and through the real binary.
+//!
+//! `cargo test --test it labelled_pairs -- --nocapture` prints every miss.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use expect_test::expect;
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::claim::{ClaimType, ContradictionKind, Share, Tier};
+use hivemind::domain::command::{Command, CreateClaim};
+use hivemind::domain::decide::{Decision, Policy, decide};
+use hivemind::domain::event::{ContradictionDetected, Event, Recorded};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId};
+use hivemind::domain::scope::Scope;
+use hivemind::domain::state::State;
+use hivemind::domain::time::Timestamp;
+use hivemind::mcp::Era;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::bench::Bench;
+use crate::shell::Shell;
+
+#[derive(Deserialize)]
+struct Pair {
+    a: String,
+    a_type: ClaimType,
+    b: String,
+    b_type: ClaimType,
+    label: String,
+    split: String,
+}
+
+#[derive(Deserialize)]
+struct Ordinary {
+    statement: String,
+    #[serde(rename = "type")]
+    claim_type: ClaimType,
+    scope: String,
+}
+
+fn lines<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of the corpus")).collect()
+}
+
+/// A memory without files: commands are decided and folded, as the writer does it.
+#[derive(Default)]
+struct Memory {
+    state: State,
+    events: u128,
+}
+
+impl Memory {
+    fn create(&mut self, agent: &AgentId, statement: &str, claim_type: ClaimType, scope: &str) -> Decision {
+        let claim_id = ClaimId::from_uuid(Uuid::from_u128(self.events + 1));
+        let create = CreateClaim {
+            claim_id,
+            statement: statement.parse().expect("a statement"),
+            claim_type,
+            scopes: vec![scope.parse::<Scope>().expect("a scope")],
+            confidence: Share::FULL,
+            supersedes: None,
+            ttl_hours: None,
+            evidence_refs: Vec::new(),
+            trigger: None,
+        };
+        let now = Timestamp::from_ms(0);
+        let decision = decide(&self.state, agent, &Command::CreateClaim(create), now, &Policy::default())
+            .expect("the corpus repeats no statement");
+        for event in &decision.events {
+            self.events += 1;
+            let id = Uuid::from_u128(self.events);
+            self.state.evolve(&Recorded {
+                seq: self.events as u64,
+                id: EventId::from_uuid(id),
+                agent: agent.clone(),
+                session: None,
+                causation: CommandId::from_uuid(id),
+                at: now,
+                event: Some(event.clone()),
+            });
+        }
+        decision
+    }
+}
+
+fn found(decision: &Decision) -> Vec<&ContradictionDetected> {
+    let mut all = Vec::new();
+    for event in &decision.events {
+        if let Event::ContradictionDetected(found) = event {
+            all.push(found);
+        }
+    }
+    all
+}
+
+/// Counts of one label: pairs, found by the strong tier, found with the expected kind, found weakly.
+#[derive(Default)]
+struct Counts {
+    pairs: u32,
+    strong: u32,
+    kind: u32,
+    weak: u32,
+}
+
+#[test]
+fn labelled_pairs_keep_the_promised_precision() {
+    let pairs: Vec<Pair> = lines(include_str!("../corpora/contradictions.jsonl"));
+    let mut counts: BTreeMap<(String, String), Counts> = BTreeMap::new();
+    for pair in &pairs {
+        let mut memory = Memory::default();
+        memory.create(&AgentId::architect(), &pair.a, pair.a_type, "src/pool");
+        let operator = AgentId::operator();
+        let decision = memory.create(&operator, &pair.b, pair.b_type, "src/pool/size.rs");
+        let count = counts.entry((pair.label.clone(), pair.split.clone())).or_default();
+        count.pairs += 1;
+        let expected = match pair.label.as_str() {
+            "value" | "antonym" => Some(ContradictionKind::Value),
+            "negation" | "polarity" => Some(ContradictionKind::Polarity),
+            _ => None,
+        };
+        let detected = found(&decision);
+        let strong = detected.iter().find(|found| found.tier == Tier::Strong);
+        count.strong += u32::from(strong.is_some());
+        count.kind += u32::from(strong.is_some_and(|found| Some(found.kind) == expected));
+        count.weak += u32::from(strong.is_none() && !detected.is_empty());
+        if strong.is_some() != expected.is_some() {
+            let got = detected.first().map(|found| format!("{} {}", found.tier, found.kind));
+            eprintln!("{} {} {:?}\n  {}\n  {}", pair.split, pair.label, got, pair.a, pair.b);
+        }
+    }
+    let mut right = BTreeMap::new();
+    for ((label, split), count) in &counts {
+        eprintln!(
+            "{label:9} {split:4} {:3} pairs: {:3} strong ({:3} of the right kind), {:3} weak",
+            count.pairs, count.strong, count.kind, count.weak
+        );
+        let totals: &mut (u32, u32) = right.entry(split.clone()).or_default();
+        totals.0 += if label == "none" { 0 } else { count.strong };
+        totals.1 += count.strong;
+    }
+    for (split, (right, all)) in right {
+        let precision = f64::from(right) / f64::from(all);
+        eprintln!("{split}: precision of the strong tier {precision:.3}, {right} of {all}");
+        assert!(precision >= 0.9, "{split}: {precision}");
+    }
+}
+
+#[test]
+fn ordinary_claims_raise_few_alarms() {
+    let claims: Vec<Ordinary> = lines(include_str!("../corpora/ordinary_claims.jsonl"));
+    let mut memory = Memory::default();
+    let mut alarms = 0;
+    for (number, claim) in claims.iter().enumerate() {
+        let agent = if number % 2 == 0 { AgentId::architect() } else { AgentId::operator() };
+        let decision = memory.create(&agent, &claim.statement, claim.claim_type, &claim.scope);
+        for found in found(&decision) {
+            let other = claims.iter().find(|other| {
+                let id = memory.state.claim(found.left.claim_id).expect("a claim of this memory");
+                id.reading() == hivemind::domain::pairs::Reading::of(&other.statement.to_lowercase())
+            });
+            eprintln!(
+                "{} {}: {} | {:?}",
+                found.tier,
+                found.kind,
+                claim.statement,
+                other.map(|other| &other.statement)
+            );
+            alarms += u32::from(found.tier == Tier::Strong);
+        }
+    }
+    let per_thousand = 1_000.0 * f64::from(alarms) / claims.len() as f64;
+    eprintln!("{alarms} alarms in {} ordinary claims: {per_thousand:.2} per 1,000", claims.len());
+    assert!(per_thousand <= 1.5, "{per_thousand}");
+}
+
+#[test]
+fn the_command_line_names_both_sides_until_one_gives_way() {
+    Shell::new().check(
+        &[
+            r#"hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs"#,
+            r#"hm --agent analyst claim create "the pool holds 30 connections" --scope src/db"#,
+            r#"hm --agent analyst claim create "the pool holds 30 connections" --scope docs"#,
+            r#"hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db"#,
+            "hm contradictions",
+            r#"hm --agent devops claim challenge ID2 --reason "the file says 20""#,
+            "hm contradictions",
+            "hm --agent devops claim abstain ID2",
+            r#"hm --agent analyst claim deprecate ID2 --reason "I misread it""#,
+            "hm contradictions",
+            "hm contradictions --resolved",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
+            claim created ID1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent analyst claim create "the pool holds 30 connections" --scope src/db
+            claim created ID2: committed at seq 3
+            warning: claim ID1 of devops says otherwise: read hivemind://claims/ID1
+            next: confirmed once another agent supports it
+            $ hm --agent analyst claim create "the pool holds 30 connections" --scope docs
+            claim created ID3: committed at seq 4
+            next: confirmed once another agent supports it
+            $ hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db
+            claim created ID4: committed at seq 5
+            similar: hm claim show ID2
+            next: confirmed once another agent supports it
+            $ hm contradictions
+            - strong value found AGE ago `ID5`
+              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `ID2` analyst proposed [src/db] the pool holds 30 connections
+
+            Found by the form of the words: a pair that is not listed may contradict all the same.
+            $ hm --agent devops claim challenge ID2 --reason "the file says 20"
+            challenged ID2: committed at seq 8
+            next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts)
+            $ hm contradictions
+            - strong position found AGE ago `ID6`
+              - `ID2` analyst contested [src/db] the pool holds 30 connections
+              - `ID2` devops contested [src/db] the pool holds 30 connections
+            - strong value found AGE ago `ID5`
+              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `ID2` analyst contested [src/db] the pool holds 30 connections
+
+            Found by the form of the words: a pair that is not listed may contradict all the same.
+            $ hm --agent devops claim abstain ID2
+            abstained ID2: committed at seq 11
+            $ hm --agent analyst claim deprecate ID2 --reason "I misread it"
+            deprecated ID2: committed at seq 13
+            $ hm contradictions
+            No contradictions match.
+
+            Found by the form of the words: a pair that is not listed may contradict all the same.
+            $ hm contradictions --resolved
+            - strong position found AGE ago, over: position_changed `ID6`
+              - `ID2` analyst deprecated [src/db] the pool holds 30 connections
+              - `ID2` devops deprecated [src/db] the pool holds 30 connections
+            - strong value found AGE ago, over: deprecated `ID5`
+              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `ID2` analyst deprecated [src/db] the pool holds 30 connections
+
+            Found by the form of the words: a pair that is not listed may contradict all the same.
+        "#]],
+    );
+}
+
+#[test]
+fn two_names_of_a_target_are_one() {
+    Shell::new().check(
+        &[
+            r#"hm --agent devops decision record "we keep SQLite" --target database --rationale "one file, nothing to run""#,
+            r#"hm --agent analyst decision record "we move to Postgres" --target db --rationale "several machines write""#,
+            "hm target list",
+            "hm --agent architect target alias database db",
+            "hm --agent architect target alias db database",
+            "hm contradictions",
+            "hm decision list --target db",
+            "hm claim list --scope target:db",
+            r#"hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1"#,
+            r#"hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1 --supersedes ID2"#,
+            "hm contradictions",
+            "hm target list",
+            r#"hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows""#,
+            "hm --agent architect target alias database src/db",
+        ],
+        expect![[r#"
+            $ hm --agent devops decision record "we keep SQLite" --target database --rationale "one file, nothing to run"
+            recorded decision ID1: committed at seq 2
+            next: confirmed once another agent supports it
+            $ hm --agent analyst decision record "we move to Postgres" --target db --rationale "several machines write"
+            recorded decision ID2: committed at seq 4
+            next: confirmed once another agent supports it
+            $ hm target list
+            - target:database
+            - target:db
+            $ hm --agent architect target alias database db
+            joined two names: committed at seq 6
+            next: two decisions on target:database are in force now: record one that supersedes the others
+            $ hm --agent architect target alias db database
+            hm: target:db and target:database name one target already; nothing to do: they are joined
+            [exit 1]
+            $ hm contradictions
+            - strong target found AGE ago `ID3`
+              - `ID1` devops proposed [target:database] we keep SQLite
+              - `ID2` analyst proposed [target:db] we move to Postgres
+
+            Found by the form of the words: a pair that is not listed may contradict all the same.
+            $ hm decision list --target db
+            - `ID2` proposed by analyst (no outcome yet, AGE ago) [target:db] we move to Postgres
+            - `ID1` proposed by devops (no outcome yet, AGE ago) [target:database] we keep SQLite
+            $ hm claim list --scope target:db
+            id                                    status    type      owner    statement
+            ID2  proposed  decision  analyst  we move to Postgres
+            ID1  proposed  decision  devops   we keep SQLite
+            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1
+            hm: decision ID2 on target:database is in force; support it, or record yours with supersedes [ID1, ID2] and a rationale of 15 characters or more
+            [exit 1]
+            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1 --supersedes ID2
+            recorded decision ID4: committed at seq 13
+            next: confirmed once another agent supports it
+            $ hm contradictions
+            No contradictions match.
+
+            Found by the form of the words: a pair that is not listed may contradict all the same.
+            $ hm target list
+            - target:database (also target:db)
+            $ hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows"
+            recorded decision ID5: committed at seq 15
+            warning: target:databaze is a new target: if target:database is meant, join them with alias_target
+            next: confirmed once another agent supports it
+            $ hm --agent architect target alias database src/db
+            joined two names: committed at seq 16
+        "#]],
+    );
+}
+
+/// Both sides hear of it: in the receipt, in the claim, and as an update of the list.
+#[tokio::test]
+async fn a_contradiction_is_told_to_who_listens() {
+    let bench = Bench::new();
+    let mut architect = bench.pane(Some("architect"), Era::Legacy).await;
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let address = "hivemind://contradictions";
+    architect.subscribe(&[address]).await.expect("a subscription");
+    let first = bench.claim(&devops, "retries are enabled", "src/http").await;
+    let given = json!({ "statement": "retries are disabled", "claim_type": "fact", "scopes": ["src/http/client.rs"] });
+    let second = bench.accepted(&devops, "create_claim", given).await;
+    assert_eq!(second.body["warnings"][0]["code"], "contradiction");
+    assert_eq!(second.body["warnings"][0]["claim_id"], *first);
+    assert_eq!(architect.updated(Duration::from_secs(10)).await.as_deref(), Some(address));
+    let page = architect.read(&format!("{address}?format=json")).await.expect("a page");
+    let page: Value = serde_json::from_str(&page).expect("JSON");
+    let found = &page["contradictions"][0];
+    assert_eq!(
+        (&found["kind"], &found["tier"], &found["self"]),
+        (&json!("value"), &json!("strong"), &json!(true))
+    );
+    assert_eq!(found["left"]["statement"], "retries are enabled");
+    assert_eq!(found["right"]["scopes"], json!(["src/http/client.rs"]));
+}
