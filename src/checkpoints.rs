@@ -122,7 +122,12 @@ impl Checkpoints {
         let mut line = serde_json::to_vec(sealed)?;
         line.push(b'\n');
         file.write_all(&line)?;
-        file.sync_all()
+        file.sync_all()?;
+        // The file may be new: a key without it would tell of checkpoints that somebody took away.
+        match (bytes.is_empty(), self.file.parent()) {
+            (true, Some(dir)) => File::open(dir)?.sync_all(),
+            _ => Ok(()),
+        }
     }
 
     /// The size of the last checkpoint; 0 where there is none that can be read.

@@ -5,6 +5,7 @@ mod claim;
 mod contradictions;
 mod decision;
 mod demo;
+mod experiment;
 mod export;
 mod forget;
 mod guard;
@@ -35,6 +36,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::Secrets;
+use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::time::Moment;
@@ -113,6 +115,9 @@ enum Verb {
     /// Name what decisions are about, and join two names of one thing
     #[command(subcommand, after_help = "Example: hm target alias database db")]
     Target(target::Target),
+    /// Settle a claim by running something, and keep what it shows
+    #[command(subcommand, after_help = "Example: hm experiment list --status failed")]
+    Experiment(experiment::Experiment),
     /// See and check the commands agents may run as experiments
     #[command(subcommand, after_help = "Example: hm profile list --scope src/db")]
     Profile(profile::Verb),
@@ -209,15 +214,20 @@ impl Context {
         })
     }
 
-    /// Submits a command and prints its receipt.
-    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
+    /// Submits a command.
+    fn submitted(&self, command: Command, key: Option<IdempotencyKey>) -> Result<Receipt, Failure> {
         if self.global.at.is_some() {
             return Err(Failure::usage("the past is not written: leave out --at"));
         }
         let submission = self.submission(command, key)?;
-        let name = submission.command.name();
         let front = self.front()?;
-        let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        block_on(async { Ok(front.submit(submission).await?) })
+    }
+
+    /// Submits a command and prints its receipt.
+    fn submit(&self, done: &str, command: Command, key: Option<IdempotencyKey>) -> Result<(), Failure> {
+        let name = command.name();
+        let receipt = self.submitted(command, key)?;
         let json = views::receipt_json(&receipt, name);
         output::print(self.global.json, &output::receipt(done, &receipt), &json)
     }
@@ -279,6 +289,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Decision(_)
             | Verb::Contradictions(_)
             | Verb::Target(_)
+            | Verb::Experiment(_)
             | Verb::Log(_)
     );
     if global.at.is_some() && !reads {
@@ -300,6 +311,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
         Verb::Contradictions(args) => args.run(&Context::find(global)?),
+        Verb::Experiment(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Target(verb) => {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))

@@ -6,6 +6,7 @@ mod checkpoint;
 mod erase;
 mod export;
 mod import;
+mod migrate;
 mod sqlite;
 mod verify;
 
@@ -14,7 +15,8 @@ pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub(crate) use erase::rewrite;
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
-pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
+pub(crate) use migrate::{Unmigrated, migrate};
+pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, open_readonly};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
 
@@ -204,6 +206,14 @@ pub enum LedgerError {
         /// What the storage said.
         source: Failure,
     },
+    /// Its write-ahead log cannot be made durable.
+    #[error("cannot write {path}: {source}")]
+    Log {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Made by a newer version.
     #[error("the ledger {path} was written by a newer version of hm: update hm ({detail})")]
     Newer {
@@ -220,6 +230,12 @@ pub enum LedgerError {
         /// What is needed.
         needed: &'static str,
     },
+    /// Pages of the file are not what SQLite wrote.
+    #[error(
+        "the ledger .hivemind/runtime/ledger.sqlite is damaged ({0}): keep the file, and restore a copy made by \
+         `hm backup` or `hm export`; nothing repairs a ledger"
+    )]
+    Corrupt(#[source] Failure),
     /// A read failed.
     #[error("cannot read the ledger: {0}")]
     Read(#[source] Failure),

@@ -1,5 +1,6 @@
 //! The context an agent starts with: entries and a budget in, XML out. Pure.
 
+use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 use crate::store::ClaimSummary;
 
@@ -148,8 +149,8 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\t' => safe.push(' '),
-            // XML 1.0 has no place for these, escaped or not.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
+            // XML 1.0 has no place for these, escaped or not, and readers none for those that turn text around.
+            c if is_unsafe(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }

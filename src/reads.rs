@@ -39,8 +39,9 @@ pub enum TravelError {
     Io(#[from] std::io::Error),
 }
 
+/// The file, and whether it has a log: a handle opened where none could be looked into would never see one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId(u64, u64);
+struct FileId(u64, u64, bool);
 
 impl Reads {
     /// Nothing is opened yet.
@@ -117,11 +118,12 @@ fn past_store(dir: &TempDir) -> PathBuf {
 /// Tells a file from another one put in its place.
 fn file_id(path: &Path) -> Option<FileId> {
     let metadata = std::fs::metadata(path).ok()?;
+    let has_log = ledger::has_log(path);
     #[cfg(unix)]
     return {
         use std::os::unix::fs::MetadataExt;
-        Some(FileId(metadata.dev(), metadata.ino()))
+        Some(FileId(metadata.dev(), metadata.ino(), has_log))
     };
     #[cfg(not(unix))]
-    return Some(FileId(0, metadata.created().ok()?.elapsed().map_or(0, |age| age.as_secs())));
+    return Some(FileId(0, metadata.created().ok()?.elapsed().map_or(0, |age| age.as_secs()), has_log));
 }

@@ -98,7 +98,7 @@ fn print(context: &Context, events: &[Stored]) -> Result<(), Failure> {
     for event in events {
         let event = EventView::from(event);
         if context.global.json {
-            writeln!(out, "{}", json!(event))?;
+            writeln!(out, "{}", output::json(&json!(event)))?;
         } else {
             out.write_all(views::event_line(&event).as_bytes())?;
         }

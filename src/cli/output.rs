@@ -5,10 +5,11 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::text::is_unsafe;
 use crate::ledger::LedgerError;
 use crate::store::StoreError;
 use crate::views;
@@ -54,14 +55,22 @@ impl Failure {
             Self::Rejected(rejection) => {
                 (exit_code(rejection.code), rejection.to_string(), serde_json::to_value(rejection).ok())
             }
-            Self::Usage(text) => (2, text.clone(), Some(json!({ "code": "usage", "message": text }))),
-            Self::Internal(text) => (70, text.clone(), Some(json!({ "code": "internal", "message": text }))),
+            Self::Usage(text) => {
+                (2, text.clone(), Some(serde_json::json!({ "code": "usage", "message": text })))
+            }
+            Self::Internal(text) => {
+                (70, text.clone(), Some(serde_json::json!({ "code": "internal", "message": text })))
+            }
             Self::Broken => return ExitCode::from(1),
             Self::Unheard => return ExitCode::SUCCESS,
         };
         match value.filter(|_| as_json) {
-            Some(value) => println!("{value}"),
-            None => eprintln!("hm: {text}"),
+            Some(value) => println!("{}", json(&value)),
+            // It may quote an argument, or what somebody else wrote.
+            None => {
+                let shown = |c| if c != '\n' && is_unsafe(c) { '\u{fffd}' } else { c };
+                eprintln!("hm: {}", text.chars().map(shown).collect::<String>());
+            }
         }
         ExitCode::from(code)
     }
@@ -138,11 +147,25 @@ const fn exit_code(code: Code) -> u8 {
 pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
     let mut out = stream();
     if as_json {
-        writeln!(out, "{value}")?
+        writeln!(out, "{}", json(value))?
     } else {
         out.write_all(text.as_bytes())?
     }
     Ok(out.flush()?)
+}
+
+/// JSON in ASCII where a terminal would act on it: the standard wants that of U+0000 to U+001F only.
+pub(super) fn json(value: &Value) -> String {
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        if is_unsafe(c) {
+            // All of these are one UTF-16 unit, and stand in strings: JSON has them nowhere else.
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 /// Stdout for output of any length; flush it at the end.
@@ -157,6 +180,15 @@ pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} events")
         .expect("a template of known keys");
     ProgressBar::with_draw_target(Some(of), target).with_style(style).with_message(doing)
+}
+
+/// Something that goes on, for whoever watches.
+pub(super) fn spinner(doing: &'static str) -> ProgressBar {
+    let shown = std::io::stderr().is_terminal();
+    let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target).with_message(doing);
+    bar.enable_steady_tick(std::time::Duration::from_millis(100));
+    bar
 }
 
 /// A receipt in one line and its warnings below.

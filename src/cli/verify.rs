@@ -19,6 +19,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         Ok(report) => {
             let problem = report.fault.as_ref().map(ToString::to_string);
             let problem = problem.or_else(|| cut_off(report.events, folded));
+            let problem = problem.or_else(|| damaged(&mut reads));
             (report, problem)
         }
         // A ledger that cannot be read does not verify.
@@ -63,6 +64,11 @@ fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
     let report = ledger.verify(|seq| bar.set_position(seq));
     bar.finish_and_clear();
     report
+}
+
+/// What is wrong with the file although every event stands.
+fn damaged(reads: &mut Reads) -> Option<String> {
+    reads.ledger().ok()??.check_pages().err().map(|error| error.to_string())
 }
 
 /// Where there is no place for keys there are no checkpoints either; an unreadable ledger is told by the walk.

@@ -41,19 +41,23 @@ pub(crate) fn copy(from: &Connection, to: &Path) -> Result<Connection, LedgerErr
             }
         }
     }
+    match problem(&copy, "integrity_check").map_err(failed)? {
+        None => Ok(copy),
+        Some(problem) => Err(LedgerError::Damaged { path: to.display().to_string(), problem }),
+    }
+}
+
+/// The first thing that a check of a whole file finds.
+pub(super) fn problem(db: &Connection, check: &str) -> Result<Option<String>, rusqlite::Error> {
     let mut problem = None;
-    copy.pragma_query(None, "integrity_check", |row| {
+    db.pragma_query(None, check, |row| {
         let said: String = row.get(0)?;
         if problem.is_none() && said != "ok" {
             problem = Some(said);
         }
         Ok(())
-    })
-    .map_err(failed)?;
-    match problem {
-        None => Ok(copy),
-        Some(problem) => Err(LedgerError::Damaged { path: to.display().to_string(), problem }),
-    }
+    })?;
+    Ok(problem)
 }
 
 fn private(path: &Path) -> std::io::Result<()> {

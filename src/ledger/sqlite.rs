@@ -1,11 +1,13 @@
 //! The embedded ledger: one connection that appends, any number that read.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::chain::{self, Column};
+use super::migrate::{Unmigrated, migrate};
 use super::{
     AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Stored, erase, import, verify,
@@ -52,7 +54,7 @@ impl Ledger {
     /// Opens or creates the ledger file and brings its schema up to date.
     ///
     /// # Errors
-    /// [`LedgerError::Open`], [`LedgerError::Newer`], [`LedgerError::OldEngine`].
+    /// [`LedgerError::Open`], [`LedgerError::Log`], [`LedgerError::Newer`], [`LedgerError::OldEngine`].
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         if rusqlite::version_number() < OLDEST_ENGINE.0 {
             return Err(LedgerError::OldEngine {
@@ -60,11 +62,13 @@ impl Ledger {
                 needed: OLDEST_ENGINE.1,
             });
         }
+        let log = sibling(path, "-wal");
+        settle(&log).map_err(|source| LedgerError::Log { path: log.display().to_string(), source })?;
         let mut db = Connection::open(path).map_err(|source| cannot_open(path, source))?;
         configure_writer(&db).map_err(|source| cannot_open(path, source))?;
-        migrations::migrations::runner().run(&mut db).map_err(|error| LedgerError::Newer {
-            path: path.display().to_string(),
-            detail: error.to_string(),
+        migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
+            Unmigrated::Newer(detail) => LedgerError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Failed(source) => cannot_open(path, source),
         })?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
             .map_err(|source| cannot_open(path, source))?;
@@ -391,6 +395,18 @@ impl Reader {
         verify::walk(&super::copy(&self.db, to)?, progress)
     }
 
+    /// Looks at every page of the file, those of indexes included, which the walk along the chain never reads.
+    ///
+    /// # Errors
+    /// [`LedgerError::Corrupt`] with the first thing found.
+    pub fn check_pages(&self) -> Result<(), LedgerError> {
+        let problem = super::backup::problem(&self.db, "quick_check").map_err(read_failed)?;
+        problem.map_or(Ok(()), |problem| {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+            Err(LedgerError::Corrupt(Failure(Error::SqliteFailure(code, Some(problem)))))
+        })
+    }
+
     /// Walks the chain on from an event that is taken to stand; 0 for all of it.
     ///
     /// # Errors
@@ -409,11 +425,40 @@ impl Reader {
 }
 
 fn cannot_open(path: &Path, source: Error) -> LedgerError {
+    if is_damage(&source) {
+        return LedgerError::Corrupt(Failure(source));
+    }
     LedgerError::Open { path: path.display().to_string(), source: Failure(source) }
 }
 
 pub(super) fn read_failed(source: Error) -> LedgerError {
-    LedgerError::Read(Failure(source))
+    if is_damage(&source) {
+        LedgerError::Corrupt(Failure(source))
+    } else {
+        LedgerError::Read(Failure(source))
+    }
+}
+
+/// Whether the file itself is at fault: pages that SQLite did not write.
+pub(crate) fn is_damage(error: &Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+/// Writes the log over itself and syncs it. After a sync that failed, a system shows what it never wrote as if
+/// it were on the disk, and the next sync says nothing of it (Rebello et al., "Can Applications Recover from
+/// fsync Failures?", USENIX ATC 2020). What the next writer reads there it takes for committed, so it must be.
+fn settle(log: &Path) -> std::io::Result<()> {
+    let bytes = match std::fs::read(log) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).open(log)?;
+    file.write_all(&bytes)?;
+    file.sync_data()
 }
 
 /// Settings of a connection that writes truth: every commit reaches the disk.
@@ -465,10 +510,13 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(db)
     };
-    let cannot_open = |error: &Error| error.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen);
+    let blocked = |error: &Error| {
+        use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+        matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure))
+    };
     match attempt() {
-        // A read-only directory without -wal and -shm: nobody can be writing there.
-        Err(error) if cannot_open(&error) && !sibling(path, "-wal").exists() => {
+        // A directory that takes no -shm: with nothing in the log, all there is stands in the file itself.
+        Err(error) if blocked(&error) && !has_log(path) => {
             let name = path.display().to_string();
             let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
             let uri = format!("file:{name}?immutable=1");
@@ -478,6 +526,11 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
         }
         other => other.map(Some),
     }
+}
+
+/// Whether anything stands in the write-ahead log of a database.
+pub(crate) fn has_log(path: &Path) -> bool {
+    std::fs::metadata(sibling(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
 fn configure_reader(db: &Connection) -> Result<(), Error> {

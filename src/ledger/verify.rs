@@ -6,7 +6,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{self, Column};
-use super::{Cursor, Failure, Hash, LedgerError, erase};
+use super::sqlite::read_failed;
+use super::{Cursor, Hash, LedgerError, erase};
 
 /// How many events pass between two reports of progress.
 const PROGRESS_EVERY: u64 = 4_096;
@@ -63,7 +64,7 @@ pub(super) fn walk_after(
     from: u64,
     mut progress: impl FnMut(u64),
 ) -> Result<Report, LedgerError> {
-    let failed = |source: rusqlite::Error| LedgerError::Read(Failure(source));
+    let failed = read_failed;
     // One state of the file: an event that is erased meanwhile is explained in it, or not erased.
     let transaction = db.unchecked_transaction().map_err(failed)?;
     let explained: BTreeMap<u64, (String, u64)> = erase::redactions(&transaction)?

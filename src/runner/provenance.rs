@@ -32,7 +32,7 @@ pub struct Git {
 
 impl Git {
     /// What git says of a directory; nothing outside a repository or without git.
-    pub(super) fn of(dir: &Path, environment: &BTreeMap<String, String>) -> Option<Self> {
+    pub fn of(dir: &Path, environment: &BTreeMap<String, String>) -> Option<Self> {
         let mut command = Command::new("git");
         command
             // A monitor is a program of the repository's choosing, and a status must not write.

@@ -47,6 +47,11 @@ impl StreamKey {
         Self(bytes)
     }
 
+    /// The bytes.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The key in a file, made if none is there; when several make it at once, all get the first one's.
     ///
     /// # Errors

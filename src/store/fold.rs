@@ -1,12 +1,12 @@
 //! Keeping the read models at the ledger's head: catch up, apply, rebuild.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{StoreError, project};
 use crate::domain::event::Recorded;
-use crate::ledger::{Cursor, Ledger};
+use crate::ledger::{Cursor, Ledger, Unmigrated, is_damage, migrate};
 
 /// Events folded per read; large enough to amortise the statement, small enough for memory.
 const CHUNK: usize = 2_000;
@@ -23,6 +23,7 @@ mod migrations {
 /// The writer's handle on the read models.
 #[derive(Debug)]
 pub struct Projection {
+    path: PathBuf,
     db: Connection,
     folded: Cursor,
     is_current: bool,
@@ -36,7 +37,7 @@ impl Projection {
     /// [`StoreError::Open`] or [`StoreError::Newer`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         match Self::open_as_is(path) {
-            Err(StoreError::Open { source, .. }) if is_corrupt(&source) => {
+            Err(StoreError::Open { source, .. } | StoreError::Query(source)) if is_damage(&source) => {
                 tracing::warn!(path = %path.display(), %source, "dropping damaged read models");
                 drop_files(path);
                 Self::open_as_is(path)
@@ -49,9 +50,9 @@ impl Projection {
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
         let mut db = Connection::open(path).map_err(failed)?;
         configure(&db).map_err(failed)?;
-        migrations::migrations::runner().run(&mut db).map_err(|error| StoreError::Newer {
-            path: path.display().to_string(),
-            detail: error.to_string(),
+        migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
+            Unmigrated::Newer(detail) => StoreError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Failed(source) => failed(source),
         })?;
         let mut folded = folded(&db)?;
         if folded == Cursor::GENESIS {
@@ -62,7 +63,7 @@ impl Projection {
             // Nothing in it can be built on.
             folded = Cursor::GENESIS;
         }
-        Ok(Self { db, folded, is_current })
+        Ok(Self { path: path.to_owned(), db, folded, is_current })
     }
 
     /// Makes the file anew from its rows: no free page and no log holds what was dropped. False while a reader
@@ -110,12 +111,19 @@ impl Projection {
         Ok(())
     }
 
-    /// Folds what the ledger has and these read models do not. Read models of another history, or folded by
-    /// another version, are dropped first.
+    /// Folds what the ledger has and these read models do not. Read models of another history, folded by
+    /// another version, or with damaged pages are dropped first.
     ///
     /// # Errors
     /// [`StoreError`]; what was folded before stays.
     pub fn catch_up(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
+        match self.follow(ledger) {
+            Err(StoreError::Query(source)) if is_damage(&source) => self.rebuild(ledger, |_| ()),
+            other => other,
+        }
+    }
+
+    fn follow(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         if !self.is_current {
             tracing::info!(version = FOLD_VERSION, "read models were folded by another version: rebuilding");
             return self.rebuild(ledger, |_| ());
@@ -151,11 +159,25 @@ impl Projection {
     }
 
     /// Drops every projection and folds the ledger again, in one transaction: readers see the old
-    /// state until the new one is complete.
+    /// state until the new one is complete. A file with damaged pages is made anew.
     ///
     /// # Errors
-    /// [`StoreError`]; the old state stays.
+    /// [`StoreError`]; the old state stays, unless it was damaged.
     pub fn rebuild(&mut self, ledger: &Ledger, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        match self.refold(ledger, &mut progress) {
+            Err(StoreError::Query(source)) if is_damage(&source) => {
+                tracing::warn!(path = %self.path.display(), %source, "dropping damaged read models");
+                // Closed before its files go.
+                self.db = Connection::open_in_memory()?;
+                drop_files(&self.path);
+                *self = Self::open_as_is(&self.path)?;
+                self.refold(ledger, &mut progress)
+            }
+            other => other,
+        }
+    }
+
+    fn refold(&mut self, ledger: &Ledger, progress: &mut impl FnMut(u64)) -> Result<(), StoreError> {
         let transaction = self.db.transaction()?;
         for (table, kind) in tables(&transaction)? {
             let sql = match kind {
@@ -204,11 +226,6 @@ fn configure(db: &Connection) -> Result<(), rusqlite::Error> {
     db.pragma_update(None, "wal_autocheckpoint", crate::ledger::AUTOCHECKPOINT_PAGES)?;
     db.set_prepared_statement_cache_capacity(64);
     crate::ledger::harden(db)
-}
-
-fn is_corrupt(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 fn drop_files(path: &Path) {

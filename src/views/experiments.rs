@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::markdown::{age, inline};
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
+use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{ExperimentPage, ExperimentView};
@@ -145,7 +146,7 @@ pub(super) fn output(workspace: &Workspace, run: RunId, stream: Stream) -> Optio
 }
 
 fn inline_keeping_spaces(line: &str) -> String {
-    line.chars().map(|c| if c == '\t' || !super::markdown::is_unsafe(c) { c } else { '\u{fffd}' }).collect()
+    line.chars().map(|c| if c == '\t' || !is_unsafe(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// The profiles that can speak to some scopes; all without scopes.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::{Status, Tier};
+use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::store::{
@@ -23,11 +24,6 @@ pub fn inline(text: &str, max_chars: usize) -> String {
         safe.push('…');
     }
     safe
-}
-
-/// Control characters drive terminals; bidirectional overrides make text read as what it is not.
-pub(super) fn is_unsafe(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Stored text as a quoted block, line by line.

@@ -307,7 +307,8 @@ impl Committer {
                 let refusal = Rejection::new(
                     Code::Unavailable,
                     format!("the ledger cannot be written: {failure}"),
-                    "free disk space or mend the permissions of .hivemind/runtime, then retry with the same key",
+                    "free disk space or mend the permissions of .hivemind/runtime, then retry with the same key; \
+                     `hm verify` tells whether the file is damaged",
                 );
                 return Ok(progress
                     .into_iter()

@@ -81,19 +81,19 @@ pub(super) struct Runs {
     orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
     current: Option<(RunId, watch::Sender<bool>)>,
     busy: Arc<AtomicBool>,
-    runtime_dir: PathBuf,
+    workspace: Workspace,
     secret_patterns: Vec<String>,
 }
 
 impl Runs {
-    /// Ends what a writer that is gone left behind. Runs begin with the first [`Runs::tick`].
+    /// Runs begin with the first [`Runs::tick`]; they go out as orders.
     pub(super) fn new(
         workspace: &Workspace,
         secret_patterns: Vec<String>,
         orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
         busy: Arc<AtomicBool>,
     ) -> Self {
-        Self { orders, current: None, busy, runtime_dir: workspace.runtime(), secret_patterns }
+        Self { orders, current: None, busy, workspace: workspace.clone(), secret_patterns }
     }
 
     /// Ends the runs of a writer that is gone: nobody will hear their end.
@@ -133,13 +133,13 @@ impl Runs {
     }
 
     fn order(&self, run: RunId, plan: Plan) -> std::io::Result<Order> {
-        let dir = self.runtime_dir.join(ARTIFACTS);
+        let dir = experiments_dir(&self.workspace);
         std::fs::create_dir_all(&dir)?;
         Ok(Order {
             run_id: run.uuid(),
             plan,
             artifacts: dir.join(run.to_string()),
-            key: StreamKey::of(&self.runtime_dir.join(KEY))?,
+            key: StreamKey::of(&experiments_key(&self.workspace))?,
             secret_patterns: self.secret_patterns.clone(),
             subject: None,
         })
@@ -161,6 +161,16 @@ impl Runs {
 pub const ARTIFACTS: &str = "experiments";
 /// The key of hashes over raw output, below the runtime directory.
 const KEY: &str = "experiments.key";
+
+/// Where the artifacts of runs lie.
+pub fn experiments_dir(workspace: &Workspace) -> PathBuf {
+    workspace.runtime().join(ARTIFACTS)
+}
+
+/// Where the key of hashes over raw output lies.
+pub fn experiments_key(workspace: &Workspace) -> PathBuf {
+    workspace.runtime().join(KEY)
+}
 
 /// A run that is over.
 pub(super) struct Ended {
@@ -220,13 +230,14 @@ pub fn outcome_of(report: &Report) -> RunOutcome {
             branch: git.branch.clone(),
             dirty: git.dirty,
         }),
-        stdout: stream(&meta.stdout),
-        stderr: stream(&meta.stderr),
+        stdout: stream_facts(&meta.stdout),
+        stderr: stream_facts(&meta.stderr),
         meta_sha256: Some(report.meta_sha256.clone()),
     }
 }
 
-fn stream(captured: &Captured) -> RunStream {
+/// What the ledger keeps of a stream.
+pub fn stream_facts(captured: &Captured) -> RunStream {
     RunStream {
         total_bytes: captured.total_bytes,
         stored_bytes: captured.stored_bytes,

@@ -39,6 +39,39 @@ pub(crate) fn switch(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// The seed of a campaign: a new one in every run, shown; `HM_SEED` replays one.
+pub(crate) fn seed(campaign: &str) -> u64 {
+    let replayed = switch("HM_SEED").map(|seed| seed.parse().expect("HM_SEED is a number"));
+    let seed = replayed.unwrap_or_else(|| system::now().ms().unsigned_abs());
+    eprintln!("{campaign}: HM_SEED={seed}");
+    seed
+}
+
+/// Numbers that look random and are the same for the same seed.
+#[derive(Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        // SplitMix64: neighbouring seeds give unrelated numbers.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) as usize % bound
+    }
+
+    /// One of these.
+    pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
+
 /// Waits until something is so.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = system::instant() + PATIENCE;
@@ -159,6 +192,23 @@ impl Drop for TempWorkspace {
     }
 }
 
+/// SIGKILL to whoever holds the writer's lock, until nobody does.
+#[cfg(target_os = "linux")]
+pub(crate) fn kill_writer(workspace: &Workspace) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let lock = std::fs::File::options().write(true).open(workspace.writer_lock());
+    let Ok(lock) = lock else { return };
+    wait_until("the writer is gone", || {
+        let text = std::fs::read_to_string(workspace.writer_lock()).unwrap_or_default();
+        let pid = text.trim().parse().ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // One that is just leaving needs no signal.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        lock.try_lock().is_ok()
+    });
+}
+
 /// The workspace of a directory, as a process of the product finds it.
 pub(crate) fn at(root: &Path) -> Workspace {
     Workspace::init(root, Environment::read().runtime_dir.as_deref()).expect("a workspace")
@@ -171,6 +221,10 @@ impl Writer {
     pub(crate) fn kill(&mut self) {
         self.0.kill().expect("a child to kill");
         self.0.wait().expect("a child to wait for");
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.0.try_wait().expect("a child to ask for").is_none()
     }
 
     pub(crate) fn ended(&mut self) -> ExitStatus {
@@ -361,9 +415,7 @@ const CHILD: &str = "HM_TEST_CHILD";
 pub(crate) fn run_children(test: &str, processes: usize, root: &Path) {
     let children: Vec<Child> = (0..processes)
         .map(|index| {
-            let mut process = Process::new(std::env::current_exe().expect("the test binary"));
-            process.args(["--exact", test, "--ignored", "--nocapture"]);
-            process.env(CHILD, format!("{index}:{}", root.display()));
+            let mut process = child_process(test, index, root);
             process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a child to start")
         })
         .collect();
@@ -373,6 +425,14 @@ pub(crate) fn run_children(test: &str, processes: usize, root: &Path) {
         assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
         assert!(said.contains("1 passed"), "{test} is no test of this binary: {said}");
     }
+}
+
+/// An ignored test of this binary as a process of its own, not started yet.
+pub(crate) fn child_process(test: &str, index: usize, root: &Path) -> Process {
+    let mut process = Process::new(std::env::current_exe().expect("the test binary"));
+    process.args(["--exact", test, "--ignored", "--nocapture"]);
+    process.env(CHILD, format!("{index}:{}", root.display()));
+    process
 }
 
 /// The number and workspace of a child of [`run_children`]; none when somebody runs it by hand.

@@ -15,13 +15,13 @@ use crate::bench::Bench;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A `hm serve --http` on a free port, ended with its test.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     port: u16,
 }
 
 impl Served {
-    fn start(root: &Path, options: &[&str]) -> Self {
+    pub(crate) fn start(root: &Path, options: &[&str]) -> Self {
         let mut process = hm(root);
         process.args(["serve", "--http", "127.0.0.1:0"]).args(options);
         let mut child = process.stdout(Stdio::piped()).spawn().expect("a server to start");
@@ -32,7 +32,15 @@ impl Served {
         Self { child, port: port.unwrap_or_else(|| panic!("no address in {line:?}")) }
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child to ask for").is_none()
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         stream
@@ -104,7 +112,7 @@ fn run(root: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The Authorization header of a new token.
-fn token(bench: &Bench, agent: &str, role: &str) -> String {
+pub(crate) fn token(bench: &Bench, agent: &str, role: &str) -> String {
     let output = run(bench.root(), &["token", "add", "--agent", agent, "--role", role, "--json"]);
     let made: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     format!("Bearer {}", made["token"].as_str().expect("a token"))
@@ -112,8 +120,8 @@ fn token(bench: &Bench, agent: &str, role: &str) -> String {
 
 /// A response, its body put together again.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     headers: Vec<(String, String)>,
     body: String,
 }
@@ -142,7 +150,7 @@ impl Answer {
     }
 
     /// The JSON-RPC message: the body, or what the event stream carried.
-    fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         let mut data = self.body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
         let message = data.rfind(|data| data.starts_with('{')).unwrap_or(&self.body);
         serde_json::from_str(message).unwrap_or_else(|_| panic!("no message in {self:?}"))
@@ -170,13 +178,13 @@ fn unchunked(mut bytes: &[u8]) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
     }})
 }
 
-fn request(method: &str, params: Value) -> Value {
+pub(crate) fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params })
 }
 
@@ -224,7 +232,7 @@ impl<'a> Session<'a> {
 }
 
 /// A request of the newer era: no session, everything in its headers and `_meta`.
-fn modern(served: &Served, auth: Option<&str>, method: &str, params: Value) -> Answer {
+pub(crate) fn modern(served: &Served, auth: Option<&str>, method: &str, params: Value) -> Answer {
     let name = params["name"].as_str().or_else(|| params["uri"].as_str()).map(str::to_owned);
     let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
     headers.extend(name.as_deref().map(|name| ("mcp-name", name)));

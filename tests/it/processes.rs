@@ -11,7 +11,7 @@ use crate::harness::{self, TempWorkspace, block_on, body, committed, creation, l
 
 /// How many processes, and how many claims each creates.
 fn load() -> (usize, usize) {
-    if long() { (16, 200) } else { (4, 50) }
+    if long() { (16, 1_000) } else { (4, 50) }
 }
 
 #[test]

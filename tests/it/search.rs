@@ -23,7 +23,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::harness::{dump, long};
+use crate::harness::{Dice, dump, long};
 
 /// A claim of the corpus.
 #[derive(Debug, Clone, Deserialize)]
@@ -189,17 +189,6 @@ fn limited(query: &str, limit: impl FnOnce(&mut ClaimFilter)) -> Search {
 
 fn in_mode(query: &str, mode: SearchMode) -> Search {
     Search { mode, ..ask(query) }
-}
-
-/// The same numbers in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        // The constants of Knuth's MMIX generator.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }
 
 #[test]
@@ -458,7 +447,7 @@ fn read_models_of_an_older_fold_are_made_anew() {
 fn any_bytes_are_a_question() {
     let library = Library::of(&corpus());
     let reader = library.reader();
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     let pieces =
         ["\"", "*", "^", "NEAR(", " AND ", " OR ", "NOT", ":", "-", "+", "(", ")", "t : ", "\0", "pool", "'"];
     for round in 0..if long() { 10_000 } else { 500 } {
@@ -597,7 +586,7 @@ fn identifiers_are_found_in_every_convention() {
         let camel: Vec<String> = words.iter().map(|word| capital(word)).collect();
         conventions[convention](if convention == 2 { &camel } else { &plain })
     };
-    let mut dice = Dice(12);
+    let mut dice = Dice::new(12);
     let mut names: Vec<Vec<&str>> = Vec::new();
     while names.len() < 300 {
         let mut words: Vec<&str> = Vec::new();

@@ -42,7 +42,8 @@ struct RunExperimentArguments {
     output_cap_bytes: Option<u64>,
     /// Answer when it is over.
     #[schemars(with = "Option<bool>")]
-    #[serde(default)]
+    #[serde(default, rename = "wait")]
+    #[expect(dead_code, reason = "looked at before the arguments are parsed")]
     wait: bool,
 }
 

@@ -1,0 +1,483 @@
+//! `hm experiment`: run a profile, or whatever a human types, and keep what it shows.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::output::{self, Failure};
+use super::{Context, block_on, parse, parse_optional};
+use crate::domain::agent::AgentId;
+use crate::domain::command::{
+    AttachExperiment, CancelExperiment, Command, RecordExperiment, RunExperiment,
+};
+use crate::domain::experiment::{Plan, RunOutcome, RunState, RunStream};
+use crate::domain::ids::RunId;
+use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::rejection::{Code, Rejection};
+use crate::runner::Order;
+use crate::runner::artifacts::RESULT;
+use crate::runner::capture::{Captured, recorded};
+use crate::runner::helper::{Helper, Message};
+use crate::runner::provenance::{Git, Host};
+use crate::runner::report::Report;
+use crate::runner::result::{ExperimentResult, Record, Subject};
+use crate::runner::run::StreamKey;
+use crate::store::{ExperimentFilter, ExperimentView};
+use crate::views::{self, DEFAULT_LIMIT, Stream, View};
+use crate::writer::{experiments_dir, experiments_key, outcome_of};
+use crate::{system, writer};
+
+/// Seconds a typed command may run unless told otherwise (seed 004).
+const DEFAULT_TIMEOUT_SECONDS: u64 = 900;
+/// How often a waiting terminal looks whether its run is over.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What can be done with experiments.
+#[derive(Debug, Subcommand)]
+pub(super) enum Experiment {
+    /// Run a profile, or as the operator any command after --
+    #[command(after_help = "Examples:\n  hm experiment run cargo-test --claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \
+        --blocking\n  hm experiment run --thread-id RS-1 --test-id T1 -- python -m pytest -q")]
+    Run(Run),
+    /// Put a past run on record, as the operator
+    #[command(after_help = "Example: hm experiment record --thread-id RS-1 --test-id T1 --exit-code 0 \
+        --stdout-file out.txt")]
+    Record(Recorded),
+    /// List runs, newest first
+    #[command(after_help = "Example: hm experiment list --status failed")]
+    List(List),
+    /// Show one run, or what it wrote
+    #[command(after_help = "Example: hm experiment show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --stdout")]
+    Show {
+        /// The run
+        run: String,
+        /// What it wrote to standard output
+        #[arg(long, conflicts_with = "stderr")]
+        stdout: bool,
+        /// What it wrote to standard error
+        #[arg(long)]
+        stderr: bool,
+    },
+    /// Tie a run that is over to a claim
+    #[command(after_help = "Example: hm experiment attach RUN CLAIM --relation supports")]
+    Attach {
+        /// The run
+        run: String,
+        /// The claim
+        claim: String,
+        /// supports, contradicts or caused_by
+        #[arg(long, value_name = "RELATION")]
+        relation: String,
+        /// In your words
+        #[arg(long, value_name = "TEXT")]
+        summary: Option<String>,
+    },
+    /// Stop a run, or take it out of the queue
+    #[command(after_help = "Example: hm experiment cancel 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Cancel {
+        /// The run
+        run: String,
+    },
+}
+
+/// What to run.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// The profile (hm profile list)
+    #[arg(required_unless_present = "argv", conflicts_with = "argv")]
+    profile: Option<String>,
+    /// A parameter of the profile; may be repeated
+    #[arg(long = "arg", value_name = "NAME=VALUE", requires = "profile")]
+    args: Vec<String>,
+    /// The claim it is about
+    #[arg(long, value_name = "CLAIM", requires = "profile")]
+    claim: Option<String>,
+    /// The contested claim waits for it, and moves with its outcome
+    #[arg(long, requires = "claim")]
+    blocking: bool,
+    /// What it is to say of the claim, instead of what the profile expects
+    #[arg(long, value_name = "RELATION", requires = "claim")]
+    relation: Option<String>,
+    /// Do not wait until it is over
+    #[arg(long, requires = "profile")]
+    no_wait: bool,
+    /// The thread a typed command belongs to
+    #[arg(long, value_name = "ID", requires = "argv")]
+    thread_id: Option<String>,
+    /// The test a typed command answers
+    #[arg(long, value_name = "ID", requires = "argv")]
+    test_id: Option<String>,
+    /// Seconds it may run; a profile's own time can only be shortened
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+    /// Where to run; for a profile below the workspace's root
+    #[arg(long, value_name = "PATH")]
+    cwd: Option<PathBuf>,
+    /// Where the result goes, instead of artifacts/THREAD/experiments/TEST/
+    #[arg(long, value_name = "FILE", requires = "argv")]
+    out_file: Option<PathBuf>,
+    /// Keep everything it writes, whatever it is
+    #[arg(long, requires = "argv")]
+    no_cap: bool,
+    /// The command and its arguments, as typed: no shell looks at them
+    #[arg(last = true, value_name = "ARGV", requires = "thread_id", requires = "test_id")]
+    argv: Vec<String>,
+    /// Your name for this request: a retry with the same one is run once
+    #[arg(long, value_name = "KEY", requires = "profile")]
+    key: Option<String>,
+}
+
+/// A past run.
+#[derive(Debug, Args)]
+pub(super) struct Recorded {
+    /// The thread it belongs to
+    #[arg(long, value_name = "ID")]
+    thread_id: String,
+    /// The test it answers
+    #[arg(long, value_name = "ID")]
+    test_id: String,
+    /// What it exited with
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    exit_code: i32,
+    /// The file with its standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "stdout")]
+    stdout_file: Option<PathBuf>,
+    /// Its standard output
+    #[arg(long, value_name = "TEXT")]
+    stdout: Option<String>,
+    /// The file with its standard error
+    #[arg(long, value_name = "FILE", conflicts_with = "stderr")]
+    stderr_file: Option<PathBuf>,
+    /// Its standard error
+    #[arg(long, value_name = "TEXT")]
+    stderr: Option<String>,
+    /// Where it ran
+    #[arg(long, value_name = "PATH")]
+    cwd: Option<PathBuf>,
+    /// The command, words with spaces or commas between them
+    #[arg(long, value_name = "TEXT")]
+    command: Option<String>,
+    /// Where the result goes, instead of artifacts/THREAD/experiments/TEST/
+    #[arg(long, value_name = "FILE")]
+    out_file: Option<PathBuf>,
+}
+
+/// Which runs.
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// queued, running, succeeded, failed, timed_out, canceled or aborted
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// Of this profile
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Asked for about this claim
+    #[arg(long, value_name = "CLAIM")]
+    claim: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
+    limit: usize,
+    /// Older than this: what the page before calls its cursor
+    #[arg(long, value_name = "SEQ")]
+    cursor: Option<u64>,
+}
+
+impl Experiment {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Run(run) if run.argv.is_empty() => run.profile(context),
+            Self::Run(run) => run.typed(context),
+            Self::Record(record) => record.run(context),
+            Self::List(list) => context.show(&View::Experiments(ExperimentFilter {
+                status: parse_optional("status", list.status.as_deref())?,
+                profile: parse_optional("profile", list.profile.as_deref())?,
+                claim: parse_optional("claim", list.claim.as_deref())?,
+                since_ms: None,
+                before: list.cursor,
+                limit: list.limit,
+            })),
+            Self::Show { run, stdout, stderr } => {
+                let run = parse("run", run)?;
+                context.show(&match (stdout, stderr) {
+                    (true, _) => View::Output(run, Stream::Stdout),
+                    (_, true) => View::Output(run, Stream::Stderr),
+                    (false, false) => View::Experiment(run),
+                })
+            }
+            Self::Attach { run, claim, relation, summary } => {
+                let command = AttachExperiment {
+                    run_id: parse("run", run)?,
+                    claim_id: parse("claim", claim)?,
+                    relation: parse("relation", relation)?,
+                    summary: parse_optional("summary", summary.as_deref())?,
+                };
+                context.submit("attached to", Command::AttachExperiment(command), None)
+            }
+            Self::Cancel { run } => {
+                let command = CancelExperiment { run_id: parse("run", run)? };
+                context.submit("cancelled run", Command::CancelExperiment(command), None)
+            }
+        }
+    }
+}
+
+impl Run {
+    fn profile(&self, context: &Context) -> Result<(), Failure> {
+        let pairs: Result<BTreeMap<String, String>, Rejection> = self
+            .args
+            .iter()
+            .map(|text| {
+                let (name, value) = text.split_once('=').ok_or_else(|| {
+                    Rejection::invalid("arg", format!("`{text}` does not say NAME=VALUE"))
+                })?;
+                Ok((name.to_owned(), value.to_owned()))
+            })
+            .collect();
+        let run_id = RunId::from_uuid(system::new_id());
+        let command = Command::RunExperiment(RunExperiment {
+            run_id,
+            profile: parse("profile", self.profile.as_deref().unwrap_or_default())?,
+            args: pairs?,
+            claim_id: parse_optional("claim", self.claim.as_deref())?,
+            blocking: self.blocking,
+            relation: parse_optional("relation", self.relation.as_deref())?,
+            cwd: self.cwd.as_ref().map(|cwd| cwd.display().to_string()),
+            env_pass: None,
+            timeout_ms: self.timeout.map(|seconds| seconds.saturating_mul(1_000)),
+            output_cap_bytes: None,
+            plan: None,
+        });
+        let name = command.name();
+        let receipt = context.submitted(command, parse_optional("key", self.key.as_deref())?)?;
+        let mut json = views::receipt_json(&receipt, name);
+        let mut text = output::receipt("queued run", &receipt);
+        if !self.no_wait && receipt.state == Acceptance::Committed {
+            let run = followed(context, receipt.entity_id.map_or(run_id, RunId::from_uuid))?;
+            json["experiment"] = views::experiment_json(&context.workspace, &run);
+            text.push_str(&outcome_line(&run));
+        }
+        output::print(context.global.json, &text, &json)
+    }
+
+    /// What the operator typed: it runs here, and its end is put on record.
+    fn typed(&self, context: &Context) -> Result<(), Failure> {
+        let subject = subject(context, self.thread_id.as_deref(), self.test_id.as_deref())?;
+        let cwd = directory(self.cwd.as_deref())?;
+        let timeout_ms = self.timeout.unwrap_or(DEFAULT_TIMEOUT_SECONDS).saturating_mul(1_000);
+        let mut plan = Plan::typed(self.argv.clone(), cwd, timeout_ms).map_err(Rejection::from)?;
+        plan.uncapped = self.no_cap;
+        let command = plan.command_line();
+        let run_id = system::new_id();
+        let dir = experiments_dir(&context.workspace);
+        context.workspace.create_runtime().map_err(Failure::internal)?;
+        std::fs::create_dir_all(&dir)?;
+        let order = Order {
+            run_id,
+            plan,
+            artifacts: dir.join(run_id.to_string()),
+            key: StreamKey::of(&experiments_key(&context.workspace))?,
+            secret_patterns: context.config.secret_patterns.clone(),
+            subject: Some(subject.clone()),
+        };
+        let report = block_on(async { here(&order).await })?;
+        let bytes = std::fs::read(report.artifacts.join(RESULT))?;
+        let out = self.out_file.clone().unwrap_or_else(|| {
+            ExperimentResult::path(context.workspace.root(), &subject, report.meta.finished_at, run_id)
+        });
+        write_whole(&out, &bytes)?;
+        let outcome = outcome_of(&report);
+        let receipt = record(context, RunId::from_uuid(run_id), command, outcome.clone())?;
+        done(context, &out, &outcome, &receipt, run_id)?;
+        if outcome.state == RunState::Aborted {
+            let problem = outcome.problem.map_or_else(|| "it never started".to_owned(), |why| why.to_string());
+            return Err(Rejection::new(
+                Code::Unavailable,
+                format!("the command did not run: {problem}"),
+                "correct the command; what is known of it is on record",
+            )
+            .into());
+        }
+        Ok(())
+    }
+}
+
+impl Recorded {
+    fn run(&self, context: &Context) -> Result<(), Failure> {
+        let subject = subject(context, Some(&self.thread_id), Some(&self.test_id))?;
+        let cwd = directory(self.cwd.as_deref())?;
+        let result_id = system::new_id();
+        context.workspace.create_runtime().map_err(Failure::internal)?;
+        let key = StreamKey::of(&experiments_key(&context.workspace))?;
+        let stream = |text: Option<&str>, file: Option<&Path>| -> Result<(String, Captured), Failure> {
+            let bytes = match (text, file) {
+                (Some(text), _) => text.as_bytes().to_vec(),
+                (None, Some(file)) => std::fs::read(file).map_err(|problem| {
+                    Failure::usage(format!("cannot read {}: {problem}", file.display()))
+                })?,
+                (None, None) => Vec::new(),
+            };
+            Ok(recorded(&bytes, &context.secrets(), key.bytes()))
+        };
+        let stdout = stream(self.stdout.as_deref(), self.stdout_file.as_deref())?;
+        let stderr = stream(self.stderr.as_deref(), self.stderr_file.as_deref())?;
+        let argv = self.command.as_ref().map(|command| {
+            command.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        });
+        let outcome = RunOutcome {
+            exit_code: Some(self.exit_code),
+            stdout: facts(&stdout.1),
+            stderr: facts(&stderr.1),
+            ..RunOutcome::without_files(
+                if self.exit_code == 0 { RunState::Succeeded } else { RunState::Failed },
+                None,
+            )
+        };
+        let created_at = system::now();
+        let out = self.out_file.clone().unwrap_or_else(|| {
+            ExperimentResult::path(context.workspace.root(), &subject, created_at, result_id)
+        });
+        let label = self.command.clone().unwrap_or_else(|| {
+            format!("recorded: {} {}", subject.thread_id, subject.test_id)
+        });
+        let result = ExperimentResult::of_record(Record {
+            result_id,
+            subject,
+            created_at,
+            git: Git::of(&cwd, &system::variables().collect()),
+            cwd,
+            argv,
+            exit_code: self.exit_code,
+            stdout,
+            stderr,
+            host: Host::here(),
+        });
+        write_whole(&out, &serde_json::to_vec_pretty(&result).map_err(Failure::internal)?)?;
+        let receipt = record(context, RunId::from_uuid(result_id), parse("command", &label)?, outcome.clone())?;
+        done(context, &out, &outcome, &receipt, result_id)
+    }
+}
+
+/// Only the operator runs what no profile names; says so before anything runs.
+fn subject(context: &Context, thread_id: Option<&str>, test_id: Option<&str>) -> Result<Subject, Failure> {
+    let agent = context.caller()?.speaks_for(None)?;
+    if agent != AgentId::operator() {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("{agent} may not run what no profile names"),
+            "run a profile: hm experiment run PROFILE; only the operator runs anything",
+        )
+        .into());
+    }
+    let given = |name: &str, id: Option<&str>| {
+        let id = id.map(str::trim).filter(|id| !id.is_empty());
+        id.map(str::to_owned).ok_or_else(|| Rejection::invalid(name, "it is empty: name it"))
+    };
+    Ok(Subject { thread_id: given("thread-id", thread_id)?, test_id: given("test-id", test_id)? })
+}
+
+fn directory(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = || std::env::current_dir().map_err(Failure::internal);
+    let cwd = cwd.map_or_else(here, |cwd| Ok(cwd.to_path_buf()))?;
+    cwd.canonicalize().map_err(|problem| Failure::usage(format!("cannot run in {}: {problem}", cwd.display())))
+}
+
+/// Runs an order from this process to its end.
+async fn here(order: &Order) -> Result<Box<Report>, Failure> {
+    let binary = std::env::current_exe().map_err(Failure::internal)?;
+    let bar = output::spinner("running");
+    let mut helper = Helper::start(&binary, order).await.map_err(Failure::internal)?;
+    loop {
+        match helper.next().await {
+            Some(Message::Progress(progress)) => {
+                let bytes = progress.stdout_bytes + progress.stderr_bytes;
+                bar.set_message(format!("running, {bytes} bytes written"));
+            }
+            Some(Message::Finished(report)) => return Ok(report),
+            Some(Message::Lost(problem)) => return Err(Failure::internal(problem)),
+            None => return Err(Failure::internal("the helper left without a report")),
+        }
+    }
+}
+
+/// Waits until a run is over.
+fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
+    let bar = output::spinner("waiting for the run");
+    let mut reads = context.reads()?;
+    loop {
+        let found = match reads.store()? {
+            Some(store) => store.experiment(run)?,
+            None => None,
+        };
+        if let Some(run) = found {
+            if run.status.is_over() {
+                bar.finish_and_clear();
+                return Ok(run);
+            }
+            bar.set_message(run.status.to_string());
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn record(
+    context: &Context,
+    run_id: RunId,
+    command: crate::domain::text::CommandLine,
+    outcome: RunOutcome,
+) -> Result<Receipt, Failure> {
+    context.submitted(Command::RecordExperiment(RecordExperiment { run_id, command, outcome }), None)
+}
+
+fn done(
+    context: &Context,
+    out: &Path,
+    outcome: &RunOutcome,
+    receipt: &Receipt,
+    result_id: uuid::Uuid,
+) -> Result<(), Failure> {
+    let json = json!({
+        "ok": true,
+        "result_id": result_id,
+        "out_file": out,
+        "status": outcome.state,
+        "exit_code": outcome.exit_code,
+        "receipt": views::receipt_json(receipt, "record_experiment"),
+    });
+    let code = outcome.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let text = format!(
+        "{}{code}\nresult: {}\n{}",
+        outcome.state,
+        out.display(),
+        output::receipt("recorded run", receipt)
+    );
+    output::print(context.global.json, &text, &json)
+}
+
+fn outcome_line(run: &ExperimentView) -> String {
+    let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+    let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let mut text = format!("{}{code}\n", run.status);
+    for attached in &run.attached {
+        text.push_str(&format!("it {} claim {} ({})\n", attached.relation, attached.claim_id, attached.grade));
+    }
+    text
+}
+
+fn facts(captured: &Captured) -> RunStream {
+    writer::stream_facts(captured)
+}
+
+/// Writes a file whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let fails = |problem: std::io::Error| Failure::usage(format!("cannot write {}: {problem}", path.display()));
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir).map_err(fails)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fails)?;
+    file.write_all(bytes).map_err(fails)?;
+    file.as_file().sync_all().map_err(fails)?;
+    file.persist(path).map(drop).map_err(|problem| fails(problem.error))
+}
