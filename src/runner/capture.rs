@@ -367,3 +367,33 @@ pub fn recorded(bytes: &[u8], secrets: &Secrets, key: &[u8; 32]) -> (String, Cap
     };
     (text, captured)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Stream;
+    use crate::domain::privacy::Secrets;
+
+    #[test]
+    fn no_piece_of_a_secret_is_left_at_either_seam() {
+        // A token of no issuer's, in an issuer's format; no line ends anywhere near.
+        let secret = ["gh", "p_", "Zk3vQ9xT7mB2wL5nR8cF1hJ4dS6gA0pY3uEo"].concat();
+        let unit = format!("{secret} x ");
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for shift in (0..unit.len()).step_by(3) {
+            // Long enough that the beginning is full and the middle is gone.
+            let text = format!("{}{}{}", "a ".repeat(shift), unit.repeat(6_000), "y".repeat(shift));
+            let path = dir.path().join(shift.to_string());
+            let mut stream =
+                Stream::create(&path, Some(4_096), &[7; 32], Secrets::default()).expect("a new file");
+            stream.write(text.as_bytes()).expect("a disk with room");
+            let captured = stream.finish(false).expect("a disk with room");
+            let stored = std::fs::read_to_string(&path).expect("text");
+            assert!(
+                captured.truncated && stored.len() as u64 == captured.stored_bytes && stored.len() <= 4_096
+            );
+            for piece in [&secret[..12], &secret[secret.len() - 12..]] {
+                assert!(!stored.contains(piece), "{piece} at a seam, shifted by {shift}");
+            }
+        }
+    }
+}
