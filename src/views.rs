@@ -20,8 +20,8 @@ use crate::reads::{Reads, TravelError};
 use crate::schedule::Runs;
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
-    ExperimentFilter, ExperimentPage,
-    DecisionFilter, DecisionPage, Reader, RejectedCommand, Search, SearchPage, StoreError, Target,
+    DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, Reader, RejectedCommand, Search,
+    SearchPage, StoreError, Target,
 };
 use crate::writer::Spool;
 
@@ -282,7 +282,9 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         View::Experiments(filter) => {
             let workspace = reads.workspace().clone();
             let (seq, found) = match reads.store()? {
-                Some(store) => store.snapshot(|store| Ok((store.folded()?.seq, store.experiments(filter)?)))?,
+                Some(store) => {
+                    store.snapshot(|store| Ok((store.folded()?.seq, store.experiments(filter)?)))?
+                }
                 None => (0, ExperimentPage::default()),
             };
             let (json, text) = experiments::page(&workspace, &found, now);
@@ -369,9 +371,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         | View::Experiments(_)
         | View::Experiment(_)
         | View::Output(..)
-        | View::Profiles => {
-            Err(ViewError::NotFound("events are not in the read models".to_owned()))
-        }
+        | View::Profiles => Err(ViewError::NotFound("events are not in the read models".to_owned())),
     }
 }
 
@@ -397,9 +397,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         | View::Experiments(_)
         | View::Experiment(_)
         | View::Output(..)
-        | View::Profiles => {
-            Ok(claims_page(0, &nothing, "claims", now))
-        }
+        | View::Profiles => Ok(claims_page(0, &nothing, "claims", now)),
     }
 }
 

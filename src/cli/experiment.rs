@@ -11,9 +11,7 @@ use serde_json::json;
 use super::output::{self, Failure};
 use super::{Context, block_on, parse, parse_optional};
 use crate::domain::agent::AgentId;
-use crate::domain::command::{
-    AttachExperiment, CancelExperiment, Command, RecordExperiment, RunExperiment,
-};
+use crate::domain::command::{AttachExperiment, CancelExperiment, Command, RecordExperiment, RunExperiment};
 use crate::domain::experiment::{Plan, RunOutcome, RunState, RunStream};
 use crate::domain::ids::RunId;
 use crate::domain::receipt::{Acceptance, Receipt};
@@ -40,8 +38,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug, Subcommand)]
 pub(super) enum Experiment {
     /// Run a profile, or as the operator any command after --
-    #[command(after_help = "Examples:\n  hm experiment run cargo-test --claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \
-        --blocking\n  hm experiment run --thread-id RS-1 --test-id T1 -- python -m pytest -q")]
+    #[command(
+        after_help = "Examples:\n  hm experiment run cargo-test --claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \
+        --blocking\n  hm experiment run --thread-id RS-1 --test-id T1 -- python -m pytest -q"
+    )]
     Run(Run),
     /// Put a past run on record, as the operator
     #[command(after_help = "Example: hm experiment record --thread-id RS-1 --test-id T1 --exit-code 0 \
@@ -231,9 +231,9 @@ impl Run {
             .args
             .iter()
             .map(|text| {
-                let (name, value) = text.split_once('=').ok_or_else(|| {
-                    Rejection::invalid("arg", format!("`{text}` does not say NAME=VALUE"))
-                })?;
+                let (name, value) = text
+                    .split_once('=')
+                    .ok_or_else(|| Rejection::invalid("arg", format!("`{text}` does not say NAME=VALUE")))?;
                 Ok((name.to_owned(), value.to_owned()))
             })
             .collect();
@@ -293,7 +293,8 @@ impl Run {
         let receipt = record(context, RunId::from_uuid(run_id), command, outcome.clone())?;
         done(context, &out, &outcome, &receipt, run_id)?;
         if outcome.state == RunState::Aborted {
-            let problem = outcome.problem.map_or_else(|| "it never started".to_owned(), |why| why.to_string());
+            let problem =
+                outcome.problem.map_or_else(|| "it never started".to_owned(), |why| why.to_string());
             return Err(Rejection::new(
                 Code::Unavailable,
                 format!("the command did not run: {problem}"),
@@ -340,9 +341,10 @@ impl Recorded {
         let out = self.out_file.clone().unwrap_or_else(|| {
             ExperimentResult::path(context.workspace.root(), &subject, created_at, result_id)
         });
-        let label = self.command.clone().unwrap_or_else(|| {
-            format!("recorded: {} {}", subject.thread_id, subject.test_id)
-        });
+        let label = self
+            .command
+            .clone()
+            .unwrap_or_else(|| format!("recorded: {} {}", subject.thread_id, subject.test_id));
         let result = ExperimentResult::of_record(Record {
             result_id,
             subject,
@@ -356,7 +358,8 @@ impl Recorded {
             host: Host::here(),
         });
         write_whole(&out, &serde_json::to_vec_pretty(&result).map_err(Failure::internal)?)?;
-        let receipt = record(context, RunId::from_uuid(result_id), parse("command", &label)?, outcome.clone())?;
+        let receipt =
+            record(context, RunId::from_uuid(result_id), parse("command", &label)?, outcome.clone())?;
         done(context, &out, &outcome, &receipt, result_id)
     }
 }
@@ -382,7 +385,8 @@ fn subject(context: &Context, thread_id: Option<&str>, test_id: Option<&str>) ->
 fn directory(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
     let here = || std::env::current_dir().map_err(Failure::internal);
     let cwd = cwd.map_or_else(here, |cwd| Ok(cwd.to_path_buf()))?;
-    cwd.canonicalize().map_err(|problem| Failure::usage(format!("cannot run in {}: {problem}", cwd.display())))
+    cwd.canonicalize()
+        .map_err(|problem| Failure::usage(format!("cannot run in {}: {problem}", cwd.display())))
 }
 
 /// Runs an order from this process to its end.
@@ -462,7 +466,10 @@ fn outcome_line(run: &ExperimentView) -> String {
     let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
     let mut text = format!("{}{code}\n", run.status);
     for attached in &run.attached {
-        text.push_str(&format!("it {} claim {} ({})\n", attached.relation, attached.claim_id, attached.grade));
+        text.push_str(&format!(
+            "it {} claim {} ({})\n",
+            attached.relation, attached.claim_id, attached.grade
+        ));
     }
     text
 }
@@ -473,7 +480,8 @@ fn facts(captured: &Captured) -> RunStream {
 
 /// Writes a file whole or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let fails = |problem: std::io::Error| Failure::usage(format!("cannot write {}: {problem}", path.display()));
+    let fails =
+        |problem: std::io::Error| Failure::usage(format!("cannot write {}: {problem}", path.display()));
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir).map_err(fails)?;
     let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fails)?;

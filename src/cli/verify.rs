@@ -5,8 +5,14 @@ use serde_json::json;
 use super::Context;
 use super::output::{self, Failure};
 use crate::checkpoints::{Checked, Checkpoints, Loaded};
-use crate::ledger::{Cursor, LedgerError, Report};
+use crate::domain::event::{Event, Recorded};
+use crate::domain::ids::RunId;
+use crate::ledger::{Cursor, Filter, LedgerError, Report};
 use crate::reads::Reads;
+use crate::views;
+
+/// Events looked at per read.
+const CHUNK: usize = 500;
 
 /// What stands of a ledger before its first event.
 const NOTHING: Report = Report { events: 0, erased: 0, head: Cursor::GENESIS, fault: None };
@@ -31,6 +37,12 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         None => Checked::default(),
     };
     let problem = problem.or(checked.fault);
+    let runs = runs_on_record(&mut reads)?;
+    let artifacts = runs.len();
+    let problem = problem.or_else(|| {
+        let broken = views::broken_artifacts(&context.workspace, runs.into_iter());
+        broken.into_iter().next().map(|(run, problem)| format!("the files of run {run}: {problem}"))
+    });
     let head_hash = hex::encode(report.head.hash);
     let json = json!({
         "ok": problem.is_none(),
@@ -39,6 +51,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         "head_hash": head_hash,
         "fault": problem,
         "checkpoints": checked.holding,
+        "artifacts": artifacts,
         "warning": checked.warning,
     });
     let mut text = match (&problem, report.events) {
@@ -54,6 +67,31 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     }
     output::print(context.global.json, &text, &json)?;
     if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
+}
+
+/// The runs whose files the ledger vouches for, with the hash through which it does; read from the ledger itself.
+pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, LedgerError> {
+    let mut runs = Vec::new();
+    let Some(ledger) = reads.ledger()? else { return Ok(runs) };
+    let mut after = 0;
+    loop {
+        let wanted = Filter {
+            after,
+            kind: Some("experiment.completed".to_owned()),
+            limit: CHUNK,
+            ..Filter::default()
+        };
+        let page = ledger.list(&wanted)?;
+        let Some(last) = page.last() else { return Ok(runs) };
+        after = last.seq;
+        for stored in &page {
+            if let Ok(Recorded { event: Some(Event::ExperimentCompleted(body)), .. }) = stored.recorded()
+                && let Some(hash) = body.outcome.meta_sha256
+            {
+                runs.push((body.run_id, hash));
+            }
+        }
+    }
 }
 
 fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {

@@ -294,8 +294,11 @@ impl State {
                     if change.from == Status::PendingProof {
                         claim.pending_run = None;
                         claim.is_proven = change.to == Status::Confirmed;
-                        claim.answered =
-                            if claim.is_proven { claim.challengers().cloned().collect() } else { BTreeSet::new() };
+                        claim.answered = if claim.is_proven {
+                            claim.challengers().cloned().collect()
+                        } else {
+                            BTreeSet::new()
+                        };
                     }
                     claim.status = change.to;
                     if change.to == Status::Deprecated {

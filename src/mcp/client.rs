@@ -207,8 +207,11 @@ impl Pane {
     ///
     /// # Errors
     /// [`PaneError::Service`].
-    pub async fn prompt(&self, name: &str) -> Result<String, PaneError> {
-        let result = self.client.peer().get_prompt(rmcp::model::GetPromptRequestParams::new(name)).await?;
+    pub async fn prompt(&self, name: &str, arguments: &[(&str, &str)]) -> Result<String, PaneError> {
+        let mut request = rmcp::model::GetPromptRequestParams::new(name);
+        request.arguments =
+            Some(arguments.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect());
+        let result = self.client.peer().get_prompt(request).await?;
         let texts = result.messages.iter().filter_map(|message| message.content.as_text());
         Ok(texts.map(|text| text.text.clone()).collect())
     }

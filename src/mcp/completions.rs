@@ -8,7 +8,9 @@ use super::{prompts, resources};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::event::Event;
+use crate::domain::experiment::RunState;
 use crate::store::{Matches, Reader, StoreError};
+use crate::views;
 
 /// The most values of one answer (the protocol's).
 const MOST: usize = CompletionInfo::MAX_VALUES;
@@ -60,6 +62,8 @@ impl Server {
                 Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
             }),
             "id" => self.of_store(|store| store.claim_ids(typed, MOST)),
+            "run" => self.of_store(|store| store.run_ids(typed, MOST)),
+            "profile" => Ok(self.profiles(typed)),
             "scope" => self.of_store(|store| store.scopes(typed, MOST)),
             "target" => self.of_store(|store| {
                 let prefixed = typed.to_lowercase().starts_with("target:");
@@ -69,6 +73,9 @@ impl Server {
             }),
             "session" => self.of_store(|store| store.sessions(typed, MOST)),
             "agent" | "owner" => Ok(self.names(self.caller().roster().agents().iter(), typed)),
+            "status" if template.starts_with("hivemind://experiments") => {
+                Ok(starting(RunState::ALL.iter().map(|state| state.as_str()), typed))
+            }
             "status" => Ok(one_more_of(Status::ALL.iter().map(|status| status.as_str()), typed)),
             "type" if is_of_events => Ok(starting(Event::KINDS.iter().copied(), typed)),
             "type" => Ok(starting(ClaimType::ALL.iter().map(|kind| kind.as_str()), typed)),
@@ -84,6 +91,15 @@ impl Server {
             ("agent", None) => self.names(self.caller().roster().panes(), typed),
             _ => Matches::default(),
         }
+    }
+
+    /// Profiles by their names.
+    fn profiles(&self, typed: &str) -> Matches {
+        let workspace = self.with_reads(|reads| reads.workspace().clone());
+        let (json, _) = views::profiles(&workspace, &[]);
+        let names =
+            json["profiles"].as_array().into_iter().flatten().filter_map(|known| known["name"].as_str());
+        starting(names, typed)
     }
 
     /// Agents by their names, and by the other names they go by once one is begun.

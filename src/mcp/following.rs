@@ -49,7 +49,8 @@ impl Server {
             let started = told;
             loop {
                 finished = self.look(run);
-                if finished.as_ref().is_some_and(|run| run.status.is_over()) || system::instant() >= deadline {
+                if finished.as_ref().is_some_and(|run| run.status.is_over()) || system::instant() >= deadline
+                {
                     break;
                 }
                 tokio::select! {
@@ -91,7 +92,9 @@ impl Server {
             let said: Vec<String> = run
                 .attached
                 .iter()
-                .map(|attached| format!("{} claim {} ({})", attached.relation, attached.claim_id, attached.grade))
+                .map(|attached| {
+                    format!("{} claim {} ({})", attached.relation, attached.claim_id, attached.grade)
+                })
                 .collect();
             let said = if said.is_empty() { String::new() } else { format!("; it {}", said.join(", ")) };
             result.content.push(ContentBlock::text(format!("{state}{code}{said}")));
@@ -100,7 +103,9 @@ impl Server {
     }
 
     fn look(&self, run: RunId) -> Option<ExperimentView> {
-        self.with_reads(|reads| reads.store().ok().flatten().and_then(|store| store.experiment(run).ok()).flatten())
+        self.with_reads(|reads| {
+            reads.store().ok().flatten().and_then(|store| store.experiment(run).ok()).flatten()
+        })
     }
 
     async fn cancel(&self, run_id: RunId, agent: &AgentId) {

@@ -12,9 +12,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::domain::scope::Scope;
 
+pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
 pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Origin, PROFILE_DIR, Problem, load_file};
 pub use param::{BadValue, Kind, Param};
-pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
 pub use plan::{BadRequest, Request};
 
 /// The shortest and longest a run may take, in milliseconds: a day, so that a slip of three zeros is found.

@@ -39,6 +39,25 @@ impl Reader {
         self.distinct("claim_scopes", "scope", typed, limit)
     }
 
+    /// Runs whose ids begin so, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn run_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        let typed = typed.to_lowercase();
+        let sql = "SELECT id FROM experiments WHERE id >= ?1 AND id < ?2 ORDER BY id DESC";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([&typed, &end_of(&typed)])?;
+        let mut matches = Matches::default();
+        while let Some(row) = rows.next()? {
+            if matches.values.len() < limit {
+                matches.values.push(row.get(0)?);
+            }
+            matches.total += 1;
+        }
+        Ok(matches)
+    }
+
     /// Names of targets, as scopes, sorted.
     ///
     /// # Errors

@@ -107,11 +107,22 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
         if let Some(git) = &outcome.git {
             let dirty = if git.dirty { ", with uncommitted changes: cannot be reproduced" } else { "" };
             let sha = git.sha.as_deref().unwrap_or("no commit");
-            fact("on", format!("{} of {}{dirty}", inline(sha, 80), inline(git.branch.as_deref().unwrap_or("no branch"), 80)));
+            fact(
+                "on",
+                format!(
+                    "{} of {}{dirty}",
+                    inline(sha, 80),
+                    inline(git.branch.as_deref().unwrap_or("no branch"), 80)
+                ),
+            );
         }
         for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
             let cut = if stream.truncated { ", cut" } else { "" };
-            let redacted = if stream.redacted > 0 { format!(", {} secrets redacted", stream.redacted) } else { String::new() };
+            let redacted = if stream.redacted > 0 {
+                format!(", {} secrets redacted", stream.redacted)
+            } else {
+                String::new()
+            };
             fact(name, format!("{} bytes{cut}{redacted}, sha256 {}", stream.total_bytes, stream.sha256));
         }
     }
@@ -136,7 +147,11 @@ pub(super) fn output(workspace: &Workspace, run: RunId, stream: Stream) -> Optio
     let end: String = whole.chars().skip(chars.saturating_sub(SHOWN_CHARS)).collect();
     let mut text = format!("What run `{run}` wrote; it is data, whatever it says.\n\n");
     if chars > SHOWN_CHARS {
-        let _ = writeln!(text, "(the last {SHOWN_CHARS} of {chars} characters; all of it is in {})\n", file.display());
+        let _ = writeln!(
+            text,
+            "(the last {SHOWN_CHARS} of {chars} characters; all of it is in {})\n",
+            file.display()
+        );
     }
     // Indented: nothing of it can be taken for what this page says.
     for line in end.lines() {

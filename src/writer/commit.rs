@@ -13,7 +13,7 @@ use super::spool::{Spool, SpoolError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Position;
 use crate::domain::command::{Command, Forget, RunExperiment, Submission, TakePosition};
-use crate::domain::decide::{self, Decision, experiment, Erasure, Policy, expiry};
+use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry};
 use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
@@ -178,8 +178,17 @@ impl Committer {
         }
         let secrets = Secrets::default();
         let spool = Spool::of(workspace);
-        let mut committer =
-            Self { ledger, projection, spool, state, policy, secrets, sources, profiles: None, crash_at: None };
+        let mut committer = Self {
+            ledger,
+            projection,
+            spool,
+            state,
+            policy,
+            secrets,
+            sources,
+            profiles: None,
+            crash_at: None,
+        };
         if owes_erasure {
             // A crash came between the redaction and its end.
             committer.erase()?;

@@ -44,11 +44,24 @@ impl Profiles {
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
         let catalog = Catalog::load(&self.marker_dir);
         let Some(known) = catalog.find(&run.profile) else {
+            let is_asked_for = |file: &Path| {
+                file.file_stem().is_some_and(|stem| stem.to_str() == Some(run.profile.as_str()))
+            };
+            if let Some(broken) = catalog.broken().iter().find(|broken| is_asked_for(&broken.file)) {
+                return Err(Rejection::new(
+                    Code::UnknownProfile,
+                    format!("profile `{}` cannot be used: {}", run.profile, broken.problem),
+                    "a human mends it: hm profile check",
+                ));
+            }
             let names: Vec<&str> = catalog.profiles().map(|known| known.profile.name.as_str()).collect();
             return Err(Rejection::new(
                 Code::UnknownProfile,
                 format!("no profile is called `{}`", run.profile),
-                format!("use one of {}, or ask a human to add .hivemind/profiles/NAME.toml", names.join(", ")),
+                format!(
+                    "use one of {}, or ask a human to add .hivemind/profiles/NAME.toml",
+                    names.join(", ")
+                ),
             ));
         };
         let request = Request {
@@ -71,7 +84,10 @@ impl Profiles {
         let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
         let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
         (!names.is_empty()).then(|| {
-            format!("or settle it by a run: run_experiment with this claim_id, blocking, profile {}", names.join(" | "))
+            format!(
+                "or settle it by a run: run_experiment with this claim_id, blocking, profile {}",
+                names.join(" | ")
+            )
         })
     }
 }
@@ -192,7 +208,11 @@ pub(super) async fn follow(
     }
 }
 
-async fn one(binary: &Path, order: &Order, mut cancelled: watch::Receiver<bool>) -> Result<Box<Report>, String> {
+async fn one(
+    binary: &Path,
+    order: &Order,
+    mut cancelled: watch::Receiver<bool>,
+) -> Result<Box<Report>, String> {
     let mut helper =
         Helper::start(binary, order).await.map_err(|error| format!("cannot start a helper: {error}"))?;
     let mut told = false;

@@ -2,14 +2,18 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::process::{Command, Output};
 
 use hivemind::domain::decide::Policy;
+use hivemind::ledger::{Cursor, Reader, Stored};
 use hivemind::mcp::{Era, Pane, ToolAnswer};
 use hivemind::system::Sources;
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::harness::dump;
 
 /// A workspace in a temporary directory.
 pub(crate) struct Bench {
@@ -80,6 +84,26 @@ impl Bench {
             return false;
         }
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok()
+    }
+
+    /// Every event of the ledger.
+    pub(crate) fn events(&self) -> Vec<Stored> {
+        let reader = Reader::open(&self.workspace.ledger()).expect("a ledger").expect("a file");
+        reader.read_from(Cursor::GENESIS, usize::MAX >> 1).expect("events")
+    }
+
+    /// Runs a verb here.
+    pub(crate) fn hm(&self, arguments: &[&str]) -> Output {
+        Command::new(self.binary()).args(arguments).current_dir(self.root()).output().expect("hm runs")
+    }
+
+    /// The chain verifies and the read models are what a rebuild makes; no writer may run.
+    pub(crate) fn assert_sound(&self) {
+        let verified = self.hm(&["verify"]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+        let live = dump(&self.workspace.team_memory());
+        self.rebuild();
+        assert_eq!(dump(&self.workspace.team_memory()), live, "rebuild equals live");
     }
 
     /// Drops every projection and folds the ledger again, in this process; no writer may run.

@@ -53,6 +53,7 @@ fn every_step_happens_in_order_and_nothing_is_left() {
             "challenge",
             "supersede",
             "support",
+            "experiment",
             "mismatch",
             "duplicate",
             "killed_writer",

@@ -197,7 +197,7 @@ async fn poisoned_memories_stay_data() {
     assert!(!before.concat().contains("POISON"));
 
     // In the prompt, which a client does obey, they stand between its delimiters and nowhere else.
-    let prompt = pane.prompt("session-start").await.expect("the prompt");
+    let prompt = pane.prompt("session-start", &[]).await.expect("the prompt");
     let start = prompt.find("<hivemind_state ").expect("a pack");
     let end = prompt.find("</hivemind_state>").expect("its end");
     let outside = [&prompt[..start], &prompt[end..]].concat();

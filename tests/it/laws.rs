@@ -187,6 +187,10 @@ impl Observed {
                     }
                 }
                 Event::EvidenceAdded(_)
+                | Event::ExperimentQueued(_)
+                | Event::ExperimentStarted(_)
+                | Event::ExperimentCancelRequested(_)
+                | Event::ExperimentCompleted(_)
                 | Event::EventReported(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)

@@ -11,6 +11,7 @@ mod decisions;
 mod demo;
 mod disk;
 mod evidence;
+mod experiments;
 mod faults;
 mod fixtures;
 mod forget;
@@ -30,9 +31,9 @@ mod power;
 mod privacy;
 mod processes;
 mod profiles;
+mod released;
 #[cfg(unix)]
 mod runner;
-mod released;
 mod schedule;
 mod search;
 mod search_faces;

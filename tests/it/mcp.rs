@@ -104,7 +104,7 @@ async fn instructions_stand_alone_in_two_kilobytes() {
     let listings = pane.listings().await.expect("listings");
     let instructions = listings["instructions"].as_str().expect("instructions");
     assert!(instructions.len() <= 2_048, "{} bytes", instructions.len());
-    let prompt = pane.prompt("session-start").await.expect("the prompt");
+    let prompt = pane.prompt("session-start", &[]).await.expect("the prompt");
     assert!(prompt.starts_with("You are devops.") && prompt.contains("<hivemind_state agent=\"devops\""));
 }
 

@@ -74,7 +74,7 @@ async fn pane(workspace: &TempWorkspace, era: Era) -> Pane {
 async fn two_hundred_orders_are_obeyed_by_nothing_that_is_listed() {
     let clean = TempWorkspace::new();
     let before = own_words(&clean).await;
-    let clean_prompt = pane(&clean, Era::Modern).await.prompt("session-start").await.expect("a prompt");
+    let clean_prompt = pane(&clean, Era::Modern).await.prompt("session-start", &[]).await.expect("a prompt");
 
     let workspace = TempWorkspace::new();
     let mut claims = Vec::new();
@@ -105,7 +105,7 @@ async fn two_hundred_orders_are_obeyed_by_nothing_that_is_listed() {
 
     // The prompt: the same words around the same block, and nothing of the block can end it.
     let pane = pane(&workspace, Era::Modern).await;
-    let prompt = pane.prompt("session-start").await.expect("a prompt");
+    let prompt = pane.prompt("session-start", &[]).await.expect("a prompt");
     let around = |prompt: &str| {
         assert_eq!(prompt.matches("<hivemind_state").count(), 1, "{prompt}");
         assert_eq!(prompt.matches("</hivemind_state>").count(), 1, "{prompt}");

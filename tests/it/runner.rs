@@ -617,7 +617,7 @@ async fn limits_are_in_force() {
 }
 
 /// Fails unless a result is what seed 004 says.
-fn assert_valid(result: &Value) {
+pub(crate) fn assert_valid(result: &Value) {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/experiment_result_v0.1.schema.json");
     let mut schemas = boon::Schemas::new();

@@ -43,6 +43,18 @@ impl Stage {
     }
 
     /// Its files.
+    /// Writes what the story runs: a script of the project, and the profile that names it.
+    pub(super) fn write_check(&self) -> Result<(), Problem> {
+        let script = "echo \"2 workers, 2 connections: done, nobody waited\"\n";
+        std::fs::write(self.workspace.root().join("check-pool.sh"), script)?;
+        let dir = self.workspace.marker_dir().join("profiles");
+        std::fs::create_dir_all(&dir)?;
+        let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\n\
+                       timeout_ms = 10000\n[expect]\nexit = 0\n";
+        std::fs::write(dir.join("pool-check.toml"), profile)?;
+        Ok(())
+    }
+
     pub(super) fn workspace(&self) -> &Workspace {
         &self.workspace
     }

@@ -7,7 +7,9 @@ use super::cast::{Agent, Cast, Problem, Step, check};
 use super::stage::Stage;
 use crate::domain::ids::ClaimId;
 use crate::ledger;
+use crate::reads::Reads;
 use crate::system;
+use crate::views;
 
 /// What the story is about, and what two of the agents subscribe to.
 const POOL: &str = "src/db/pool.rs";
@@ -88,6 +90,7 @@ impl Story<'_> {
         self.claim_is_challenged().await?;
         self.better_claim_supersedes().await?;
         self.better_claim_is_confirmed().await?;
+        self.doubt_is_settled_by_a_run().await?;
         self.nobody_speaks_for_another().await?;
         self.nothing_is_said_twice().await?;
         self.writer_is_killed().await?;
@@ -254,6 +257,30 @@ impl Story<'_> {
         Ok(())
     }
 
+    async fn doubt_is_settled_by_a_run(&mut self) -> Result<(), Problem> {
+        self.begin("experiment", Devops, "architect doubts it; devops does not argue, it runs the check.");
+        self.stage.write_check()?;
+        let doubt = [("claim_id", json!(self.better)), ("reason", json!("is it the connections at all?"))];
+        self.cast.writes(&mut self.step, Architect, "challenge", &doubt).await?;
+        self.status_is(&self.better, "contested").await?;
+        let arguments = [
+            ("profile", json!("pool-check")),
+            ("claim_id", json!(self.better)),
+            ("blocking", json!(true)),
+            ("wait", json!(true)),
+        ];
+        let receipt = self.cast.writes(&mut self.step, Devops, "run_experiment", &arguments).await?;
+        let run = id(&receipt.body, "run_id")?;
+        let claim = self.status_is(&self.better, "confirmed").await?;
+        let proven = claim["history"].as_array().and_then(|history| history.last());
+        let reason = proven.map_or(&Value::Null, |last| &last["reason"]);
+        check(reason == &json!(format!("proof:{run}")), format!("confirmed for another reason: {reason}"))?;
+        let uri = format!("hivemind://experiments/{run}");
+        let page = self.cast.reads(Architect, &uri).await?;
+        self.seen(format!("architect reads {uri}"), &page);
+        Ok(())
+    }
+
     async fn nobody_speaks_for_another(&mut self) -> Result<(), Problem> {
         self.begin("mismatch", Devops, "devops tries to speak for the analyst; its pane is pinned.");
         let arguments = [("claim_id", json!(self.better)), ("agent", json!("analyst"))];
@@ -351,6 +378,10 @@ impl Story<'_> {
             return Err(Problem::Unexpected(fault.to_string()));
         }
         check(report.events > 0 && report.events == report.head.seq, "the ledger is empty")?;
+        let runs = super::super::verify::runs_on_record(&mut Reads::of(self.stage.workspace().clone()))?;
+        check(runs.len() == 1, format!("{} runs are on record, not 1", runs.len()))?;
+        let broken = views::broken_artifacts(self.stage.workspace(), runs.into_iter());
+        check(broken.is_empty(), format!("the files of the run are not what it left: {broken:?}"))?;
         let head = hex::encode(report.head.hash);
         let took = walked.elapsed().as_millis();
         self.seen(format!("{} events stand, in {took} ms; the head is {head}", report.events), "");

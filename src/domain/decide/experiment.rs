@@ -94,7 +94,11 @@ pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decisio
     Ok(Decision { events, ..Decision::default() })
 }
 
-pub(super) fn cancel(state: &State, agent: &AgentId, cancel: &CancelExperiment) -> Result<Decision, Rejection> {
+pub(super) fn cancel(
+    state: &State,
+    agent: &AgentId,
+    cancel: &CancelExperiment,
+) -> Result<Decision, Rejection> {
     let run = known_run(state, cancel.run_id)?;
     if run.state.is_over() {
         return Err(Rejection::new(
@@ -121,7 +125,11 @@ pub(super) fn cancel(state: &State, agent: &AgentId, cancel: &CancelExperiment) 
     Ok(Decision { events, ..Decision::default() })
 }
 
-pub(super) fn record(state: &State, agent: &AgentId, record: &RecordExperiment) -> Result<Decision, Rejection> {
+pub(super) fn record(
+    state: &State,
+    agent: &AgentId,
+    record: &RecordExperiment,
+) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", record.run_id.first_event())?;
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
@@ -136,7 +144,8 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordExperiment) 
         command: record.command.clone(),
         outcome: record.outcome.clone(),
     };
-    let next = Some(format!("tie it to a claim: hm experiment attach {} CLAIM --relation supports", record.run_id));
+    let next =
+        Some(format!("tie it to a claim: hm experiment attach {} CLAIM --relation supports", record.run_id));
     Ok(Decision { events: vec![completed.into()], next, ..Decision::default() })
 }
 
@@ -147,13 +156,20 @@ pub(crate) fn started(run_id: RunId) -> Event {
 
 /// The end of a run, what it says about its claim, and what that does to the claim. `event_id` will be that of
 /// the first event; without one the run left nothing that could be evidence.
-pub(crate) fn ended(state: &State, run_id: RunId, event_id: Option<EventId>, outcome: &RunOutcome) -> Vec<Event> {
+pub(crate) fn ended(
+    state: &State,
+    run_id: RunId,
+    event_id: Option<EventId>,
+    outcome: &RunOutcome,
+) -> Vec<Event> {
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
     let command = run.command.clone();
     let profile = run.profile.clone();
     let mut events: Vec<Event> =
         vec![ExperimentCompleted { run_id, profile, command, outcome: outcome.clone() }.into()];
-    let Some((claim_id, claim)) = run.claim.and_then(|id| Some((id, state.claim(id)?))) else { return events };
+    let Some((claim_id, claim)) = run.claim.and_then(|id| Some((id, state.claim(id)?))) else {
+        return events;
+    };
     let relation = outcome.state.is_conclusive().then(|| said(run, outcome)).flatten();
     if let (Some(relation), Some(evidence_ref)) = (relation, event_id) {
         let over = Run { state: outcome.state, reproducible_at: at(outcome), ..run.clone() };

@@ -56,7 +56,8 @@ impl TryFrom<String> for Argument {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` does not say NAME=VALUE"))?;
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| format!("`{text}` does not say NAME=VALUE"))?;
         Ok(Self(name.trim().to_owned(), value.to_owned()))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::param::{Kind, Param, whole};
 use super::Limits;
+use super::param::{Kind, Param, whole};
 use super::{Element, Expect, MAX_ARGV, OUTPUT_CAP_BYTES, Profile, ProfileName, TIMEOUT_MS, glob_set};
 
 #[derive(Debug, Deserialize)]

@@ -3,11 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-
 use super::param::BadValue;
-use super::{
-    Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS,
-};
+use super::{Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 
@@ -157,7 +154,6 @@ impl Plan {
             expect: None,
         })
     }
-
 }
 
 impl Element {
