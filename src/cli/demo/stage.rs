@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::cast::Problem;
 use crate::checkpoints::Checkpoints;
 use crate::ledger::Reader;
 use crate::system::{self, Environment};
