@@ -8,10 +8,15 @@ use serde_json::json;
 
 use super::Context;
 use super::output::{self, Failure};
+use super::verify::runs_on_record;
 use crate::checkpoints::{self, Checkpoints};
 use crate::ledger::{Checkpoint, Cursor, Origin, Reader, Report, Tree};
+use crate::reads::Reads;
+use crate::runner::profile::PROFILE_DIR;
 use crate::system::Sources;
+use crate::views;
 use crate::workspace::Workspace;
+use crate::writer::experiments_dir;
 
 /// Where to.
 #[derive(Debug, Args)]
@@ -88,6 +93,11 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
     match report? {
         Report { fault: None, head, .. } => {
             seal(context, &copy, ledger, head)?;
+            // After the ledger: a run's files are whole before the ledger says so.
+            copy_tree(&experiments_dir(from), &experiments_dir(&copy)).map_err(cannot)?;
+            copy_tree(&from.marker_dir().join(PROFILE_DIR), &copy.marker_dir().join(PROFILE_DIR))
+                .map_err(cannot)?;
+            check_artifacts(from, &copy)?;
             for dir in [copy.runtime(), to.to_owned()] {
                 File::open(&dir).and_then(|dir| dir.sync_all()).map_err(cannot)?;
             }
@@ -97,6 +107,45 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
             Err(Failure::internal(format!("the ledger does not verify, and was not copied: {fault}")))
         }
     }
+}
+
+/// What is wrong with the files of a run in the copy and right in the original went wrong on the way.
+fn check_artifacts(from: &Workspace, copy: &Workspace) -> Result<(), Failure> {
+    let runs = runs_on_record(&mut Reads::of(copy.clone()))?;
+    let broken = views::broken_artifacts(copy, runs.into_iter());
+    for (run, problem) in broken {
+        let hash = runs_on_record(&mut Reads::of(copy.clone()))?.into_iter().filter(|(id, _)| *id == run);
+        if views::broken_artifacts(from, hash).is_empty() {
+            return Err(Failure::internal(format!(
+                "the files of run {run} were not copied whole: {problem}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Copies a directory and what is in it, for its owner only; one that is not there is nothing to copy.
+fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(from) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(to)?;
+    for entry in entries {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        // Only what a run or a human put there: no link leads the copy elsewhere.
+        if entry.file_type()?.is_dir() {
+            copy_tree(&from, &to)?;
+        } else if entry.file_type()?.is_file() {
+            std::fs::copy(&from, &to)?;
+            File::open(&to)?.sync_all()?;
+        }
+    }
+    File::open(to)?.sync_all()
 }
 
 /// A copy made before the first checkpoint gets one of its own: once the original has a key, a ledger

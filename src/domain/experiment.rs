@@ -150,6 +150,9 @@ impl Plan {
     }
 }
 
+/// What stands for the command of a run whose end was erased, and its files with it.
+pub const ERASED_COMMAND: &str = "(erased)";
+
 crate::domain::claim::word!(
     /// Where a run is.
     RunState("run state") {

@@ -3,7 +3,7 @@
 //! Word forms only, no understanding: what is found is worth a look, and what is not found may contradict
 //! all the same.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ const NEAR_IDENTICAL: f64 = 0.7;
 const LOOSELY_ALIKE: f64 = 0.5;
 /// Fewer common words than this are no common subject.
 const MIN_SHARED: usize = 2;
+/// The longest unit, `milliseconds`; a longer plain word is no value.
+const LONGEST_VALUE_WORD: usize = 12;
 /// A shorter clause says too little to be compared by itself.
 const MIN_LEAD: usize = 2;
 /// The most slots in which two texts may differ for a weak finding (spec 12).
@@ -102,7 +104,7 @@ impl Reading {
                 lead = Some(whole.clone());
             }
             at += 1;
-            linked |= LINKS.contains(&word);
+            linked |= is(word, Role::Link);
             if is_negation(word) {
                 match (word, next) {
                     // "not only" says more, not less.
@@ -118,7 +120,7 @@ impl Reading {
             if let Some((what, text, taken)) = value(before, word, next) {
                 at += taken;
                 let is_subject = !linked && whole.content.len() <= 1 && at < raw.len();
-                let names = before.is_some_and(|before| LABELS.contains(&before))
+                let names = before.is_some_and(|before| is(before, Role::Label))
                     || (is_subject && !matches!(what, What::Port | What::Quantity));
                 whole.content.push(Item { what, text, word: word.to_owned(), names });
                 continue;
@@ -165,8 +167,8 @@ impl Clause {
         for part in
             word.split(|c: char| !c.is_ascii_alphanumeric() && c != '\'').filter(|part| !part.is_empty())
         {
-            let is_switch = part == "on" && before.is_some_and(|before| LINKS.contains(&before));
-            if (is_stop_word(part) || FILLERS.contains(&part)) && !is_switch {
+            let is_switch = part == "on" && before.is_some_and(|before| is(before, Role::Link));
+            if (is_stop_word(part) || is(part, Role::Filler)) && !is_switch {
                 continue;
             }
             push(stem(part), part);
@@ -308,11 +310,15 @@ fn trimmed(word: &str) -> &str {
 }
 
 fn is_negation(word: &str) -> bool {
-    NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n\u{2019}t")
+    is(word, Role::Negation) || word.ends_with("n't") || word.ends_with("n\u{2019}t")
 }
 
 /// The value a word is, in its canonical text, and how many of the words after it belong to it.
 fn value(before: Option<&str>, word: &str, next: Option<&str>) -> Option<(What, String, usize)> {
+    let plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if plain && word.len() > LONGEST_VALUE_WORD {
+        return None;
+    }
     if let (Some("per" | "every" | "each"), Some(unit)) = (before, unit_of(word)) {
         return Some((What::Unit, unit.to_owned(), 0));
     }
@@ -321,6 +327,9 @@ fn value(before: Option<&str>, word: &str, next: Option<&str>) -> Option<(What, 
     }
     if let Some((_, port)) = word.rsplit_once(':').filter(|(_, port)| is_digits(port)) {
         return Some((What::Port, port.to_owned(), 0));
+    }
+    if plain && !NUMBER_WORDS.contains(&word) {
+        return None;
     }
     let spelled = NUMBER_WORDS.iter().position(|spelled| *spelled == word).map(|number| number.to_string());
     let version = word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -370,6 +379,35 @@ fn is_path(word: &str) -> bool {
 /// One spelling for each unit.
 fn unit_of(word: &str) -> Option<&'static str> {
     UNITS.iter().find(|(spelling, _)| *spelling == word).map(|(_, unit)| *unit)
+}
+
+/// What a word does besides meaning something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Negation = 1,
+    Filler = 2,
+    Link = 4,
+    Label = 8,
+}
+
+/// Whether a word has a role: one look for all lists, since every word of every claim is asked.
+fn is(word: &str, role: Role) -> bool {
+    static ROLES: LazyLock<HashMap<&str, u8>> = LazyLock::new(|| {
+        let lists = [
+            (NEGATIONS, Role::Negation),
+            (FILLERS, Role::Filler),
+            (LINKS, Role::Link),
+            (LABELS, Role::Label),
+        ];
+        let mut roles = HashMap::new();
+        for (words, role) in lists {
+            for word in words {
+                *roles.entry(*word).or_default() |= role as u8;
+            }
+        }
+        roles
+    });
+    ROLES.get(word).is_some_and(|roles| roles & role as u8 != 0)
 }
 
 const NEGATIONS: &[&str] = &[

@@ -11,7 +11,7 @@ use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded, Side,
     TargetAliased,
 };
-use crate::domain::experiment::{Expect, Plan, ProfileName, RunState};
+use crate::domain::experiment::{ERASED_COMMAND, Expect, Plan, ProfileName, RunState};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
@@ -222,6 +222,11 @@ impl State {
         self.unfinished.values().filter_map(|(id, plan)| Some((*id, self.runs.get(id)?, plan)))
     }
 
+    /// Runs whose end was erased: their files are to go too.
+    pub fn erased_runs(&self) -> impl Iterator<Item = RunId> {
+        self.runs.iter().filter(|(_, run)| run.command.as_str() == ERASED_COMMAND).map(|(id, _)| *id)
+    }
+
     /// Whether a run under way is to be stopped.
     pub fn is_to_be_cancelled(&self, id: RunId) -> bool {
         self.to_cancel.contains(&id)
@@ -422,6 +427,7 @@ impl State {
             completed: None,
             reproducible_at: None,
         });
+        run.command = completed.command.clone();
         run.state = completed.outcome.state;
         run.completed = Some(recorded.id);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);

@@ -453,9 +453,11 @@ impl Committer {
         let target = self.ledger.event(command.event_id).map_err(unread)?.as_ref().and_then(recorded);
         let mut related = Vec::new();
         if let Some(target) = &target {
-            let claim = target.event.as_ref().and_then(Event::claim_id);
-            let mut stored = match claim {
-                Some(claim) => self.ledger.mentioning(&claim.to_string()).map_err(unread)?,
+            let body = target.event.as_ref();
+            let run = body.and_then(Event::run_id).map(|run| run.to_string());
+            let about = run.or_else(|| Some(body.and_then(Event::claim_id)?.to_string()));
+            let mut stored = match about {
+                Some(id) => self.ledger.mentioning(&id).map_err(unread)?,
                 None => Vec::new(),
             };
             stored.extend(self.ledger.find_command(target.causation).map_err(unread)?);
@@ -562,6 +564,7 @@ impl Committer {
             erased.map_err(WriterError::from),
             renewed.map_err(WriterError::from),
             scrubbed.map(|()| true).map_err(WriterError::from),
+            self.scrub_artifacts().map(|()| true).map_err(WriterError::from),
         ] {
             match outcome {
                 Ok(all) => done &= all,
@@ -575,6 +578,18 @@ impl Committer {
             self.ledger.settle_erasure()?;
         }
         Ok(done)
+    }
+
+    /// Removes what runs left whose end was erased.
+    fn scrub_artifacts(&self) -> std::io::Result<()> {
+        let Some(profiles) = &self.profiles else { return Ok(()) };
+        for run in self.state.erased_runs() {
+            match std::fs::remove_dir_all(profiles.artifacts_of(run)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Whether [`Committer::erase`] is to be tried again.

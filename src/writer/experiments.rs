@@ -28,16 +28,26 @@ use crate::workspace::Workspace;
 /// Profiles that the answer to a challenge names.
 const MAX_FITTING: usize = 5;
 
-/// Where profiles come from.
+/// Where profiles come from, and where runs leave their files.
 #[derive(Debug, Clone)]
 pub(super) struct Profiles {
     marker_dir: PathBuf,
     root: PathBuf,
+    experiments: PathBuf,
 }
 
 impl Profiles {
     pub(super) fn of(workspace: &Workspace) -> Self {
-        Self { marker_dir: workspace.marker_dir(), root: workspace.root().to_path_buf() }
+        Self {
+            marker_dir: workspace.marker_dir(),
+            root: workspace.root().to_path_buf(),
+            experiments: experiments_dir(workspace),
+        }
+    }
+
+    /// Where a run leaves its files.
+    pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
+        self.experiments.join(run.to_string())
     }
 
     /// What a request would run.

@@ -209,9 +209,24 @@ async fn runs_are_tied_to_claims_through_the_ledger_and_once() {
     let prompt = owner.prompt("design-experiment", &[("claim", &first)]).await.expect("a prompt");
     assert!(prompt.contains("> # proposed fact") && prompt.contains("- passes"), "{prompt}");
 
-    // The ledger vouches for the files.
+    // The ledger vouches for the files, a backup has them, and what an operator erases is gone.
     let verify = || bench.hm(&["verify"]);
     assert!(verify().status.success());
+    let elsewhere = tempfile::tempdir().expect("a temporary directory");
+    let copy = elsewhere.path().join("copy");
+    let path = copy.to_str().expect("text");
+    assert!(bench.hm(&["backup", path]).status.success());
+    assert!(copy.join(".hivemind/runtime/experiments").join(&mine).join("stdout.log").exists());
+    assert!(bench.hm(&["verify", "--dir", path]).status.success());
+    let theirs = theirs.field("run_id");
+    let dir = bench.workspace().runtime().join("experiments").join(theirs);
+    let ended = json_of(&owner, &format!("hivemind://experiments/{theirs}")).await;
+    let ended = ended["evidence_event_id"].as_str().expect("an event").to_owned();
+    assert!(dir.exists());
+    let forget = bench.hm(&["--agent", "operator", "forget", &ended, "--reason", "a customer's name"]);
+    assert!(forget.status.success(), "{}", String::from_utf8_lossy(&forget.stderr));
+    assert!(!dir.exists() && verify().status.success());
+    assert_eq!(json_of(&owner, &format!("hivemind://experiments/{theirs}")).await["status"], "succeeded");
     let log = bench.workspace().runtime().join("experiments").join(&mine).join("stdout.log");
     std::fs::write(&log, "it does not hold\n").expect("a file");
     let broken = verify();

@@ -260,7 +260,7 @@ async fn a_server_survives_hostile_requests() {
             assert!([200, 429].contains(&listed.status), "HM_SEED={seed} request {number}: {listed:?}");
         }
     }
-    assert!(reached * 2 > frames(), "HM_SEED={seed}: only {reached} were looked at");
+    assert!(reached * 4 > frames(), "HM_SEED={seed}: only {reached} were looked at");
     let token = http::token(&bench, "analyst", "agent");
     let listed = http::modern(&served, Some(&token), "tools/list", json!({}));
     assert!(listed.message()["result"]["tools"].is_array(), "HM_SEED={seed}: {listed:?}");

@@ -4,7 +4,8 @@ use super::Decision;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
-use crate::domain::event::{Event, EventRedacted, Recorded, StatusChanged};
+use crate::domain::event::{Event, EventRedacted, ExperimentCompleted, Recorded, StatusChanged};
+use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 
@@ -65,8 +66,14 @@ pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<D
     Ok(decision)
 }
 
-/// The move of a status said again without its reason, where the claim still stands there.
+/// The move of a status said again without its reason, where the claim still stands there; the end of a run
+/// without what ran and what it left, so that nobody takes it for one under way.
 fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
+    if let Event::ExperimentCompleted(ended) = body {
+        let command = ERASED_COMMAND.parse().expect("a short text");
+        let outcome = RunOutcome::without_files(ended.outcome.state, None);
+        return Some(ExperimentCompleted { command, outcome, ..ended.clone() }.into());
+    }
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
     let status: Status = state.claim(*claim_id)?.status;
     let reason = format!("as event {} said, which was erased", target.seq);

@@ -64,9 +64,10 @@ pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decisio
     let run = known_run(state, attach.run_id)?;
     let claim = known_claim(state, attach.claim_id)?;
     let Some(evidence_ref) = run.completed.filter(|_| run.state.is_conclusive()) else {
-        let hint = match run.state {
-            RunState::Queued | RunState::Running => "wait until it is over",
-            _ => "run it again: what did not come to its end shows nothing",
+        let hint = if run.state.is_over() {
+            "run it again: what did not come to its end shows nothing"
+        } else {
+            "wait until it is over"
         };
         let message = format!("run {} is {}, which is no evidence", attach.run_id, run.state);
         return Err(Rejection::new(Code::NotAttachable, message, hint).with("run_state", run.state));
