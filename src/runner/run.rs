@@ -196,6 +196,8 @@ pub fn run(
     mut progress: impl FnMut(Progress),
 ) -> Result<Report, RunError> {
     adopt_orphans()?;
+    // Compiling the rules takes longer than many a run: it is done beside the first steps.
+    std::thread::spawn(|| redacted("any word", &Secrets::default()));
     let variables: Vec<(String, String)> = variables.collect();
     let secrets = Secrets {
         own: Own::new(&order.secret_patterns)?,
