@@ -12,7 +12,7 @@ pub(crate) use backup::copy;
 pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
-pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly};
+pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, open_readonly, truncate_log};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
 

@@ -328,7 +328,7 @@ pub(crate) fn checkpoint(db: &Connection) {
 }
 
 /// [`checkpoint`], and the log starts again at nothing, unless a reader still stands in it.
-fn truncate_log(db: &Connection) {
+pub(crate) fn truncate_log(db: &Connection) {
     if let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
         tracing::warn!(%error, "cannot truncate the write-ahead log");
     }
