@@ -16,6 +16,7 @@ mod kill;
 mod laws;
 mod mcp;
 mod notes;
+mod plans;
 mod privacy;
 mod processes;
 mod search;
