@@ -156,7 +156,7 @@ fn claim(index: usize) -> CreateClaim {
         claim_type: ClaimType::ALL[index % ClaimType::ALL.len()],
         scopes: vec![format!("src/area{}/file{index}.rs", index % 5).parse().expect("a scope")],
         supersedes: None,
-        ttl_hours: (index % 9 == 0).then_some(Hours(1)),
+        ttl_hours: index.is_multiple_of(9).then_some(Hours(1)),
         ..fact(&statement)
     }
 }
