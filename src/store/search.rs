@@ -25,8 +25,6 @@ const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND 
 const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
 const TEXT_OF_CLAIM: &str = "SELECT c.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) FROM claims c WHERE c.id = ?1";
 
-const CANDIDATE: &str = "SELECT previous, tokens FROM claims WHERE created_seq = ?1";
-
 const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges \
      FROM claims WHERE created_seq = ?1";
 
@@ -211,35 +209,43 @@ impl Reader {
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let names = search.filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
-        let expression = search.expression(question, &names.unwrap_or_default());
-        // Which are the best is only asked where there are more than can be scored: FTS5 looks at every claim that
-        // holds a word, whatever the question is limited to, before it can say so.
-        let mut places = self.places(search, &expression, Wanted::Any)?;
-        if places.len() > CANDIDATES {
-            places = self.places(search, &expression, Wanted::Best)?;
+        let names = names.unwrap_or_default();
+        let expression = search.expression(question, &names);
+        // Where the question is limited, few may pass, and then nobody has to say which are the best: FTS5 would
+        // look at every claim that holds a word, whatever the limits, before it can.
+        if search.filter.limits(&names).is_some()
+            && let Some(all) = self.matches(search, question, &expression, Wanted::All)?
+        {
+            return Ok(all);
         }
-        let mut statement = self.db.prepare_cached(CANDIDATE)?;
-        let mut candidates = Vec::with_capacity(places.len());
-        for place in places {
-            let mut rows = statement.query([place])?;
-            let Some(row) = rows.next()? else { continue };
-            let tokens = row.get_ref(1)?.as_str().map_err(malformed)?;
+        Ok(self.matches(search, question, &expression, Wanted::Best)?.unwrap_or_default())
+    }
+
+    /// Claims that hold a word of the question; none when all are wanted and there are more than are scored.
+    fn matches(
+        &self,
+        search: &Search,
+        question: &Question,
+        expression: &str,
+        wanted: Wanted,
+    ) -> Result<Option<Vec<Candidate>>, StoreError> {
+        let (sql, select) = candidates_sql(search, expression, wanted);
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(select.values))?;
+        let mut candidates = Vec::new();
+        while let Some(row) = rows.next()? {
+            if candidates.len() == CANDIDATES {
+                return Ok(None);
+            }
+            let tokens = row.get_ref(2)?.as_str().map_err(malformed)?;
             let tokens: Vec<&str> = tokens.split(' ').collect();
             candidates.push(Candidate {
-                seq: place as u64,
-                previous: row.get::<_, Option<i64>>(0)?.map(|seq| seq as u64),
+                seq: row.get::<_, i64>(0)? as u64,
+                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
                 relevance: question.relevance(&tokens),
             });
         }
-        Ok(candidates)
-    }
-
-    /// Where claims stand that hold a word of the question.
-    fn places(&self, search: &Search, expression: &str, wanted: Wanted) -> Result<Vec<i64>, StoreError> {
-        let (sql, select) = places_sql(search, expression, wanted);
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let places = statement.query_map(params_from_iter(select.values), |row| row.get(0))?;
-        Ok(places.collect::<Result<_, _>>()?)
+        Ok(Some(candidates))
     }
 
     /// Credits the claims that may be shown, nearest first, until no other can be among the best. A
@@ -308,14 +314,14 @@ impl Reader {
 /// Which of the claims that hold a word of the question.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
-    /// As many as are scored and one more, to see whether there are more.
-    Any,
+    /// All of them, unless they are more than are scored.
+    All,
     /// As many as are scored, the best of them.
     Best,
 }
 
-/// The query for the places of candidates, and what is bound in it.
-fn places_sql(search: &Search, expression: &str, wanted: Wanted) -> (String, Select) {
+/// The query for candidates, and what is bound in it.
+fn candidates_sql(search: &Search, expression: &str, wanted: Wanted) -> (String, Select) {
     let mut select = Select::default();
     let expression = select.bind(expression.to_owned());
     let mut join = String::new();
@@ -347,11 +353,14 @@ fn places_sql(search: &Search, expression: &str, wanted: Wanted) -> (String, Sel
         format!("CROSS JOIN claims f ON f.created_seq = claim_index.rowid{join}")
     };
     let (order, limit) = match wanted {
-        Wanted::Any => ("", CANDIDATES + 1),
+        Wanted::All => ("", CANDIDATES + 1),
         Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
     };
     let sql = format!(
-        "SELECT claim_index.rowid FROM claim_index {join} WHERE claim_index MATCH {expression} {order} LIMIT {limit}"
+        "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \
+         WHERE claim_index MATCH {expression} {order} LIMIT {limit}) \
+         SELECT w.created_seq, w.previous, w.tokens \
+         FROM top CROSS JOIN claims w ON w.created_seq = top.created_seq"
     );
     (sql, select)
 }

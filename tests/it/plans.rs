@@ -99,8 +99,10 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN t VIRTUAL TABLE INDEX 0:M",
         because: Because::Small,
     },
+    // The claims that are scored, 400 at most.
+    Allowed { statement: "WITH top AS MATERIALIZED", scan: "SCAN top", because: Because::Small },
     // What was asked for, and a row of constants.
-    Allowed { statement: "SELECT", scan: "SCAN json_each VIRTUAL TABLE INDEX 1:", because: Because::Small },
+    Allowed { statement: "", scan: "SCAN json_each VIRTUAL TABLE INDEX 1:", because: Because::Small },
     Allowed { statement: "", scan: "SCAN CONSTANT ROW", because: Because::Small },
     Allowed { statement: "SELECT", scan: "SCAN (subquery", because: Because::Small },
 ];
