@@ -42,7 +42,7 @@ fn a_claim_lives_and_ends() {
             supported ID1: committed at seq 4
             $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
             challenged ID1: committed at seq 7
-            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts)
+            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts); or settle it by a run: run_experiment with this claim_id, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one | make-target
             $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
             evidence added to ID1: committed at seq 9
             $ hm claim show ID1
@@ -418,7 +418,7 @@ fn programs_get_json() {
         hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
         hm --json --agent ops status: agent agents_seen by_status denials folded_seq jobs ledger_seq negative rejected spooled workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
-        hm --json verify: checkpoints erased events fault head_hash ok warning
+        hm --json verify: artifacts checkpoints erased events fault head_hash ok warning
         hm --json rebuild: folded_seq
         hm --json export ledger.jsonl: count file head_hash
         hm --json --agent ops claim support 12: argument code hint message
@@ -573,7 +573,7 @@ fn verify_names_the_first_broken_event() {
         events that stand before it: 1
         [exit 1]
         $ hm --json verify
-        {"checkpoints":0,"erased":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
+        {"artifacts":0,"checkpoints":0,"erased":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
         [exit 1]
     "#]]);
     std::fs::write(shell.workspace().ledger(), "no database").expect("a spoilt ledger");

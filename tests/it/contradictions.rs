@@ -215,7 +215,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm --agent devops claim challenge ID2 --reason "the file says 20"
             challenged ID2: committed at seq 8
-            next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts)
+            next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts); or settle it by a run: run_experiment with this claim_id, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one | eslint-file
             $ hm contradictions
             - strong position found AGE ago `ID6`
               - `ID2` analyst contested [src/db] the pool holds 30 connections

@@ -66,7 +66,11 @@ pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decisio
     let Some(evidence_ref) = run.completed.filter(|_| run.state.is_conclusive()) else {
         let hint = match run.state {
             RunState::Queued | RunState::Running => "wait until it is over",
-            _ => "run it again: what did not come to its end shows nothing",
+            RunState::Succeeded
+            | RunState::Failed
+            | RunState::TimedOut
+            | RunState::Canceled
+            | RunState::Aborted => "run it again: what did not come to its end shows nothing",
         };
         let message = format!("run {} is {}, which is no evidence", attach.run_id, run.state);
         return Err(Rejection::new(Code::NotAttachable, message, hint).with("run_state", run.state));
