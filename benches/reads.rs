@@ -111,15 +111,16 @@ const QUESTIONS: [(&str, &str, Address); 11] = [
         format!("hivemind://claims?scope=src/area{}/file{}.rs", n % 50, n % 2_000)
     }),
     ("negative at a dir", "p50 < 500", |_, n| format!("hivemind://negative?scope=src/area{}", n % 50)),
-    ("search, 5 words, at a dir, of a type", "p95 < 5,000", |_, n| {
-        let (dir, file) = (n % 50, n * 7919 % 2_000);
-        format!("hivemind://search?q=pool%20timeout%20workers%20file%20{file}&scope=src/area{dir}&type=fact")
+    ("search, 5 words, at a dir, of a type", "p95 < 5,000", |ids, n| {
+        let asked = n * 7919 % ids.len();
+        let question = support::question(asked).replace(' ', "%20");
+        format!("hivemind://search?q={question}&scope=src/area{}&type=fact", asked % 50)
     }),
-    ("search, 5 words", "", |_, n| {
-        format!("hivemind://search?q=pool%20timeout%20workers%20file%20{}", n * 7919 % 2_000)
+    ("search, 5 words", "", |ids, n| {
+        format!("hivemind://search?q={}", support::question(n * 7919 % ids.len()).replace(' ', "%20"))
     }),
-    ("search, an identifier", "", |_, n| {
-        format!("hivemind://search?q=request_{}&limit=10", n * 7919 % 1_000)
+    ("search, an identifier", "", |ids, n| {
+        format!("hivemind://search?q={}&limit=10", support::identifier(n * 7919 % ids.len()))
     }),
     ("context", "p95 < 10,000", |_, _| "hivemind://context".to_owned()),
     ("status", "", |_, _| "hivemind://status".to_owned()),

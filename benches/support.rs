@@ -28,6 +28,8 @@ pub(crate) const GROUP: usize = 256;
 pub(crate) const HM: &str = env!("CARGO_BIN_EXE_hm");
 /// Agents whose claims fill a workspace.
 const AGENTS: [&str; 5] = ["architect", "devops", "analyst", "frontend", "reviewer"];
+/// Claims of one session of the team.
+const CLAIMS_PER_SESSION: usize = 200;
 /// How long a writer may take to come up, even unoptimised and with a large ledger to fold.
 const WRITER_WITHIN: Duration = Duration::from_secs(120);
 
@@ -130,7 +132,9 @@ impl Space {
             let create = claim(index, claim_type(index));
             let claim_id = create.claim_id;
             ids.push(claim_id);
-            group.push(submission(owner, Command::CreateClaim(create)));
+            let session = format!("s{}", index / CLAIMS_PER_SESSION);
+            let create = submission(owner, Command::CreateClaim(create));
+            group.push(Submission { session: Some(session.parse().expect("a session")), ..create });
             let position = match index % 20 {
                 3 => Some(Position::Challenge),
                 1 | 5 | 9 | 13 | 17 => Some(Position::Support),
@@ -196,19 +200,13 @@ const fn claim_type(index: usize) -> ClaimType {
     }
 }
 
-/// The `index`-th claim: a statement of some 300 characters about one of 2,000 files and a tag.
+/// The `index`-th claim, about one of 2,000 files and a tag.
 pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
     let (area, file) = (index % 50, index % 2_000);
-    let statement = format!(
-        "request {index} of the pool in area {area} waits for a connection when file {file} holds one \
-         across an await; the timeout of 30 s then fires in the caller, not in the pool, and the log \
-         names the caller only. Seen with 16 workers, not with 4; the fix is to release it before the \
-         await, as the handlers do."
-    );
     let scopes = [format!("src/area{area}/file{file}.rs"), format!("tag:area{area}")];
     CreateClaim {
         claim_id: ClaimId::from_uuid(system::new_id()),
-        statement: statement.parse().expect("a statement"),
+        statement: statement(index).parse().expect("a statement"),
         claim_type,
         scopes: scopes.iter().map(|scope| scope.parse().expect("a scope")).collect(),
         confidence: Share::default(),
@@ -217,6 +215,105 @@ pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
         evidence_refs: Vec::new(),
         trigger: None,
     }
+}
+
+/// Words that every team uses; the first ones most often.
+const WORDS: [&str; 24] = [
+    "pool",
+    "timeout",
+    "worker",
+    "request",
+    "connection",
+    "handler",
+    "query",
+    "index",
+    "cache",
+    "retry",
+    "schema",
+    "token",
+    "session",
+    "queue",
+    "lock",
+    "buffer",
+    "parser",
+    "client",
+    "server",
+    "migration",
+    "thread",
+    "socket",
+    "channel",
+    "config",
+];
+/// How many words there are; a large code base names some thousands of things.
+const VOCABULARY: u64 = 6_000;
+
+/// The word of a rank, 0 the most common: the rest is made of syllables, as names of things are.
+fn word(rank: u64) -> String {
+    const SYLLABLES: [&str; 20] = [
+        "ba", "cor", "di", "fen", "gal", "hu", "jin", "ka", "lor", "mer", "nu", "pol", "qua", "rit", "sol",
+        "tam", "ul", "ver", "wan", "zet",
+    ];
+    if let Some(word) = usize::try_from(rank).ok().and_then(|rank| WORDS.get(rank)) {
+        return (*word).to_owned();
+    }
+    // Base 20, at least three digits.
+    let digits = [rank / 400 % 20, rank / 20 % 20, rank % 20];
+    digits.iter().map(|digit| SYLLABLES[*digit as usize]).collect()
+}
+
+/// Draws words for one claim: always the same ones, a few of them very often (as in any text, the share of
+/// a word falls with its rank).
+struct Draw(u64);
+
+impl Draw {
+    fn of(index: usize) -> Self {
+        Self(index as u64)
+    }
+
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn word(&mut self) -> String {
+        let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        word((share.powi(3) * VOCABULARY as f64) as u64)
+    }
+}
+
+/// An identifier that few claims name.
+pub(crate) fn identifier(index: usize) -> String {
+    let mut draw = Draw::of(index);
+    let mut rare = || word(VOCABULARY / 2 + draw.next() % (VOCABULARY / 2));
+    format!("{}_{}", rare(), rare())
+}
+
+/// Four words of a claim and a common one: what somebody asks who remembers it vaguely.
+pub(crate) fn question(index: usize) -> String {
+    let mut draw = Draw::of(index + 1_000_000_007);
+    let words: Vec<String> = (0..4).map(|_| draw.word()).collect();
+    format!("{} {}", words.join(" "), WORDS[index % WORDS.len()])
+}
+
+/// The statement of the `index`-th claim, some 300 characters. Words vary from claim to claim and no number is
+/// in it: texts that differ in one value would be contradictions.
+fn statement(index: usize) -> String {
+    let mut draw = Draw::of(index + 1_000_000_007);
+    let words: Vec<String> = (0..32).map(|_| draw.word()).collect();
+    let name = identifier(index);
+    format!(
+        "`{name}` in the {} waits for the {} when {}; then the {} fires in the {}. Seen with {}, and {}",
+        words[..3].join(" "),
+        words[3..6].join(" "),
+        words[6..14].join(" "),
+        words[14..17].join(" "),
+        words[17..20].join(" "),
+        words[20..26].join(" "),
+        words[26..].join(" "),
+    )
 }
 
 pub(crate) fn submission(agent: &str, command: Command) -> Submission {

@@ -16,7 +16,9 @@ pub(crate) use erase::rewrite;
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
 pub(crate) use migrate::{Unmigrated, migrate};
-pub(crate) use sqlite::{AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, open_readonly};
+pub(crate) use sqlite::{
+    AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, open_readonly, truncate_log,
+};
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
 

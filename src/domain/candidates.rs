@@ -1,6 +1,6 @@
 //! Which claims are worth comparing with a new one: those that share its rarer words.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::ids::ClaimId;
@@ -56,17 +56,19 @@ impl Candidates {
         let number_of_holders = |word: &u32| self.holders.get(word).map_or(0, Vec::len);
         words.sort_by_key(|word| (number_of_holders(word), *word));
         let prefix = words.len() - words.len() / UNSHARED_PART;
-        let mut found: HashSet<u32> = HashSet::new();
+        let mut found: Vec<u32> = Vec::new();
         for word in &words[..prefix] {
             let holders = self.holders.get(word).map_or(&[][..], Vec::as_slice);
             found.extend(holders.iter().rev().take(MAX_PER_WORD));
         }
+        found.sort_unstable();
+        found.dedup();
         words.sort_unstable();
         // Least like first, so that the last ones are kept.
         let mut best: BTreeMap<(usize, u32), ClaimId> = BTreeMap::new();
         for place in found {
             let other = &self.words[place as usize];
-            let shared = other.iter().filter(|word| words.binary_search(word).is_ok()).count();
+            let shared = shared(&words, other);
             // Parts of a thousand: likeness as a whole number, so that it can be a key.
             let likeness = 2_000 * shared / (words.len() + other.len()).max(1);
             best.insert((likeness, place), self.ids[place as usize]);
@@ -76,6 +78,16 @@ impl Candidates {
         }
         best.into_values().rev().collect()
     }
+}
+
+/// How many words two sorted lists share.
+fn shared(mut a: &[u32], mut b: &[u32]) -> usize {
+    let mut shared = 0;
+    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+        shared += usize::from(first == other);
+        (a, b) = (if first <= other { rest } else { a }, if other <= first { others } else { b });
+    }
+    shared
 }
 
 /// Each word once, in the order of its hash.

@@ -23,7 +23,8 @@ pub(super) fn stemmer() -> impl Fn(&str) -> String {
 /// The tokens of a text, in its order: words folded, identifiers as their parts and then joined, stop
 /// words left out, the rest stemmed. Scripts without spaces become pairs of characters.
 pub fn tokens(text: &str) -> Vec<String> {
-    let chars: Vec<char> = unaccented(text).collect();
+    // The same, without the tables: most statements are ASCII.
+    let chars: Vec<char> = if text.is_ascii() { text.chars().collect() } else { unaccented(text).collect() };
     let stemmer = Stemmer::new(Algorithm::Porter);
     let mut found = Tokens { stemmer, tokens: Vec::new() };
     let mut at = 0;

@@ -3,7 +3,8 @@
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
-use super::{Reader, StoreError};
+use super::index::{self, Limit};
+use super::{Reader, StoreError, fold};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
@@ -38,6 +39,26 @@ pub struct ClaimFilter {
     pub before: Option<u64>,
     /// At most so many; 0 means none.
     pub limit: usize,
+}
+
+impl ClaimFilter {
+    /// The part of the filter that the search index answers; none when it limits nothing there. `names` are
+    /// those of the scope.
+    pub(super) fn limits(&self, names: &[String]) -> Option<String> {
+        let owner = self.owner.as_deref().map(|owner| Limit::Owner(owner).token());
+        let session = self.session.as_deref().map(|session| Limit::Session(session).token());
+        let claim_type = self.claim_type.map(|claim_type| Limit::Type(claim_type.as_str()).token());
+        let scope = self.scope.as_ref().and_then(|scope| index::around(scope, names));
+        let limits = [scope, session, owner, claim_type].into_iter().flatten();
+        let all: Vec<String> = limits.map(|any| format!("s : ({any})")).collect();
+        (!all.is_empty()).then(|| all.join(" AND "))
+    }
+
+    /// Whether a status leaves fewer claims than what else is asked for: fewer are contested than are of an
+    /// agent, but more than lie at a scope.
+    fn starts_at_status(&self) -> bool {
+        !self.status.is_empty() && self.scope.is_none() && self.session.is_none() && self.id.is_none()
+    }
 }
 
 /// A claim as lists show it.
@@ -275,26 +296,29 @@ impl Reader {
         select.require_if("c.session =", filter.session.clone());
         select.require_if("c.created_at >=", filter.since_ms);
         select.require_if("c.created_at <=", filter.until_ms);
-        select.require_if("c.created_seq <", filter.before.map(|seq| i64::try_from(seq).unwrap_or(i64::MAX)));
-        // The whole workspace is no restriction.
-        if let Some(scope) = filter.scope.as_ref().filter(|scope| scope.as_str() != ".") {
-            let names = self.names_of(scope)?;
-            let at_or_above: Vec<&str> =
-                names.iter().map(String::as_str).chain(scope.and_ancestors().skip(1)).collect();
-            let at_or_above = select.bind(serde_json::json!(at_or_above).to_string());
-            // '0' follows '/' in ASCII: the range holds exactly the paths below.
-            let (first, last) = (select.bind(format!("{scope}/")), select.bind(format!("{scope}0")));
-            // CROSS JOIN keeps the order: the few claims at the scope first, then the rest of the filter.
-            select.from = format!(
-                "(SELECT claim_id FROM claim_scopes \
-                  WHERE scope IN (SELECT value FROM json_each({at_or_above})) \
-                  UNION SELECT claim_id FROM claim_scopes WHERE scope >= {first} AND scope < {last}) s \
-                 CROSS JOIN claims c ON c.id = s.claim_id"
-            );
+        let names = filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
+        let mut position = "c.created_seq";
+        if let Some(limits) = filter.limits(&names.unwrap_or_default()).filter(|_| !filter.starts_at_status())
+        {
+            if !fold::is_current(&self.db)? {
+                return Err(StoreError::OldFold);
+            }
+            // CROSS JOIN keeps the order: one claim, or the newest in the index first.
+            if filter.id.is_some() {
+                select.from =
+                    "claims c CROSS JOIN claim_index ON claim_index.rowid = c.created_seq".to_owned();
+            } else {
+                select.from =
+                    "claim_index CROSS JOIN claims c ON c.created_seq = claim_index.rowid".to_owned();
+                position = "claim_index.rowid";
+            }
+            select.require_if("claim_index MATCH", Some(limits));
         }
+        let before = filter.before.map(|seq| i64::try_from(seq).unwrap_or(i64::MAX));
+        select.require_if(&format!("{position} <"), before);
         let Select { from, conditions, values } = select;
         let sql = format!(
-            "SELECT {SUMMARY} FROM {from} {conditions} ORDER BY c.created_seq DESC LIMIT {}",
+            "SELECT {SUMMARY} FROM {from} {conditions} ORDER BY {position} DESC LIMIT {}",
             filter.limit + 1
         );
         let mut statement = self.db.prepare_cached(&sql)?;

@@ -1,8 +1,23 @@
 //! Values that begin with what somebody typed: ids, scopes, targets, sessions.
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{Reader, StoreError};
+use crate::domain::event::{ClaimCreated, Recorded};
+use crate::domain::ids::SessionId;
+
+/// The scopes and the session of a new claim, for who types them next.
+pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
+    let mut scopes = db.prepare_cached("INSERT OR IGNORE INTO scopes (scope, seq) VALUES (?1, ?2)")?;
+    for scope in body.scopes.iter() {
+        scopes.execute(params![scope.as_str(), at.seq as i64])?;
+    }
+    if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
+        db.prepare_cached("INSERT OR IGNORE INTO sessions (session, seq) VALUES (?1, ?2)")?
+            .execute(params![session, at.seq as i64])?;
+    }
+    Ok(())
+}
 
 /// What begins as it was typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +51,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn scopes(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        self.distinct("claim_scopes", "scope", typed, limit)
+        self.beginning_with("scopes", "scope", typed, limit)
     }
 
     /// Runs whose ids begin so, newest first.
@@ -63,7 +78,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn targets_like(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        self.distinct("targets", "name", typed, limit)
+        self.beginning_with("targets", "name", typed, limit)
     }
 
     /// Sessions in which claims were made, sorted.
@@ -71,20 +86,18 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn sessions(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        self.distinct("claims", "session", typed, limit)
+        self.beginning_with("sessions", "session", typed, limit)
     }
 
-    /// The different values of an indexed column. The index is asked for the next one each time, so that a
-    /// value with many rows costs no more than one with few.
-    fn distinct(&self, table: &str, column: &str, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        let sql = format!(
-            "WITH RECURSIVE found (value) AS ( \
-               SELECT min({column}) FROM {table} WHERE {column} >= ?1 AND {column} < ?2 \
-               UNION ALL \
-               SELECT (SELECT min({column}) FROM {table} WHERE {column} > value AND {column} < ?2) \
-               FROM found WHERE value IS NOT NULL \
-             ) SELECT value FROM found WHERE value IS NOT NULL"
-        );
+    /// The keys of a table that begin so.
+    fn beginning_with(
+        &self,
+        table: &str,
+        key: &str,
+        typed: &str,
+        limit: usize,
+    ) -> Result<Matches, StoreError> {
+        let sql = format!("SELECT {key} FROM {table} WHERE {key} >= ?1 AND {key} < ?2 ORDER BY {key}");
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query([typed, &end_of(typed)])?;
         let mut matches = Matches::default();

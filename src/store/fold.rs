@@ -1,20 +1,33 @@
 //! Keeping the read models at the ledger's head: catch up, apply, rebuild.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{StoreError, project};
+use super::StoreError;
+use super::index::{self, Entry, LastClaims};
+use super::project::{Tally, project};
 use crate::domain::event::Recorded;
-use crate::ledger::{Cursor, Ledger, Unmigrated, is_damage, migrate};
+use crate::ledger::{Cursor, Ledger, LedgerError, Stored, Unmigrated, is_damage, migrate};
 
 /// Events folded per read; large enough to amortise the statement, small enough for memory.
 const CHUNK: usize = 2_000;
 
 /// What a fold of this binary writes for an event. Raised whenever that changes (new tokens, a new column):
 /// read models of another version are folded anew. 1 had no number; 2 has the search index; 3 has
-/// contradictions and targets, 4 what evidence is worth.
-pub const FOLD_VERSION: u32 = 4;
+/// contradictions and targets, 4 what evidence is worth, 6 its tokens beside the claims and what completions
+/// ask for in tables of its own (5 was never released).
+pub const FOLD_VERSION: u32 = 6;
+
+/// Chunks that may wait between the thread that reads and the one that writes.
+const WAITING_CHUNKS: usize = 2;
+/// What a fill from the beginning may keep of the file in memory, in KiB, as a negative number of pages.
+const FILL_CACHE_KIB: i64 = -32 * 1024;
+/// What SQLite keeps otherwise; its own default.
+const USUAL_CACHE_KIB: i64 = -2_000;
+/// Indexes that no fold reads: a fill from the beginning makes them when everything is there.
+const MADE_LAST: [&str; 1] = ["claims_status"];
 
 mod migrations {
     refinery::embed_migrations!("migrations/team-memory");
@@ -27,6 +40,7 @@ pub struct Projection {
     db: Connection,
     folded: Cursor,
     is_current: bool,
+    last: LastClaims,
 }
 
 impl Projection {
@@ -63,7 +77,7 @@ impl Projection {
             // Nothing in it can be built on.
             folded = Cursor::GENESIS;
         }
-        Ok(Self { path: path.to_owned(), db, folded, is_current })
+        Ok(Self { path: path.to_owned(), db, folded, is_current, last: LastClaims::default() })
     }
 
     /// Makes the file anew from its rows: no free page and no log holds what was dropped. False while a reader
@@ -101,13 +115,18 @@ impl Projection {
     /// # Errors
     /// [`StoreError`]; nothing of these events is visible then.
     pub fn apply(&mut self, events: &[Recorded], head: Cursor) -> Result<(), StoreError> {
+        // Taken away, so that nothing of it is remembered if this fails.
+        let mut last = std::mem::take(&mut self.last);
         let transaction = self.db.transaction()?;
+        let mut tally = Tally::default();
         for event in events {
-            project::project(&transaction, event)?;
+            project(&transaction, &mut tally, &mut last, event, Entry::of(event).as_ref())?;
         }
-        set_folded(&transaction, head)?;
+        tally.write(&transaction)?;
+        set_folded(&transaction, head, tally.texts)?;
         transaction.commit()?;
         self.folded = head;
+        self.last = last;
         Ok(())
     }
 
@@ -126,6 +145,9 @@ impl Projection {
     fn follow(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         if !self.is_current {
             tracing::info!(version = FOLD_VERSION, "read models were folded by another version: rebuilding");
+            return self.rebuild(ledger, |_| ());
+        }
+        if self.folded == Cursor::GENESIS && ledger.head() != Cursor::GENESIS {
             return self.rebuild(ledger, |_| ());
         }
         if ledger.read_from(self.folded, 0).is_err() {
@@ -148,14 +170,13 @@ impl Projection {
     /// # Errors
     /// [`StoreError`].
     pub fn fold_until(&mut self, ledger: &crate::ledger::Reader, seq: u64) -> Result<(), StoreError> {
-        while self.folded.seq < seq {
-            let wanted = CHUNK.min(usize::try_from(seq - self.folded.seq).unwrap_or(CHUNK));
-            let stored = ledger.read_from(self.folded, wanted)?;
-            let Some(last) = stored.last().map(crate::ledger::Stored::cursor) else { break };
-            let events = recorded(&stored)?;
-            self.apply(&events, last)?;
-        }
-        Ok(())
+        self.fill(
+            |at| {
+                let left = seq.saturating_sub(at.seq);
+                ledger.read_from(at, CHUNK.min(usize::try_from(left).unwrap_or(CHUNK)))
+            },
+            |_| (),
+        )
     }
 
     /// Drops every projection and folds the ledger again, in one transaction: readers see the old
@@ -164,47 +185,112 @@ impl Projection {
     /// # Errors
     /// [`StoreError`]; the old state stays, unless it was damaged.
     pub fn rebuild(&mut self, ledger: &Ledger, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
-        match self.refold(ledger, &mut progress) {
+        match self.fill(|at| ledger.read_from(at, CHUNK), &mut progress) {
             Err(StoreError::Query(source)) if is_damage(&source) => {
                 tracing::warn!(path = %self.path.display(), %source, "dropping damaged read models");
                 // Closed before its files go.
                 self.db = Connection::open_in_memory()?;
                 drop_files(&self.path);
                 *self = Self::open_as_is(&self.path)?;
-                self.refold(ledger, &mut progress)
+                self.fill(|at| ledger.read_from(at, CHUNK), &mut progress)
             }
             other => other,
         }
     }
 
-    fn refold(&mut self, ledger: &Ledger, progress: &mut impl FnMut(u64)) -> Result<(), StoreError> {
-        let transaction = self.db.transaction()?;
-        for (table, kind) in tables(&transaction)? {
-            let sql = match kind {
-                Kind::Plain => format!("DELETE FROM \"{table}\""),
-                Kind::Index => format!("INSERT INTO \"{table}\" (\"{table}\") VALUES ('delete-all')"),
-            };
-            transaction.execute(&sql, [])?;
-        }
-        let mut at = Cursor::GENESIS;
-        loop {
-            let stored = ledger.read_from(at, CHUNK)?;
-            let Some(last) = stored.last().map(crate::ledger::Stored::cursor) else {
-                break;
-            };
-            for event in recorded(&stored)? {
-                project::project(&transaction, &event)?;
+    /// Folds everything that `read` gives, from the beginning. Reading, decoding and cutting into tokens go on
+    /// here while another thread writes.
+    fn fill(
+        &mut self,
+        mut read: impl FnMut(Cursor) -> Result<Vec<Stored>, LedgerError>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.last = LastClaims::default();
+        self.db.pragma_update(None, "cache_size", FILL_CACHE_KIB)?;
+        let (chunks, waiting) = std::sync::mpsc::sync_channel(WAITING_CHUNKS);
+        let db = &mut self.db;
+        let filled = std::thread::scope(|scope| {
+            let writing = scope.spawn(move || write_all(db, waiting));
+            let mut at = Cursor::GENESIS;
+            loop {
+                let chunk = read(at).map_err(StoreError::from).and_then(|stored| Chunk::of(&stored));
+                let next = chunk.as_ref().ok().map(|chunk| chunk.end);
+                let is_last = matches!(next, None | Some(None));
+                // Who writes no longer listens after an error, which it tells in the end.
+                if (!matches!(next, Some(None)) && chunks.send(chunk).is_err()) || is_last {
+                    break;
+                }
+                at = next.flatten().unwrap_or(at);
+                progress(at.seq);
             }
-            at = last;
-            progress(at.seq);
-        }
-        set_folded(&transaction, at)?;
-        set_fold_version(&transaction)?;
-        transaction.commit()?;
-        self.folded = at;
+            drop(chunks);
+            writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        self.db.pragma_update(None, "cache_size", USUAL_CACHE_KIB)?;
+        (self.folded, self.last) = filled?;
         self.is_current = true;
+        // One transaction as long as the file: its log would keep that length for ever.
+        if let Err(error) = crate::ledger::truncate_log(&self.db) {
+            tracing::warn!(%error, "cannot truncate the write-ahead log of the read models");
+        }
         Ok(())
     }
+}
+
+/// Events on their way from the thread that reads to the one that writes.
+struct Chunk {
+    events: Vec<(Recorded, Option<Entry>)>,
+    /// The last of them.
+    end: Option<Cursor>,
+}
+
+impl Chunk {
+    fn of(stored: &[Stored]) -> Result<Self, StoreError> {
+        let events = recorded(stored)?.into_iter().map(|event| {
+            let entry = Entry::of(&event);
+            (event, entry)
+        });
+        Ok(Self { events: events.collect(), end: stored.last().map(Stored::cursor) })
+    }
+}
+
+/// Drops every projection and folds what comes, in one transaction.
+fn write_all(
+    db: &mut Connection,
+    chunks: Receiver<Result<Chunk, StoreError>>,
+) -> Result<(Cursor, LastClaims), StoreError> {
+    let transaction = db.transaction()?;
+    for table in tables(&transaction)? {
+        transaction.execute(&format!("DELETE FROM \"{table}\""), [])?;
+    }
+    let mut made_last = Vec::new();
+    for index in MADE_LAST {
+        let sql: String = transaction.query_row(
+            "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?1",
+            [index],
+            |row| row.get(0),
+        )?;
+        transaction.execute(&format!("DROP INDEX {index}"), [])?;
+        made_last.push(sql);
+    }
+    index::begin_fill(&transaction)?;
+    let (mut at, mut tally, mut last) = (Cursor::GENESIS, Tally::default(), LastClaims::from_the_beginning());
+    for chunk in chunks {
+        let chunk = chunk?;
+        for (event, entry) in &chunk.events {
+            project(&transaction, &mut tally, &mut last, event, entry.as_ref())?;
+        }
+        at = chunk.end.unwrap_or(at);
+    }
+    tally.write(&transaction)?;
+    index::end_fill(&transaction)?;
+    for sql in made_last {
+        transaction.execute(&sql, [])?;
+    }
+    set_folded(&transaction, at, tally.texts)?;
+    set_fold_version(&transaction)?;
+    transaction.commit()?;
+    Ok((at, last))
 }
 
 fn recorded(stored: &[crate::ledger::Stored]) -> Result<Vec<Recorded>, StoreError> {
@@ -240,22 +326,11 @@ fn drop_files(path: &Path) {
     }
 }
 
-/// How a table is emptied.
-enum Kind {
-    Plain,
-    Index,
-}
-
-/// Every table that a fold fills. What an index keeps in tables of its own is emptied with it.
-fn tables(transaction: &Transaction<'_>) -> Result<Vec<(String, Kind)>, rusqlite::Error> {
-    let sql = "SELECT t.name, t.type = 'virtual' FROM pragma_table_list t \
-               JOIN sqlite_schema s ON s.name = t.name \
-               WHERE t.schema = 'main' AND (t.type = 'table' OR s.sql LIKE '%USING fts5(%') \
-               AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'refinery_%' ORDER BY t.name";
-    transaction
-        .prepare(sql)?
-        .query_map([], |row| Ok((row.get(0)?, if row.get(1)? { Kind::Index } else { Kind::Plain })))?
-        .collect()
+/// Every table that a fold fills, but the search index with the tables it keeps for itself.
+fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error> {
+    let sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' \
+               AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery_%' ORDER BY name";
+    transaction.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Whether the rows are those this binary would write.
@@ -276,11 +351,13 @@ pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {
     Ok(cursor.unwrap_or(Cursor::GENESIS))
 }
 
-fn set_folded(db: &Connection, at: Cursor) -> Result<(), rusqlite::Error> {
+/// Stores how far it is folded, and how many texts and tokens came to it.
+fn set_folded(db: &Connection, at: Cursor, (texts, tokens): (i64, i64)) -> Result<(), rusqlite::Error> {
     db.prepare_cached(
-        "INSERT INTO projection (id, folded_seq, folded_hash) VALUES (1, ?1, ?2) \
-         ON CONFLICT (id) DO UPDATE SET folded_seq = ?1, folded_hash = ?2",
+        "INSERT INTO projection (id, folded_seq, folded_hash, claims, tokens) VALUES (1, ?1, ?2, ?3, ?4) \
+         ON CONFLICT (id) DO UPDATE SET folded_seq = ?1, folded_hash = ?2, \
+         claims = claims + ?3, tokens = tokens + ?4",
     )?
-    .execute(params![at.seq as i64, at.hash])?;
+    .execute(params![at.seq as i64, at.hash, texts, tokens])?;
     Ok(())
 }

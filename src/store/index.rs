@@ -1,10 +1,13 @@
 //! The search index: what a new claim adds to it, and how what it can be limited to is written.
 
-use rusqlite::{Connection, params};
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::StoreError;
-use crate::domain::event::{ClaimCreated, Recorded};
+use crate::domain::agent::AgentId;
+use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::SessionId;
 use crate::domain::scope::Scope;
 use crate::domain::tokens::tokens;
@@ -12,10 +15,17 @@ use crate::domain::tokens::tokens;
 /// Hex digits of a limit's hash: 64 bits, no two of a million scopes are likely to share them.
 const HASH_DIGITS: usize = 16;
 
-/// A claim's tokens, and the claim that its author made before it in the same session.
-pub(super) const ADD_TOKENS: &str = "INSERT INTO claim_tokens (created_seq, tokens, previous) VALUES (?1, ?2, \
-     (SELECT created_seq FROM claims WHERE session = ?3 AND owner = ?4 AND created_seq < ?1 \
-      ORDER BY created_seq DESC LIMIT 1))";
+/// Sessions whose last claim is remembered; another one is looked up when it comes.
+const MAX_REMEMBERED: usize = 4_096;
+/// Bytes of new entries that a fill from the beginning keeps in memory before it writes them.
+const FILL_BYTES: u32 = 16 * 1024 * 1024;
+/// What FTS5 keeps in memory otherwise; its own default.
+const USUAL_BYTES: u32 = 1024 * 1024;
+/// Parts of a level that FTS5 merges as entries come in; its own default.
+const USUAL_MERGE: u32 = 4;
+
+/// The newest claim that passes some limits.
+const NEWEST: &str = "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1 ORDER BY rowid DESC LIMIT 1";
 
 /// What a search can be limited to inside the index: what never changes about a claim.
 #[derive(Debug, Clone, Copy)]
@@ -47,29 +57,96 @@ impl Limit<'_> {
     }
 }
 
-/// Adds a new claim; its row in `claims` is there already.
-pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
-    let tokens = tokens(body.statement.as_str());
-    let text = tokens.join(" ");
-    let session = at.session.as_ref().map(SessionId::as_str);
-    let mut limits: Vec<String> = body.scopes.iter().flat_map(limits_of).collect();
-    limits.push(Limit::Type(body.claim_type.as_str()).token());
-    limits.push(Limit::Owner(at.agent.as_str()).token());
-    limits.extend(session.map(|session| Limit::Session(session).token()));
-    limits.sort_unstable();
-    limits.dedup();
+/// What a new claim adds to the index.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its tokens in their order.
+    pub(super) tokens: String,
+    /// How many they are.
+    pub(super) length: i64,
+    limits: String,
+}
+
+impl Entry {
+    /// The entry of a claim's creation; no other event has one.
+    pub(super) fn of(recorded: &Recorded) -> Option<Self> {
+        let Some(Event::ClaimCreated(body)) = &recorded.event else { return None };
+        let tokens = tokens(body.statement.as_str());
+        let session = recorded.session.as_ref().map(SessionId::as_str);
+        let mut limits: Vec<String> = body.scopes.iter().flat_map(limits_of).collect();
+        limits.push(Limit::Type(body.claim_type.as_str()).token());
+        limits.push(Limit::Owner(recorded.agent.as_str()).token());
+        limits.extend(session.map(|session| Limit::Session(session).token()));
+        limits.sort_unstable();
+        limits.dedup();
+        Some(Self { tokens: tokens.join(" "), length: tokens.len() as i64, limits: limits.join(" ") })
+    }
+}
+
+/// Adds a new claim.
+pub(super) fn add(db: &Connection, at: &Recorded, entry: &Entry) -> Result<(), StoreError> {
     db.prepare_cached("INSERT INTO claim_index (rowid, t, s) VALUES (?1, ?2, ?3)")?.execute(params![
         at.seq as i64,
-        text,
-        limits.join(" ")
+        entry.tokens,
+        entry.limits
     ])?;
-    db.prepare_cached(ADD_TOKENS)?.execute(params![at.seq as i64, text, session, at.agent.as_str()])?;
-    db.prepare_cached(
-        "INSERT INTO claim_tokens_total (id, claims, tokens, seq) VALUES (1, 1, ?1, ?2) \
-         ON CONFLICT (id) DO UPDATE SET claims = claims + 1, tokens = tokens + ?1, seq = ?2",
-    )?
-    .execute(params![tokens.len() as i64, at.seq as i64])?;
     Ok(())
+}
+
+/// Empties the index and makes it ready to be filled from the beginning: nothing is merged before the end.
+pub(super) fn begin_fill(db: &Connection) -> Result<(), StoreError> {
+    db.execute("INSERT INTO claim_index (claim_index) VALUES ('delete-all')", [])?;
+    configure(db, "hashsize", FILL_BYTES)?;
+    configure(db, "automerge", 0)
+}
+
+/// Merges what was filled in into one part, and goes on as usual.
+pub(super) fn end_fill(db: &Connection) -> Result<(), StoreError> {
+    db.execute("INSERT INTO claim_index (claim_index) VALUES ('optimize')", [])?;
+    configure(db, "hashsize", USUAL_BYTES)?;
+    configure(db, "automerge", USUAL_MERGE)
+}
+
+fn configure(db: &Connection, setting: &str, value: u32) -> Result<(), StoreError> {
+    db.execute("INSERT INTO claim_index (claim_index, rank) VALUES (?1, ?2)", params![setting, value])?;
+    Ok(())
+}
+
+/// The last claim of each author in each session, so that nobody has to look for it.
+#[derive(Debug, Default)]
+pub(super) struct LastClaims {
+    claims: HashMap<(AgentId, SessionId), i64>,
+    /// Whether a session that is not there has no claim: so while folding from the beginning.
+    knows_all: bool,
+}
+
+impl LastClaims {
+    /// For a fold from the beginning.
+    pub(super) fn from_the_beginning() -> Self {
+        Self { claims: HashMap::new(), knows_all: true }
+    }
+
+    /// The claim that the author of a new one made before it in the same session.
+    pub(super) fn before(&mut self, db: &Connection, new: &Recorded) -> Result<Option<i64>, StoreError> {
+        let Some(session) = &new.session else { return Ok(None) };
+        let key = (new.agent.clone(), session.clone());
+        if let Some(last) = self.claims.get_mut(&key) {
+            return Ok(Some(std::mem::replace(last, new.seq as i64)));
+        }
+        let before = if self.knows_all {
+            None
+        } else {
+            let limits = [Limit::Owner(new.agent.as_str()).token(), Limit::Session(session.as_str()).token()];
+            let expression = format!("s : ({})", limits.join(" AND "));
+            db.prepare_cached(NEWEST)?.query_row([expression], |row| row.get(0)).optional()?
+        };
+        if self.claims.len() >= MAX_REMEMBERED {
+            self.claims.clear();
+            self.knows_all = false;
+        }
+        self.claims.insert(key, new.seq as i64);
+        Ok(before)
+    }
 }
 
 /// A scope itself, and everything it lies below. The whole workspace limits nothing, so it is not kept as

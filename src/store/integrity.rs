@@ -5,11 +5,10 @@ use rusqlite::params;
 use super::{Reader, StoreError};
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 8] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 7] = [
     "claims",
-    "claim_scopes",
     "claim_evidence",
-    "claim_status_history",
+    "claim_moves",
     "consensus",
     "decisions",
     "decision_alternatives",

@@ -1,7 +1,10 @@
 //! One event, one small write. No rule lives here: what the event says is what the row becomes.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeMap;
 
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
@@ -11,21 +14,78 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
-use crate::store::{StoreError, experiments, files, index};
+use crate::store::claims::malformed;
+use crate::store::index::{self, Entry, LastClaims};
+use crate::store::{StoreError, completions, experiments, files};
 
-/// Folds one event into the read models.
-pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
-    db.prepare_cached(
-        "INSERT INTO agents (agent, last_seen_at, seq) VALUES (?1, ?2, ?3) \
-         ON CONFLICT (agent) DO UPDATE SET last_seen_at = ?2, seq = ?3",
-    )?
-    .execute(params![recorded.agent.as_str(), recorded.at.ms(), recorded.seq as i64])?;
+/// What many events change in the same few rows: written once for all events of a transaction.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// When each agent was last seen, epoch ms, and the event.
+    agents: BTreeMap<AgentId, (i64, u64)>,
+    /// Claims counted in and out, by owner, type and status, and the last event that did.
+    claims: BTreeMap<(String, String, Status), (i64, u64)>,
+    /// Texts added to the search index, and their tokens.
+    pub(super) texts: (i64, i64),
+}
+
+impl Tally {
+    fn saw(&mut self, recorded: &Recorded) {
+        let seen = (recorded.at.ms(), recorded.seq);
+        match self.agents.get_mut(&recorded.agent) {
+            Some(last) => *last = seen,
+            None => {
+                self.agents.insert(recorded.agent.clone(), seen);
+            }
+        }
+    }
+
+    /// Counts a claim in or out of a status.
+    fn count(&mut self, at: &Recorded, owner: &str, claim_type: &str, status: Status, by: i64) {
+        let key = (owner.to_owned(), claim_type.to_owned(), status);
+        let (claims, seq) = self.claims.entry(key).or_default();
+        *claims += by;
+        *seq = at.seq;
+    }
+
+    /// Writes all of it but the texts, which go with the folded position.
+    pub(super) fn write(&self, db: &Connection) -> Result<(), StoreError> {
+        let mut agents = db.prepare_cached(
+            "INSERT INTO agents (agent, last_seen_at, seq) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (agent) DO UPDATE SET last_seen_at = ?2, seq = ?3",
+        )?;
+        for (agent, (at, seq)) in &self.agents {
+            agents.execute(params![agent.as_str(), at, *seq as i64])?;
+        }
+        let mut counts = db.prepare_cached(
+            "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) VALUES (?1, ?2, ?3, ?4, ?5) \
+             ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?4, seq = ?5",
+        )?;
+        for ((owner, claim_type, status), (by, seq)) in &self.claims {
+            counts.execute(params![owner, claim_type, status.as_str(), by, *seq as i64])?;
+        }
+        Ok(())
+    }
+}
+
+/// Folds one event into the read models; `entry` is what it adds to the search index.
+pub(super) fn project(
+    db: &Connection,
+    tally: &mut Tally,
+    last: &mut LastClaims,
+    recorded: &Recorded,
+    entry: Option<&Entry>,
+) -> Result<(), StoreError> {
+    tally.saw(recorded);
     let Some(event) = &recorded.event else {
         return Ok(());
     };
     match event {
-        Event::ClaimCreated(body) => claim_created(db, recorded, body)?,
-        Event::StatusChanged(body) => status_changed(db, recorded, body)?,
+        Event::ClaimCreated(body) => {
+            let entry = entry.ok_or_else(|| StoreError::Malformed("a claim without tokens".to_owned()))?;
+            claim_created(db, tally, last, recorded, body, entry)?;
+        }
+        Event::StatusChanged(body) => status_changed(db, tally, recorded, body)?,
         Event::ClaimSuperseded(body) => claim_superseded(db, recorded, body)?,
         Event::PositionTaken(body) => position_taken(db, recorded, body)?,
         Event::EvidenceAdded(body) => evidence_added(db, recorded, body)?,
@@ -48,12 +108,19 @@ pub(super) fn project(db: &Connection, recorded: &Recorded) -> Result<(), StoreE
     Ok(())
 }
 
-fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
+fn claim_created(
+    db: &Connection,
+    tally: &mut Tally,
+    last: &mut LastClaims,
+    at: &Recorded,
+    body: &ClaimCreated,
+    entry: &Entry,
+) -> Result<(), StoreError> {
     let trigger = body.trigger.as_ref().map(json).transpose()?;
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
-         proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13)",
+         proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -68,65 +135,54 @@ fn claim_created(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<
         trigger,
         json(&body.scopes)?,
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        entry.tokens,
+        last.before(db, at)?
     ])?;
-    let mut scopes =
-        db.prepare_cached("INSERT INTO claim_scopes (claim_id, scope, seq) VALUES (?1, ?2, ?3)")?;
-    for scope in &body.scopes {
-        scopes.execute(params![body.claim_id.to_string(), scope.as_str(), at.seq as i64])?;
-    }
     for target in body.scopes.iter().filter(|scope| scope.is_target()) {
         name_target(db, at, target)?;
     }
-    index::add(db, at, body)?;
-    count(db, at, body.claim_id, 1)?;
-    history(db, at, body.claim_id, None, Status::Proposed, None)
+    index::add(db, at, entry)?;
+    completions::add(db, at, body)?;
+    tally.texts.0 += 1;
+    tally.texts.1 += entry.length;
+    tally.count(at, at.agent.as_str(), body.claim_type.as_str(), Status::Proposed, 1);
+    Ok(())
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
 }
 
-fn status_changed(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
-    // From where its row stands, not from where the event says it was: an event between may have been erased.
-    count(db, at, body.claim_id, -1)?;
-    db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
-        .execute(params![body.claim_id.to_string(), body.to.as_str(), at.at.ms(), at.seq as i64])?;
-    count(db, at, body.claim_id, 1)?;
-    history(db, at, body.claim_id, Some(body.from), body.to, Some(body.reason.as_str()))
-}
-
-/// Counts a claim in or out of the status it has.
-fn count(db: &Connection, at: &Recorded, claim: ClaimId, by: i64) -> Result<(), StoreError> {
-    db.prepare_cached(
-        "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) \
-         SELECT owner, claim_type, status, ?2, ?3 FROM claims WHERE id = ?1 \
-         ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?2, seq = ?3",
-    )?
-    .execute(params![claim.to_string(), by, at.seq as i64])?;
-    Ok(())
-}
-
-fn history(
+fn status_changed(
     db: &Connection,
+    tally: &mut Tally,
     at: &Recorded,
-    claim: ClaimId,
-    old: Option<Status>,
-    new: Status,
-    reason: Option<&str>,
+    body: &StatusChanged,
 ) -> Result<(), StoreError> {
+    let claim = body.claim_id.to_string();
+    // From where its row stands, not from where the event says it was: an event between may have been erased.
+    let stands: Option<(String, String, String)> = db
+        .prepare_cached("SELECT owner, claim_type, status FROM claims WHERE id = ?1")?
+        .query_row([&claim], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    if let Some((owner, claim_type, status)) = stands {
+        tally.count(at, &owner, &claim_type, status.parse().map_err(malformed)?, -1);
+        tally.count(at, &owner, &claim_type, body.to, 1);
+    }
+    db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
+        .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64])?;
     db.prepare_cached(
-        "INSERT INTO claim_status_history \
-         (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
+        "INSERT INTO claim_moves (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute(params![
         at.id.to_string(),
-        claim.to_string(),
-        old.map(Status::as_str),
-        new.as_str(),
+        claim,
+        body.from.as_str(),
+        body.to.as_str(),
         at.agent.as_str(),
-        reason,
+        body.reason.as_str(),
         at.at.ms(),
         at.seq as i64
     ])?;

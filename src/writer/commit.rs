@@ -32,8 +32,8 @@ use crate::workspace::{Workspace, WorkspaceError};
 
 /// The most commands in one group (spec 01); more only delays the first one's answer.
 pub(super) const MAX_GROUP: usize = 256;
-/// Events folded per read at start.
-const FOLD_CHUNK: usize = 2_000;
+/// Events folded per read at start: enough to amortise the statement, few enough to leave no hole in memory.
+const FOLD_CHUNK: usize = 256;
 
 /// A place on the write path where a test can make the writer abort, to prove that a retry is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -207,9 +207,10 @@ fn library() -> Shell {
 /// The size of a page of SQLite, unless it is told otherwise.
 const PAGE: usize = 4096;
 
+/// Nothing where the file ends before it.
 fn page(file: &Path, number: usize) -> Vec<u8> {
     let bytes = std::fs::read(file).expect("a file");
-    bytes[number * PAGE..(number + 1) * PAGE].to_vec()
+    bytes.get(number * PAGE..(number + 1) * PAGE).unwrap_or_default().to_vec()
 }
 
 fn put_page(file: &Path, number: usize, bytes: &[u8]) {

@@ -356,15 +356,16 @@ pub(crate) fn folded(events: &[Stored]) -> State {
 }
 
 /// Every row of every table and every token of the search index, in an order that depends on nothing but the
-/// rows. How far the read models have folded is left out: an empty rebuild says 0, and nothing folded says
-/// nothing. So are the tables that an index keeps for itself: they hold the same tokens, arranged by history.
+/// rows. How far the read models have folded is left out, but for how much text that was: an empty rebuild says
+/// 0, and nothing folded says nothing. So are the tables that an index keeps for itself: they hold the same
+/// tokens, arranged by history.
 pub(crate) fn dump(database: &Path) -> String {
     let db = rusqlite::Connection::open(database).expect("a database");
     let mut text = String::new();
     let mut tables = strings(
         &db,
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' \
-         AND name NOT LIKE 'refinery_%' AND name <> 'projection' ORDER BY name",
+         AND name NOT LIKE 'refinery_%' ORDER BY name",
     );
     let index = "SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%'";
     for index in strings(&db, index) {
@@ -376,7 +377,11 @@ pub(crate) fn dump(database: &Path) -> String {
     }
     for table in tables {
         writeln!(text, "{table}").expect("a string takes text");
-        let mut statement = db.prepare(&format!("SELECT * FROM \"{table}\"")).expect("a table");
+        let rows = match table.as_str() {
+            "projection" => "SELECT claims, tokens FROM projection WHERE folded_seq > 0".to_owned(),
+            table => format!("SELECT * FROM \"{table}\""),
+        };
+        let mut statement = db.prepare(&rows).expect("a table");
         let width = statement.column_count();
         let rows = statement.query_map([], |row| {
             (0..width).map(|at| row.get_ref(at).map(shown)).collect::<Result<Vec<_>, _>>()

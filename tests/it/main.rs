@@ -26,6 +26,7 @@ mod laws;
 mod mcp;
 mod notes;
 mod paging;
+mod plans;
 mod poisoned;
 mod power;
 mod privacy;

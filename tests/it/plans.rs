@@ -1,0 +1,555 @@
+//! No statement scans what grows: every one that reads and folds run is heard, and its plan is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard};
+
+use hivemind::config::Config;
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::claim::{
+    ClaimType, Outcome, Position, Relation, ReportKind, SearchMode, Share, Status,
+};
+use hivemind::domain::command::{
+    AddEvidence, AliasTarget, Alternative, AttachExperiment, CancelExperiment, Command, CreateClaim,
+    DeprecateClaim, RecordDecision, RecordExperiment, RecordOutcome, ReportEvent, RunExperiment, Submission,
+    TakePosition,
+};
+use hivemind::domain::experiment::{RunOutcome, RunState};
+use hivemind::domain::ids::{ClaimId, EventId, RunId};
+use hivemind::domain::scope::Scope;
+use hivemind::domain::time::{Hours, Moment, Timestamp};
+use hivemind::integrity::Scan;
+use hivemind::ledger;
+use hivemind::reads::Reads;
+use hivemind::store::{
+    ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Matches, Reader, Search, Seen,
+    StoreError,
+};
+use hivemind::system;
+use hivemind::views::{View, answer};
+use hivemind::workspace::Workspace;
+use hivemind::writer::Committer;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+use rusqlite::{Connection, StatementStatus};
+
+use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
+
+/// A profile of the workspace.
+const PROFILE: &str = "check";
+/// Claims of the workspace, so many that a scan of them shows.
+const CLAIMS: usize = 400;
+/// After the last event of [`fixed_sources`], whose clock stands in 2027.
+const END: Timestamp = Timestamp::from_ms(1_900_000_000_000);
+/// Entries of every page that is asked for.
+const LIMIT: usize = 10;
+/// Rows a scan that ends at its limit may pass over.
+const MOST_PASSED: i32 = 100;
+
+/// A scan that is no mistake.
+struct Allowed {
+    /// What the statement begins with.
+    statement: &'static str,
+    /// What the plan says.
+    scan: &'static str,
+    /// Why it may.
+    because: Because,
+}
+
+/// Why a scan is no mistake.
+#[derive(Clone, Copy, PartialEq)]
+enum Because {
+    /// The table has a handful of rows, and does not grow with claims or events.
+    Small,
+    /// It goes along the key and ends at its limit, which is checked.
+    Ends,
+    /// All of it is what is wanted.
+    All,
+}
+
+const ALLOWED: &[Allowed] = &[
+    // A row for each agent, type and status.
+    Allowed {
+        statement: "SELECT claim_type, status, sum(claims)",
+        scan: "SCAN claim_counts",
+        because: Because::Small,
+    },
+    Allowed { statement: "SELECT agent, last_seen_at", scan: "SCAN agents", because: Because::Small },
+    // What a team decides about is named by people.
+    Allowed { statement: "SELECT canonical, name FROM targets", scan: "SCAN targets", because: Because::All },
+    Allowed { statement: "SELECT c.id, c.statement", scan: "SCAN c", because: Because::Ends },
+    Allowed {
+        statement: "SELECT command_id, agent, kind",
+        scan: "SCAN rejected_commands",
+        because: Because::Ends,
+    },
+    Allowed {
+        statement: "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1",
+        scan: "SCAN events",
+        because: Because::Ends,
+    },
+    // From the end back to a moment: the recent past is asked for most.
+    Allowed {
+        statement: "SELECT seq FROM events WHERE at_ms <= ?1",
+        scan: "SCAN events",
+        because: Because::Ends,
+    },
+    Allowed { statement: "SELECT e.seq, e.id, e.type", scan: "SCAN e", because: Because::All },
+    Allowed { statement: "DELETE FROM \"", scan: "SCAN", because: Because::All },
+    // What a table is, and which migrations ran.
+    Allowed { statement: "SELECT", scan: "SCAN sqlite_master", because: Because::Small },
+    Allowed { statement: "SELECT", scan: "SCAN sqlite_schema", because: Because::Small },
+    Allowed { statement: "SELECT", scan: "SCAN pragma_", because: Because::Small },
+    Allowed { statement: "SELECT", scan: "SCAN refinery_schema_history", because: Because::Small },
+    // The two parts of the view, each looked up by its claim.
+    Allowed { statement: "SELECT old_status", scan: "SCAN claim_status_history", because: Because::All },
+    // What FTS5 asks itself: its settings, and which of its cursors this is.
+    Allowed { statement: "SELECT k, v FROM", scan: "SCAN main.claim_index_config", because: Because::Small },
+    Allowed {
+        statement: "SELECT t.'claim_index' FROM",
+        scan: "SCAN t VIRTUAL TABLE INDEX 0:M",
+        because: Because::Small,
+    },
+    // The claims that are scored, 400 at most.
+    Allowed { statement: "WITH top AS MATERIALIZED", scan: "SCAN top", because: Because::Small },
+    // A page of the integrity scan.
+    Allowed {
+        statement: "SELECT t.id, EXISTS (SELECT 1 FROM claims c",
+        scan: "SCAN t",
+        because: Because::Small,
+    },
+    // What was asked for, and a row of constants.
+    Allowed { statement: "", scan: "SCAN json_each VIRTUAL TABLE INDEX 1:", because: Because::Small },
+    Allowed { statement: "", scan: "SCAN CONSTANT ROW", because: Because::Small },
+    Allowed { statement: "SELECT", scan: "SCAN (subquery", because: Because::Small },
+];
+
+/// A statement that was run: in which database, and how many rows its scans passed over at most.
+type Heard = BTreeMap<(PathBuf, String), i32>;
+
+/// Where connections are listened to, and what was heard.
+static LISTENING: Mutex<Option<(PathBuf, Heard)>> = Mutex::new(None);
+
+fn listening() -> MutexGuard<'static, Option<(PathBuf, Heard)>> {
+    LISTENING.lock().expect("nobody panics while listening")
+}
+
+/// Has every connection of this process that opens a database below `root` tell what it runs.
+#[expect(unsafe_code, reason = "SQLite calls back with every connection it opens, and only C can be called")]
+fn listen_below(root: &Path) {
+    unsafe extern "C" fn opened(
+        db: *mut rusqlite::ffi::sqlite3,
+        error: *mut *mut std::ffi::c_char,
+        _: *const rusqlite::ffi::sqlite3_api_routines,
+    ) -> std::ffi::c_int {
+        // SAFETY: SQLite hands over a connection that lives until this returns, and `hear` opens no other.
+        unsafe { rusqlite::auto_extension::init_auto_extension(db, error, hear) }
+    }
+    *listening() = Some((root.to_owned(), Heard::new()));
+    // SAFETY: `opened` is a function of this program, and lives as long as it.
+    unsafe { rusqlite::auto_extension::register_auto_extension(opened) }.expect("SQLite takes it");
+}
+
+fn hear(mut db: Connection) -> rusqlite::Result<()> {
+    let path = db.path().map(PathBuf::from).unwrap_or_default();
+    if !listening().as_ref().is_some_and(|(root, _)| path.starts_with(root)) {
+        return Ok(());
+    }
+    db.trace_v2(
+        TraceEventCodes::SQLITE_TRACE_PROFILE,
+        Some(move |event: TraceEvent<'_>| {
+            let TraceEvent::Profile(statement, _) = event else { return };
+            let passed = statement.get_status(StatementStatus::FullscanStep);
+            if let Some((_, heard)) = listening().as_mut() {
+                let most = heard.entry((path.clone(), statement.sql().into_owned())).or_default();
+                *most = passed.max(*most);
+            }
+        }),
+    )
+}
+
+fn claim(index: usize) -> CreateClaim {
+    let word = ["pool", "cache", "queue", "index", "socket"][index % 5];
+    let statement = format!("the {word} of part{index} waits for thing{} in place{}", index * 7, index % 11);
+    CreateClaim {
+        claim_type: ClaimType::ALL[index % ClaimType::ALL.len()],
+        scopes: vec![format!("src/area{}/file{index}.rs", index % 5).parse().expect("a scope")],
+        supersedes: None,
+        ttl_hours: index.is_multiple_of(9).then_some(Hours(1)),
+        ..fact(&statement)
+    }
+}
+
+fn by(index: usize, command: Command) -> Submission {
+    let session = format!("s{}", index / 50).parse().expect("a session");
+    Submission { session: Some(session), ..request(["devops", "analyst", "architect"][index % 3], command) }
+}
+
+fn write_profile(workspace: &Workspace) {
+    let dir = workspace.marker_dir().join("profiles");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let text = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 1000\n";
+    std::fs::write(dir.join(format!("{PROFILE}.toml")), text).expect("a profile");
+}
+
+/// Asks for everything that can be completed.
+fn complete(store: &Reader) {
+    type Ask = fn(&Reader, &str, usize) -> Result<Matches, StoreError>;
+    let asks: [(Ask, &str); 5] = [
+        (Reader::claim_ids, "0"),
+        (Reader::run_ids, "0"),
+        (Reader::scopes, "src/area1"),
+        (Reader::targets_like, "target:d"),
+        (Reader::sessions, "s"),
+    ];
+    for (ask, typed) in asks {
+        assert_ne!(ask(store, typed, 1).expect("an answer").total, 0, "{typed}");
+    }
+}
+
+/// A report about the file of a claim.
+fn report(kind: ReportKind, index: usize) -> ReportEvent {
+    ReportEvent {
+        event_id: EventId::from_uuid(system::new_id()),
+        kind,
+        summary: "seen".parse().expect("a summary"),
+        paths: claim(index).scopes,
+        command: None,
+        exit_code: None,
+        error_signature: None,
+    }
+}
+
+/// Writes with every command, so that every fold is run; says which claims there are, and one of the runs.
+fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
+    let mut ids = Vec::new();
+    let mut recorded = None;
+    let mut group = Vec::new();
+    let target = |name: &str| Scope::target(name).expect("a target");
+    let mut last_decision = None;
+    for index in 0..CLAIMS {
+        let create = claim(index);
+        let id = create.claim_id;
+        ids.push(id);
+        group.push(by(index, Command::CreateClaim(create)));
+        let reason = Some("seen again".parse().expect("a reason"));
+        let take =
+            |position| TakePosition { claim_id: id, position, reason: reason.clone(), evidence_ref: None };
+        match index % 8 {
+            1 => group.push(by(index + 1, Command::TakePosition(take(Position::Support)))),
+            2 => group.push(by(index + 1, Command::TakePosition(take(Position::Challenge)))),
+            3 => group.push(by(
+                index,
+                Command::DeprecateClaim(DeprecateClaim {
+                    claim_id: id,
+                    reason: "no longer so".parse().expect("a reason"),
+                }),
+            )),
+            4 => group.push(by(
+                index + 1,
+                Command::AddEvidence(AddEvidence {
+                    claim_id: id,
+                    evidence_ref: ids[index - 1].creation_event(),
+                    relation: Relation::ALL[index % Relation::ALL.len()],
+                    weight: Share::FULL,
+                    note: None,
+                }),
+            )),
+            5 => {
+                let decision = ClaimId::from_uuid(system::new_id());
+                group.push(request(
+                    "architect",
+                    Command::RecordDecision(RecordDecision {
+                        claim_id: decision,
+                        statement: Some(format!("we use method{index} there").parse().expect("a statement")),
+                        rationale: "long enough to say why".parse().expect("a rationale"),
+                        context: None,
+                        target: Some(target("database")),
+                        scopes: Vec::new(),
+                        alternatives: vec![Alternative {
+                            claim_id: ClaimId::from_uuid(system::new_id()),
+                            statement: Some(format!("we use way{index} there").parse().expect("a statement")),
+                            rejection_reason: "not this one".parse().expect("a reason"),
+                        }],
+                        supersedes: last_decision.replace(decision).into_iter().collect(),
+                    }),
+                ));
+                group.push(request(
+                    "architect",
+                    Command::RecordOutcome(RecordOutcome {
+                        decision_id: decision,
+                        outcome: Outcome::Partial,
+                        notes: None,
+                    }),
+                ));
+            }
+            // What rests on a file goes stale with an edit of it, or is stale from the beginning.
+            6 => {
+                let finding = report(ReportKind::Finding, index);
+                let evidence_ref = finding.event_id;
+                let evidence = AddEvidence {
+                    claim_id: id,
+                    evidence_ref,
+                    relation: Relation::Supports,
+                    weight: Share::FULL,
+                    note: None,
+                };
+                let edit = Command::ReportEvent(report(ReportKind::FileEdited, index));
+                let tie = Command::AddEvidence(evidence);
+                group.push(by(index, Command::ReportEvent(finding)));
+                for command in if index % 16 == 6 { [edit, tie] } else { [tie, edit] } {
+                    group.push(by(index + 1, command));
+                }
+            }
+            7 => {
+                let run_id = RunId::from_uuid(system::new_id());
+                let outcome = RunOutcome::without_files(RunState::Succeeded, None);
+                let command = format!("make part{index}").parse().expect("a command line");
+                let record = RecordExperiment { run_id, command, outcome };
+                group.push(request(AgentId::operator().as_str(), Command::RecordExperiment(record)));
+                recorded = Some(run_id);
+                let attach =
+                    AttachExperiment { run_id, claim_id: id, relation: Relation::Supports, summary: None };
+                group.push(by(index + 1, Command::AttachExperiment(attach)));
+                let (run_id, profile) =
+                    (RunId::from_uuid(system::new_id()), PROFILE.parse().expect("a profile's name"));
+                let run = RunExperiment {
+                    run_id,
+                    profile,
+                    args: BTreeMap::new(),
+                    claim_id: Some(id),
+                    blocking: false,
+                    relation: None,
+                    cwd: None,
+                    env_pass: None,
+                    timeout_ms: None,
+                    output_cap_bytes: None,
+                    plan: None,
+                };
+                group.push(by(index, Command::RunExperiment(run)));
+                group.push(by(index, Command::CancelExperiment(CancelExperiment { run_id })));
+            }
+            _ => {}
+        }
+        if group.len() > 60 {
+            for outcome in committer.commit(&std::mem::take(&mut group)).expect("a group") {
+                outcome.expect("nothing is refused");
+            }
+        }
+    }
+    let alias = AliasTarget { target: target("database"), alias: target("db") };
+    group.push(by(0, Command::AliasTarget(alias)));
+    for outcome in committer.commit(&group).expect("a group") {
+        outcome.expect("nothing is refused");
+    }
+    (ids, recorded.expect("a run was recorded"))
+}
+
+/// Every filter of lists, alone and with every other: a statement is made of what is asked for.
+fn filters(ids: &[ClaimId]) -> Vec<ClaimFilter> {
+    type Ask = fn(&mut ClaimFilter, ClaimId);
+    let asks: [Ask; 10] = [
+        |filter, _| filter.status = vec![Status::Contested],
+        |filter, _| filter.status = vec![Status::Contested, Status::Confirmed],
+        |filter, _| filter.in_force = true,
+        |filter, _| filter.claim_type = Some(ClaimType::Negative),
+        |filter, _| filter.scope = Some("src/area1".parse().expect("a scope")),
+        |filter, _| filter.owner = Some("devops".to_owned()),
+        |filter, _| filter.session = Some("s2".to_owned()),
+        |filter, _| (filter.since_ms, filter.until_ms) = (Some(1), Some(i64::MAX)),
+        |filter, _| filter.before = Some(300),
+        |filter, id| filter.id = Some(id),
+    ];
+    let statuses = 0b111_u32;
+    (0..1_u32 << asks.len())
+        .filter(|asked| (asked & statuses).count_ones() <= 1)
+        .map(|asked| {
+            let mut filter = ClaimFilter { limit: LIMIT, ..ClaimFilter::default() };
+            for (at, ask) in asks.iter().enumerate().filter(|(at, _)| asked & (1 << at) != 0) {
+                ask(&mut filter, ids[at]);
+            }
+            filter
+        })
+        .collect()
+}
+
+fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
+    let mut views = Vec::new();
+    for filter in filters(ids) {
+        for mode in [SearchMode::Strict, SearchMode::Balanced, SearchMode::Audit] {
+            if filter.before.is_none() && filter.session.is_none() && !filter.in_force {
+                // Rare words, and one that more claims hold than are scored.
+                let query =
+                    if filter.owner.is_some() { "thing7 place3" } else { "pool part waits" }.to_owned();
+                let seen = Seen::default();
+                views.push(View::Search(Search { query, mode, filter: filter.clone(), seen }));
+            }
+        }
+        views.push(View::Claims(filter));
+    }
+    for before in [None, Some(300)] {
+        for target in [None, Some(Scope::target("db").expect("a target"))] {
+            views.push(View::Decisions(DecisionFilter { target, before, limit: LIMIT }));
+        }
+        for (resolved, weak) in [(false, false), (true, false), (false, true)] {
+            views.push(View::Contradictions(ContradictionFilter { resolved, weak, before, limit: LIMIT }));
+        }
+    }
+    for (kind, by) in [
+        (None, None),
+        (Some("claim.created"), None),
+        (None, Some("devops")),
+        (Some("claim.created"), Some("devops")),
+    ] {
+        for newest in [false, true] {
+            let (kind, agent) = (kind.map(str::to_owned), by.map(agent));
+            views.push(View::Events(ledger::Filter {
+                after: 3,
+                until: None,
+                kind,
+                agent,
+                limit: LIMIT,
+                newest,
+            }));
+        }
+    }
+    for asked in 0..1_u32 << 4 {
+        let has = |bit: u32| asked & (1 << bit) != 0;
+        views.push(View::Experiments(ExperimentFilter {
+            status: has(0).then_some(RunState::Succeeded),
+            profile: has(1).then(|| PROFILE.parse().expect("a profile's name")),
+            claim: has(2).then_some(ids[7]),
+            since_ms: has(3).then_some(1),
+            before: has(0).then_some(300),
+            limit: LIMIT,
+        }));
+    }
+    views.extend(ids.iter().step_by(29).map(|id| View::Claim(*id)));
+    let scope: Scope = "src/area1".parse().expect("a scope");
+    views.extend([
+        View::Targets,
+        View::Profiles,
+        View::Experiment(run),
+        View::Negative(None, None),
+        View::Negative(Some(scope), Some(300)),
+        View::Agents,
+        View::Event(ids[0].creation_event()),
+        View::Status,
+        View::Context(agent("devops"), 9_500),
+    ]);
+    views
+}
+
+/// The variants there are; a new one does not compile until it is asked for above.
+const fn kind(view: &View) -> &'static str {
+    match view {
+        View::Claims(_) => "claims",
+        View::Claim(_) => "claim",
+        View::Search(_) => "search",
+        View::Decisions(_) => "decisions",
+        View::Contradictions(_) => "contradictions",
+        View::Targets => "targets",
+        View::Experiments(_) => "experiments",
+        View::Experiment(_) => "experiment",
+        // What lies in files asks no database.
+        View::Output(..) | View::Profiles => "files",
+        View::Negative(..) => "negative",
+        View::Agents => "agents",
+        View::Events(_) => "events",
+        View::Event(_) => "event",
+        View::Status => "status",
+        View::Context(..) => "context",
+    }
+}
+const KINDS: usize = 15;
+
+/// The lines of a statement's plan that go over all of a table or of an index.
+fn scans(db: &Connection, sql: &str) -> Vec<String> {
+    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement that was run before");
+    let plan: Vec<String> =
+        plan.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>().expect("a plan");
+    // A full-text index is scanned by name when words are looked up in it (M), or one word in its vocabulary, or
+    // one entry (=).
+    let is_lookup = |line: &str| {
+        line.starts_with("SCAN claim_index VIRTUAL TABLE INDEX")
+            && line.rsplit(':').next().is_some_and(|how| how.contains(['M', '=']))
+            || line.starts_with("SCAN claim_vocabulary VIRTUAL TABLE INDEX 263:")
+    };
+    plan.into_iter().filter(|line| line.starts_with("SCAN") && !is_lookup(line)).collect()
+}
+
+/// What stands against a statement.
+fn problems(db: &Connection, sql: &str, passed: i32) -> Vec<String> {
+    let scans = scans(db, sql);
+    let reason = |scan: &str| {
+        ALLOWED.iter().find(|allowed| sql.starts_with(allowed.statement) && scan.starts_with(allowed.scan))
+    };
+    let mut problems: Vec<String> =
+        scans.iter().filter(|scan| reason(scan).is_none()).map(|scan| format!("{scan}: {sql}")).collect();
+    let ends = scans.iter().any(|scan| reason(scan).is_some_and(|allowed| allowed.because == Because::Ends));
+    if ends && passed > MOST_PASSED {
+        problems.push(format!("it does not end at its limit but after {passed} rows: {sql}"));
+    }
+    problems
+}
+
+#[test]
+fn no_statement_scans_what_grows() {
+    let workspace = TempWorkspace::new();
+    listen_below(workspace.root());
+    write_profile(&workspace);
+    let mut committer = workspace.committer(1).planning(&workspace);
+    let (ids, run) = write_everything(&mut committer);
+    committer.sweep().expect("a sweep");
+    drop(committer);
+    // Opened again, it looks up what it does not remember.
+    let mut committer =
+        Committer::open(&workspace, hivemind::domain::decide::Policy::default(), fixed_sources(2))
+            .expect("a workspace");
+    let late = by(CLAIMS - 1, Command::CreateClaim(claim(CLAIMS)));
+    committer.commit(&[late]).expect("a group").remove(0).expect("nothing is refused");
+    committer.rebuild(|_| ()).expect("a rebuild");
+    drop(committer);
+
+    let mut reads = Reads::of((*workspace).clone());
+    let views = views(&ids, run);
+    assert_eq!(
+        views.iter().map(kind).collect::<BTreeSet<_>>().len(),
+        KINDS,
+        "every kind of question is asked"
+    );
+    let config = Config::load(&workspace.config()).expect("a configuration");
+    for view in &views {
+        answer(&mut reads, &config, view, system::now()).expect("an answer");
+    }
+    complete(reads.store().expect("read models").expect("read models"));
+    reads.at(Moment::Time(END)).expect("the past");
+    drop(reads);
+    let scan = Scan::of(&workspace, &AtomicBool::new(false)).expect("a scan");
+    assert_eq!(scan.findings, []);
+
+    let (_, heard) = listening().take().expect("it was listened to");
+    let mut found = Vec::new();
+    let mut asked = 0;
+    let mut databases: BTreeMap<&Path, Connection> = BTreeMap::new();
+    for ((path, sql), passed) in &heard {
+        if ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"]
+            .iter()
+            .any(|verb| sql.starts_with(verb))
+        {
+            asked += 1;
+            let db =
+                databases.entry(path).or_insert_with(|| Connection::open(path).expect("it is still there"));
+            found.extend(problems(db, sql, *passed));
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    // Fewer say that nobody listens any more.
+    assert!(asked > 300, "only {asked} statements were heard");
+
+    let db = Connection::open(workspace.team_memory()).expect("the read models");
+    assert_ne!(problems(&db, "SELECT statement FROM claims", 0), Vec::<String>::new(), "a scan is seen");
+    let list = "SELECT c.id, c.statement FROM claims c";
+    assert_eq!(problems(&db, list, MOST_PASSED), Vec::<String>::new());
+    assert_ne!(problems(&db, list, MOST_PASSED + 1), Vec::<String>::new(), "a scan without end is seen");
+}
