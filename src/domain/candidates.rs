@@ -7,9 +7,12 @@ use crate::domain::ids::ClaimId;
 use crate::domain::pairs::Reading;
 
 /// The most claims one new claim is compared with; beyond these the likeness is faint.
-const MAX_CANDIDATES: usize = 32;
+const MAX_CANDIDATES: usize = 16;
+/// Texts with less in common than this, in parts of a thousand, are neither opposites nor similar by any rule
+/// of `pairs`: reading them anew would be most of what a new claim costs.
+const MIN_LIKENESS: usize = 350;
 /// The newest claims that are looked at for one word: what shares only very common words is not looked for.
-const MAX_PER_WORD: usize = 512;
+const MAX_PER_WORD: usize = 128;
 /// Two texts with less in common than a third of their words have nothing to say to each other; so one of
 /// the rarest two thirds of the words is shared by every pair that has.
 const UNSHARED_PART: usize = 3;
@@ -71,7 +74,9 @@ impl Candidates {
             let shared = shared(&words, other);
             // Parts of a thousand: likeness as a whole number, so that it can be a key.
             let likeness = 2_000 * shared / (words.len() + other.len()).max(1);
-            best.insert((likeness, place), self.ids[place as usize]);
+            if likeness >= MIN_LIKENESS {
+                best.insert((likeness, place), self.ids[place as usize]);
+            }
             if best.len() > MAX_CANDIDATES {
                 best.pop_first();
             }
