@@ -97,8 +97,23 @@ impl Pane {
     /// # Errors
     /// [`PaneError`].
     pub async fn start(binary: &Path, root: &Path, agent: Option<&str>, era: Era) -> Result<Self, PaneError> {
+        Self::offered(binary, root, agent, era, "core").await
+    }
+
+    /// [`Pane::start`] with some of the toolsets, as `--toolsets` names them.
+    ///
+    /// # Errors
+    /// [`PaneError`].
+    pub async fn offered(
+        binary: &Path,
+        root: &Path,
+        agent: Option<&str>,
+        era: Era,
+        toolsets: &str,
+    ) -> Result<Self, PaneError> {
         let mut command = tokio::process::Command::new(binary);
-        command.arg("serve").arg("--dir").arg(root).current_dir(root).kill_on_drop(true);
+        command.args(["serve", "--toolsets", toolsets, "--dir"]).arg(root);
+        command.current_dir(root).kill_on_drop(true);
         if let Some(agent) = agent {
             command.args(["--agent", agent]);
         }

@@ -26,8 +26,11 @@ async fn listings_are_as_committed() {
     let bench = Bench::new();
     let pane = bench.pane(Some("devops"), Era::Modern).await;
     let tools = pane.tools().await.expect("a tool list");
+    let all = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Legacy, "all").await;
+    let all = all.expect("a pane with every tool").tools().await.expect("a tool list");
+    assert!(tools.iter().all(|tool| all.contains(tool)) && all.len() > tools.len());
     let mut files: BTreeSet<String> = BTreeSet::from(["listings".to_owned()]);
-    for tool in &tools {
+    for tool in &all {
         let definition = serde_json::to_value(tool).expect("a tool is JSON");
         expect_file![golden(&tool.name)].assert_eq(&pretty(&definition));
         files.insert(tool.name.to_string());
@@ -46,7 +49,7 @@ async fn listings_are_as_committed() {
 #[tokio::test]
 async fn every_schema_is_portable() {
     let bench = Bench::new();
-    let pane = bench.pane(None, Era::Legacy).await;
+    let pane = Pane::offered(bench.binary(), bench.root(), None, Era::Legacy, "all").await.expect("a pane");
     let tools = pane.tools().await.expect("a tool list");
     assert!(tools.len() >= 7);
     let mut names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
