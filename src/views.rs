@@ -25,7 +25,7 @@ use crate::store::{
 };
 use crate::writer::Spool;
 
-pub use experiments::{Stream, artifact_dir, broken_artifacts, experiment_json, profiles};
+pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline, table};
 pub use receipt::{receipt_json, receipt_line};
 

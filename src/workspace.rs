@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::domain::ids::RunId;
+
 /// The longest socket path; `sun_path` holds 108 bytes on Linux and 104 on macOS.
 const MAX_SOCKET_PATH_BYTES: usize = 100;
 /// The directory that marks a workspace.
@@ -99,12 +101,12 @@ impl Workspace {
 
     /// `config.toml`.
     pub fn config(&self) -> PathBuf {
-        self.root.join(MARKER).join("config.toml")
+        self.marker_dir().join("config.toml")
     }
 
     /// The git-ignored directory of everything that is not configuration.
     pub fn runtime(&self) -> PathBuf {
-        self.root.join(MARKER).join("runtime")
+        self.marker_dir().join("runtime")
     }
 
     /// The events.
@@ -145,6 +147,21 @@ impl Workspace {
     /// What the integrity scans found, one JSON line each.
     pub fn integrity_log(&self) -> PathBuf {
         self.runtime().join("integrity.log")
+    }
+
+    /// What runs of experiments left.
+    pub fn experiments(&self) -> PathBuf {
+        self.runtime().join("experiments")
+    }
+
+    /// What one run left.
+    pub fn artifacts(&self, run: RunId) -> PathBuf {
+        self.experiments().join(run.to_string())
+    }
+
+    /// The key of hashes over raw output, which nobody else may guess from.
+    pub fn stream_key(&self) -> PathBuf {
+        self.runtime().join("experiments.key")
     }
 
     /// Held by the one writer.

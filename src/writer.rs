@@ -11,6 +11,6 @@ mod wire;
 
 pub use client::{Front, Watch};
 pub use commit::{Committer, CrashPoint, WriterError};
-pub use experiments::{ARTIFACTS, experiments_dir, experiments_key, outcome_of, stream_facts};
+pub use experiments::{outcome_of, stream_facts};
 pub use server::{ServeOptions, serve};
 pub use spool::{Spool, SpoolError};

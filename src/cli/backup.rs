@@ -16,7 +16,6 @@ use crate::runner::profile::PROFILE_DIR;
 use crate::system::Sources;
 use crate::views;
 use crate::workspace::Workspace;
-use crate::writer::experiments_dir;
 
 /// Where to.
 #[derive(Debug, Args)]
@@ -94,7 +93,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
         Report { fault: None, head, .. } => {
             seal(context, &copy, ledger, head)?;
             // After the ledger: a run's files are whole before the ledger says so.
-            copy_tree(&experiments_dir(from), &experiments_dir(&copy)).map_err(cannot)?;
+            copy_tree(&from.experiments(), &copy.experiments()).map_err(cannot)?;
             copy_tree(&from.marker_dir().join(PROFILE_DIR), &copy.marker_dir().join(PROFILE_DIR))
                 .map_err(cannot)?;
             check_artifacts(from, &copy)?;

@@ -12,7 +12,7 @@ use super::output::{self, Failure};
 use super::{Context, block_on, parse, parse_optional};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{AttachExperiment, CancelExperiment, Command, RecordExperiment, RunExperiment};
-use crate::domain::experiment::{Plan, RunOutcome, RunState, RunStream};
+use crate::domain::experiment::{Plan, RunOutcome, RunState};
 use crate::domain::ids::RunId;
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
@@ -25,9 +25,9 @@ use crate::runner::report::Report;
 use crate::runner::result::{ExperimentResult, Record, Subject};
 use crate::runner::run::StreamKey;
 use crate::store::{ExperimentFilter, ExperimentView};
+use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, Stream, View};
-use crate::writer::{experiments_dir, experiments_key, outcome_of};
-use crate::{system, writer};
+use crate::writer::{outcome_of, stream_facts};
 
 /// Seconds a typed command may run unless told otherwise (seed 004).
 const DEFAULT_TIMEOUT_SECONDS: u64 = 900;
@@ -272,14 +272,12 @@ impl Run {
         plan.uncapped = self.no_cap;
         let command = plan.command_line();
         let run_id = system::new_id();
-        let dir = experiments_dir(&context.workspace);
         context.workspace.create_runtime().map_err(Failure::internal)?;
-        std::fs::create_dir_all(&dir)?;
         let order = Order {
             run_id,
             plan,
-            artifacts: dir.join(run_id.to_string()),
-            key: StreamKey::of(&experiments_key(&context.workspace))?,
+            artifacts: context.workspace.artifacts(RunId::from_uuid(run_id)),
+            key: StreamKey::of(&context.workspace.stream_key())?,
             secret_patterns: context.config.secret_patterns.clone(),
             subject: Some(subject.clone()),
         };
@@ -312,7 +310,7 @@ impl Recorded {
         let cwd = directory(self.cwd.as_deref())?;
         let result_id = system::new_id();
         context.workspace.create_runtime().map_err(Failure::internal)?;
-        let key = StreamKey::of(&experiments_key(&context.workspace))?;
+        let key = StreamKey::of(&context.workspace.stream_key())?;
         let stream = |text: Option<&str>, file: Option<&Path>| -> Result<(String, Captured), Failure> {
             let bytes = match (text, file) {
                 (Some(text), _) => text.as_bytes().to_vec(),
@@ -330,8 +328,8 @@ impl Recorded {
         });
         let outcome = RunOutcome {
             exit_code: Some(self.exit_code),
-            stdout: facts(&stdout.1),
-            stderr: facts(&stderr.1),
+            stdout: stream_facts(&stdout.1),
+            stderr: stream_facts(&stderr.1),
             ..RunOutcome::without_files(
                 if self.exit_code == 0 { RunState::Succeeded } else { RunState::Failed },
                 None,
@@ -472,10 +470,6 @@ fn outcome_line(run: &ExperimentView) -> String {
         ));
     }
     text
-}
-
-fn facts(captured: &Captured) -> RunStream {
-    writer::stream_facts(captured)
 }
 
 /// Writes a file whole or not at all.

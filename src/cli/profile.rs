@@ -10,7 +10,6 @@ use super::output::{self, Failure};
 use super::{Context, parse_all};
 use crate::domain::scope::Scope;
 use crate::runner::profile::{BadProfile, Catalog, Known, Origin, Profile, load_file};
-use crate::workspace::MARKER;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -38,7 +37,7 @@ pub(super) struct Check {
 
 impl Verb {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let catalog = Catalog::load(&context.workspace.root().join(MARKER));
+        let catalog = Catalog::load(&context.workspace.marker_dir());
         match self {
             Self::List(args) => args.run(context, &catalog),
             Self::Check(args) => args.run(context, &catalog),

@@ -81,7 +81,7 @@ impl Server {
         let state = run.map_or(RunState::Queued, |run| run.status);
         if let Some(body) = result.structured_content.as_mut() {
             body["run_state"] = json!(state);
-            body["artifact_dir"] = json!(views::artifact_dir(&workspace, &id.to_string()));
+            body["artifact_dir"] = json!(workspace.artifacts(RunId::from_uuid(id)));
             if let Some(run) = run {
                 body["experiment"] = views::experiment_json(&workspace, run);
             }

@@ -34,16 +34,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn claim_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        let typed = typed.to_lowercase();
-        let end = end_of(&typed);
-        let among = "FROM claims WHERE id >= ?1 AND id < ?2";
-        let total: i64 = self
-            .db
-            .prepare_cached(&format!("SELECT count(*) {among}"))?
-            .query_row([&typed, &end], |row| row.get(0))?;
-        let mut newest = self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
-        let values = newest.query_map(params![typed, end, limit as i64], |row| row.get(0))?;
-        Ok(Matches { values: values.collect::<Result<_, _>>()?, total: total as u64 })
+        self.newest_ids("claims", typed, limit)
     }
 
     /// Scopes of claims, sorted.
@@ -59,18 +50,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn run_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        let typed = typed.to_lowercase();
-        let sql = "SELECT id FROM experiments WHERE id >= ?1 AND id < ?2 ORDER BY id DESC";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([&typed, &end_of(&typed)])?;
-        let mut matches = Matches::default();
-        while let Some(row) = rows.next()? {
-            if matches.values.len() < limit {
-                matches.values.push(row.get(0)?);
-            }
-            matches.total += 1;
-        }
-        Ok(matches)
+        self.newest_ids("experiments", typed, limit)
     }
 
     /// Names of targets, as scopes, sorted.
@@ -87,6 +67,20 @@ impl Reader {
     /// [`StoreError`].
     pub fn sessions(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         self.beginning_with("sessions", "session", typed, limit)
+    }
+
+    /// The ids of a table that begin so, newest first.
+    fn newest_ids(&self, table: &str, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        let typed = typed.to_lowercase();
+        let end = end_of(&typed);
+        let among = format!("FROM {table} WHERE id >= ?1 AND id < ?2");
+        let total: i64 = self
+            .db
+            .prepare_cached(&format!("SELECT count(*) {among}"))?
+            .query_row([&typed, &end], |row| row.get(0))?;
+        let mut newest = self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
+        let values = newest.query_map(params![typed, end, limit as i64], |row| row.get(0))?;
+        Ok(Matches { values: values.collect::<Result<_, _>>()?, total: total as u64 })
     }
 
     /// The keys of a table that begin so.

@@ -1,7 +1,6 @@
 //! Runs and profiles as Markdown and JSON.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -13,7 +12,6 @@ use crate::domain::time::Timestamp;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{ExperimentPage, ExperimentView};
 use crate::workspace::Workspace;
-use crate::writer::ARTIFACTS;
 
 /// Characters of a stream that one answer shows, its end: some 5,000 tokens. The file holds the rest.
 const SHOWN_CHARS: usize = 20_000;
@@ -37,15 +35,10 @@ impl Stream {
     }
 }
 
-/// The directory of a run's files.
-pub fn artifact_dir(workspace: &Workspace, run: &str) -> std::path::PathBuf {
-    workspace.runtime().join(ARTIFACTS).join(run)
-}
-
 /// A run for programs, with where its files lie.
 pub fn experiment_json(workspace: &Workspace, run: &ExperimentView) -> Value {
     let mut json = super::to_json(run);
-    let dir = artifact_dir(workspace, &run.run_id);
+    let dir = workspace.experiments().join(&run.run_id);
     json["artifact_dir"] = json!(dir);
     if run.outcome.as_ref().is_some_and(|outcome| outcome.meta_sha256.is_some()) {
         let file = |name: &str| json!(dir.join(name));
@@ -140,7 +133,7 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 
 /// What a run wrote, its end where it is long; none when there is no such file.
 pub(super) fn output(workspace: &Workspace, run: RunId, stream: Stream) -> Option<(Value, String)> {
-    let file = artifact_dir(workspace, &run.to_string()).join(stream.file());
+    let file = workspace.artifacts(run).join(stream.file());
     let bytes = std::fs::read(&file).ok()?;
     let whole = String::from_utf8_lossy(&bytes);
     let chars = whole.chars().count();
@@ -217,8 +210,7 @@ pub fn broken_artifacts(
     runs: impl Iterator<Item = (RunId, String)>,
 ) -> Vec<(RunId, String)> {
     runs.flat_map(|(run, meta_sha256)| {
-        let dir: &Path = &artifact_dir(workspace, &run.to_string());
-        let broken = crate::runner::artifacts::verify(dir, &meta_sha256);
+        let broken = crate::runner::artifacts::verify(&workspace.artifacts(run), &meta_sha256);
         broken.into_iter().map(move |problem| (run, problem.to_string())).collect::<Vec<_>>()
     })
     .collect()

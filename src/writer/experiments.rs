@@ -30,29 +30,21 @@ const MAX_FITTING: usize = 5;
 
 /// Where profiles come from, and where runs leave their files.
 #[derive(Debug, Clone)]
-pub(super) struct Profiles {
-    marker_dir: PathBuf,
-    root: PathBuf,
-    experiments: PathBuf,
-}
+pub(super) struct Profiles(Workspace);
 
 impl Profiles {
     pub(super) fn of(workspace: &Workspace) -> Self {
-        Self {
-            marker_dir: workspace.marker_dir(),
-            root: workspace.root().to_path_buf(),
-            experiments: experiments_dir(workspace),
-        }
+        Self(workspace.clone())
     }
 
     /// Where a run leaves its files.
     pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
-        self.experiments.join(run.to_string())
+        self.0.artifacts(run)
     }
 
     /// What a request would run.
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
-        let catalog = Catalog::load(&self.marker_dir);
+        let catalog = Catalog::load(&self.0.marker_dir());
         let Some(known) = catalog.find(&run.profile) else {
             let is_asked_for = |file: &Path| {
                 file.file_stem().is_some_and(|stem| stem.to_str() == Some(run.profile.as_str()))
@@ -81,8 +73,8 @@ impl Profiles {
             timeout_ms: run.timeout_ms,
             output_cap_bytes: run.output_cap_bytes,
         };
-        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        Ok(known.profile.plan(&request, &root)?)
+        // A workspace's root is canonical.
+        Ok(known.profile.plan(&request, self.0.root())?)
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
@@ -90,7 +82,7 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let catalog = Catalog::load(&self.marker_dir);
+        let catalog = Catalog::load(&self.0.marker_dir());
         let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
         let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
         (!names.is_empty()).then(|| {
@@ -159,13 +151,11 @@ impl Runs {
     }
 
     fn order(&self, run: RunId, plan: Plan) -> std::io::Result<Order> {
-        let dir = experiments_dir(&self.workspace);
-        std::fs::create_dir_all(&dir)?;
         Ok(Order {
             run_id: run.uuid(),
             plan,
-            artifacts: dir.join(run.to_string()),
-            key: StreamKey::of(&experiments_key(&self.workspace))?,
+            artifacts: self.workspace.artifacts(run),
+            key: StreamKey::of(&self.workspace.stream_key())?,
             secret_patterns: self.secret_patterns.clone(),
             subject: None,
         })
@@ -181,21 +171,6 @@ impl Runs {
         };
         committer.end_run(RunId::from_uuid(ended.run), &outcome)
     }
-}
-
-/// Directory of the artifacts, below the runtime directory.
-pub const ARTIFACTS: &str = "experiments";
-/// The key of hashes over raw output, below the runtime directory.
-const KEY: &str = "experiments.key";
-
-/// Where the artifacts of runs lie.
-pub fn experiments_dir(workspace: &Workspace) -> PathBuf {
-    workspace.runtime().join(ARTIFACTS)
-}
-
-/// Where the key of hashes over raw output lies.
-pub fn experiments_key(workspace: &Workspace) -> PathBuf {
-    workspace.runtime().join(KEY)
 }
 
 /// A run that is over.
