@@ -1,6 +1,7 @@
 //! What the rules need to know, folded from events: `evolve`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
@@ -122,6 +123,16 @@ impl Fingerprint {
     }
 }
 
+/// What follows from the rest of the state and is made when it is asked for: it makes no two states differ.
+#[derive(Debug, Clone, Default)]
+struct Derived<T>(OnceLock<T>);
+
+impl<T> PartialEq for Derived<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// The folded state of a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
@@ -136,7 +147,8 @@ pub struct State {
     open: BTreeMap<u64, ContradictionDetected>,
     open_of: HashMap<ClaimId, BTreeSet<u64>>,
     reported: HashMap<(ContradictionKind, Side, Side), u64>,
-    candidates: Candidates,
+    /// Made of the claims in force when first asked for: a writer that starts reads no statement.
+    candidates: Derived<Candidates>,
     runs: BTreeMap<RunId, Run>,
     /// What waits for its turn or is under way, by the ledger position that queued it, with its plan.
     unfinished: BTreeMap<u64, (RunId, Plan)>,
@@ -191,7 +203,7 @@ impl State {
 
     /// Claims in force that read much like a text, the likest first; a bounded number of them.
     pub fn like(&self, reading: &Reading) -> impl Iterator<Item = (ClaimId, &Claim)> {
-        let near = self.candidates.near(reading).into_iter();
+        let near = self.candidates.0.get_or_init(|| self.read_claims()).near(reading).into_iter();
         near.filter_map(|id| Some((id, self.claims.get(&id)?)))
     }
 
@@ -465,8 +477,23 @@ impl State {
         };
         // A rejected alternative may say what a claim in force says: that claim stays the one to support.
         self.in_force.entry(claim.fingerprint()).or_insert(created.claim_id);
-        self.candidates.add(created.claim_id, &claim.reading());
+        if let Some(candidates) = self.candidates.0.get_mut() {
+            candidates.add(created.claim_id, &claim.reading());
+        }
         self.claims.insert(created.claim_id, claim);
+    }
+
+    /// The claims in force as candidates, in the order in which they were made, as they would have come in.
+    fn read_claims(&self) -> Candidates {
+        let in_force = self.claims.iter().filter(|(_, claim)| claim.status != Status::Deprecated);
+        let mut in_force: Vec<(Option<&u64>, ClaimId, &Claim)> =
+            in_force.map(|(id, claim)| (self.events.get(&id.creation_event()), *id, claim)).collect();
+        in_force.sort_unstable_by_key(|(seq, id, _)| (*seq, *id));
+        let mut candidates = Candidates::default();
+        for (_, id, claim) in in_force {
+            candidates.add(id, &claim.reading());
+        }
+        candidates
     }
 
     /// Puts everything that goes by one name of a target under the other.
@@ -508,7 +535,9 @@ impl State {
         {
             decisions.remove(&id);
         }
-        self.candidates.remove(id);
+        if let Some(candidates) = self.candidates.0.get_mut() {
+            candidates.remove(id);
+        }
         let fingerprint = claim.fingerprint();
         if self.in_force.get(&fingerprint) == Some(&id) {
             self.in_force.remove(&fingerprint);
