@@ -9,8 +9,10 @@ mod files;
 mod fold;
 mod index;
 mod integrity;
+mod plan;
 mod project;
 mod search;
+mod sessions;
 mod team;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
@@ -22,7 +24,9 @@ pub use decisions::{
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
+pub use plan::{PhaseView, PlanGraph, PlanView, TaskView, Titles, TrajectoryView};
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
+pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
 use std::path::Path;

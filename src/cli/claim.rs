@@ -83,6 +83,9 @@ pub(super) struct Create {
     /// The claim it replaces
     #[arg(long, value_name = "CLAIM")]
     supersedes: Option<String>,
+    /// The task it came out of
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
@@ -208,6 +211,7 @@ impl Create {
             error_signature: parse_optional("trigger-error", self.trigger_error.as_deref())?,
         };
         Ok(CreateClaim {
+            origin_task_id: parse_optional("task", self.task.as_deref())?,
             claim_id: ClaimId::from_uuid(system::new_id()),
             statement: parse("statement", &self.statement)?,
             claim_type: parse("type", &self.claim_type)?,

@@ -134,6 +134,11 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NoExpectation
         | Code::NotAttachable
         | Code::Duplicate
+        | Code::UnknownNode
+        | Code::UnknownSession
+        | Code::TaskTaken
+        | Code::TaskNotReady
+        | Code::StaleToken
         | Code::NotAllowed
         | Code::Redacted
         | Code::IdempotencyConflict

@@ -7,10 +7,18 @@ use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
+use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
-use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId, SessionId};
+use crate::domain::ids::{
+    ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId,
+};
+use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ErrorSignature, Label, Rationale, Reason, Statement, Summary};
+use crate::domain::session::{Role, Source};
+use crate::domain::text::{
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, Rationale, Reason, Said, Statement, Summary,
+    Title, ToolName, Turn0,
+};
 use crate::domain::time::Hours;
 
 /// State a fact, a decision, a hypothesis or a dead end.
@@ -39,6 +47,9 @@ pub struct CreateClaim {
     /// When a negative claim should warn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    /// The task it comes out of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_task_id: Option<TaskId>,
 }
 
 /// Support, challenge, or abstain from a claim.
@@ -253,6 +264,175 @@ pub struct Forget {
     pub reason: Reason,
 }
 
+/// Add a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddPlan {
+    /// Minted by the front.
+    pub plan_id: PlanId,
+    /// What it is called.
+    pub title: Title,
+    /// The file that holds the plan itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sot_path: Option<Scope>,
+}
+
+/// Add a phase to a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddPhase {
+    /// Minted by the front.
+    pub phase_id: PhaseId,
+    /// The plan it belongs to.
+    pub plan_id: PlanId,
+    /// What it is called.
+    pub title: Title,
+    /// Its place in the plan; none for the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u32>,
+}
+
+/// Add a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddTask {
+    /// Minted by the front.
+    pub task_id: TaskId,
+    /// What is to be done.
+    pub title: Title,
+    /// The phase it belongs to; none for where the team is looking, else the inbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase_id: Option<PhaseId>,
+    /// The task it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    /// What must be done before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<Scope>,
+}
+
+/// Take a task for oneself, or hold it for longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimTask {
+    /// Which task.
+    pub task_id: TaskId,
+    /// How long to hold it after each event of the session, in minutes; none for 15.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_minutes: Option<u32>,
+    /// Files others should stay away from: paths, or globs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_locks: Vec<Scope>,
+}
+
+/// Say how a task goes, or end it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateTask {
+    /// Which task.
+    pub task_id: TaskId,
+    /// Where it is now; `open` gives it back.
+    pub status: TaskStatus,
+    /// How it goes, what is in the way, what came of it; required to block or to invalidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Reason>,
+    /// The number of the hold, as its receipt said it: a hold that is over is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fencing_token: Option<u64>,
+}
+
+/// Say what is wanted now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclareIntent {
+    /// Where to look from now on.
+    #[serde(flatten)]
+    pub trajectory: Trajectory,
+}
+
+/// Say that the session starts, or starts again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartSession {
+    /// How it came to.
+    pub source: Source,
+    /// The client it runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ToolName>,
+    /// The session it goes on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<SessionId>,
+}
+
+/// Say that the session is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndSession {}
+
+/// Keep what was said in the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordTurn {
+    /// By whom.
+    pub role: Role,
+    /// What.
+    pub text: Said,
+}
+
+/// Put a fact where no compaction loses it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaveAnchor {
+    /// Its name.
+    pub key: AnchorKey,
+    /// What it holds.
+    pub value: AnchorValue,
+}
+
+/// End the session here, and hand over to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitSession {
+    /// The session that goes on; minted by the front.
+    pub child: SessionId,
+    /// Why.
+    pub reason: Reason,
+    /// Tokens used, as the client reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_tokens: Option<u64>,
+    /// Tokens its window holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_tokens: Option<u64>,
+    /// What the child starts with, packed by the front.
+    pub turn0: Turn0,
+}
+
+/// Write down what the agent holds to be right and wrong now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotBeliefs {}
+
+/// Put on record that a dead end warned right before it was repeated; made by hooks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordFiring {
+    /// The negative claim that warned.
+    pub claim_id: ClaimId,
+    /// What matched.
+    pub matched: CommandLine,
+}
+
+/// Put on record what a hook saw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observe {
+    /// Minted by the front; what was seen is citable as evidence.
+    pub event_id: EventId,
+    /// What it saw.
+    pub seen: Seen,
+}
+
+/// What a hook sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Seen {
+    /// A tool was used.
+    Tool(ToolUsed),
+    /// A command ran.
+    Command(CommandRan),
+    /// Files were changed.
+    Files(FileEdited),
+}
+
 /// Everything an agent can ask for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", rename_all = "snake_case")]
@@ -285,6 +465,34 @@ pub enum Command {
     DenyRecord(DenyRecord),
     /// See [`Forget`].
     Forget(Forget),
+    /// See [`AddPlan`].
+    AddPlan(AddPlan),
+    /// See [`AddPhase`].
+    AddPhase(AddPhase),
+    /// See [`AddTask`].
+    AddTask(AddTask),
+    /// See [`ClaimTask`].
+    ClaimTask(ClaimTask),
+    /// See [`UpdateTask`].
+    UpdateTask(UpdateTask),
+    /// See [`DeclareIntent`].
+    DeclareIntent(DeclareIntent),
+    /// See [`StartSession`].
+    StartSession(StartSession),
+    /// See [`EndSession`].
+    EndSession(EndSession),
+    /// See [`RecordTurn`].
+    RecordTurn(RecordTurn),
+    /// See [`SaveAnchor`].
+    SaveAnchor(SaveAnchor),
+    /// See [`SplitSession`].
+    SplitSession(SplitSession),
+    /// See [`SnapshotBeliefs`].
+    SnapshotBeliefs(SnapshotBeliefs),
+    /// See [`RecordFiring`].
+    RecordFiring(RecordFiring),
+    /// See [`Observe`].
+    Observe(Observe),
 }
 
 impl Command {
@@ -305,6 +513,20 @@ impl Command {
             Self::RecordExperiment(_) => "record_experiment",
             Self::DenyRecord(_) => "deny_record",
             Self::Forget(_) => "forget",
+            Self::AddPlan(_) => "add_plan",
+            Self::AddPhase(_) => "add_phase",
+            Self::AddTask(_) => "add_task",
+            Self::ClaimTask(_) => "claim_task",
+            Self::UpdateTask(_) => "update_task",
+            Self::DeclareIntent(_) => "declare_intent",
+            Self::StartSession(_) => "start_session",
+            Self::EndSession(_) => "end_session",
+            Self::RecordTurn(_) => "record_turn",
+            Self::SaveAnchor(_) => "save_anchor",
+            Self::SplitSession(_) => "split_session",
+            Self::SnapshotBeliefs(_) => "snapshot_beliefs",
+            Self::RecordFiring(_) => "record_firing",
+            Self::Observe(_) => "observe",
         }
     }
 
@@ -316,6 +538,10 @@ impl Command {
             Self::RecordDecision(decision) if decision.statement.is_some() => Some(decision.claim_id.uuid()),
             Self::RunExperiment(run) => Some(run.run_id.uuid()),
             Self::RecordExperiment(record) => Some(record.run_id.uuid()),
+            Self::AddPlan(made) => Some(made.plan_id.uuid()),
+            Self::AddPhase(made) => Some(made.phase_id.uuid()),
+            Self::AddTask(made) => Some(made.task_id.uuid()),
+            Self::Observe(made) => Some(made.event_id.uuid()),
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
@@ -325,7 +551,17 @@ impl Command {
             | Self::AttachExperiment(_)
             | Self::CancelExperiment(_)
             | Self::DenyRecord(_)
-            | Self::Forget(_) => None,
+            | Self::Forget(_)
+            | Self::ClaimTask(_)
+            | Self::UpdateTask(_)
+            | Self::DeclareIntent(_)
+            | Self::StartSession(_)
+            | Self::EndSession(_)
+            | Self::RecordTurn(_)
+            | Self::SaveAnchor(_)
+            | Self::SplitSession(_)
+            | Self::SnapshotBeliefs(_)
+            | Self::RecordFiring(_) => None,
         }
     }
 
@@ -344,7 +580,22 @@ impl Command {
             Self::CancelExperiment(cancel) => Some(cancel.run_id.uuid()),
             Self::RecordExperiment(record) => Some(record.run_id.uuid()),
             Self::Forget(forget) => Some(forget.event_id.uuid()),
-            Self::AliasTarget(_) | Self::DenyRecord(_) => None,
+            Self::AddPlan(of) => Some(of.plan_id.uuid()),
+            Self::AddPhase(of) => Some(of.phase_id.uuid()),
+            Self::AddTask(of) => Some(of.task_id.uuid()),
+            Self::Observe(of) => Some(of.event_id.uuid()),
+            Self::ClaimTask(of) => Some(of.task_id.uuid()),
+            Self::UpdateTask(of) => Some(of.task_id.uuid()),
+            Self::RecordFiring(of) => Some(of.claim_id.uuid()),
+            Self::AliasTarget(_)
+            | Self::DenyRecord(_)
+            | Self::DeclareIntent(_)
+            | Self::StartSession(_)
+            | Self::EndSession(_)
+            | Self::RecordTurn(_)
+            | Self::SaveAnchor(_)
+            | Self::SplitSession(_)
+            | Self::SnapshotBeliefs(_) => None,
         }
     }
 
@@ -413,6 +664,43 @@ impl Command {
                 ("command", command.as_str()),
             ]),
             Self::Forget(forget) => texts.push(("reason", forget.reason.as_str())),
+            Self::AddPlan(plan) => {
+                texts.push(("title", plan.title.as_str()));
+                texts.extend(plan.sot_path.iter().map(|path| ("sot_path", path.as_str())));
+            }
+            Self::AddPhase(phase) => texts.push(("title", phase.title.as_str())),
+            Self::AddTask(task) => {
+                texts.push(("title", task.title.as_str()));
+                texts.extend(task.scopes.iter().map(|scope| ("scopes", scope.as_str())));
+            }
+            Self::ClaimTask(claim) => {
+                texts.extend(claim.file_locks.iter().map(|lock| ("file_locks", lock.as_str())));
+            }
+            Self::UpdateTask(update) => texts.extend(update.note.iter().map(|note| ("note", note.as_str()))),
+            Self::DeclareIntent(declare) => texts.push(("intent", declare.trajectory.intent.as_str())),
+            Self::StartSession(start) => {
+                texts.extend(start.client.iter().map(|client| ("client", client.as_str())));
+                texts.extend(start.parent_session.iter().map(|parent| ("parent_session", parent.as_str())));
+            }
+            Self::EndSession(_) | Self::SnapshotBeliefs(_) => {}
+            Self::RecordTurn(turn) => texts.push(("text", turn.text.as_str())),
+            Self::SaveAnchor(anchor) => {
+                texts.extend([("key", anchor.key.as_str()), ("value", anchor.value.as_str())]);
+            }
+            Self::SplitSession(split) => texts.extend([
+                ("child", split.child.as_str()),
+                ("reason", split.reason.as_str()),
+                ("turn0", split.turn0.as_str()),
+            ]),
+            Self::RecordFiring(firing) => texts.push(("matched", firing.matched.as_str())),
+            Self::Observe(observed) => match &observed.seen {
+                Seen::Tool(used) => texts.push(("tool", used.tool.as_str())),
+                Seen::Command(ran) => {
+                    texts.push(("command", ran.command.as_str()));
+                    texts.extend(ran.error_signature.iter().map(|error| ("error_signature", error.as_str())));
+                }
+                Seen::Files(edited) => texts.extend(edited.paths.iter().map(|path| ("paths", path.as_str()))),
+            },
         }
         texts
     }
@@ -436,6 +724,15 @@ impl Command {
                 run.plan = None;
             }
             Self::RecordExperiment(record) => record.run_id = RunId::from_uuid(Uuid::nil()),
+            Self::AddPlan(plan) => plan.plan_id = PlanId::from_uuid(Uuid::nil()),
+            Self::AddPhase(phase) => phase.phase_id = PhaseId::from_uuid(Uuid::nil()),
+            Self::AddTask(task) => task.task_id = TaskId::from_uuid(Uuid::nil()),
+            Self::Observe(observed) => observed.event_id = EventId::from_uuid(Uuid::nil()),
+            // Another child is minted for each try, and what is handed over is packed anew.
+            Self::SplitSession(split) => {
+                split.child = "-".parse().expect("one printable character");
+                split.turn0 = "-".parse().expect("one character");
+            }
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
@@ -444,7 +741,16 @@ impl Command {
             | Self::AttachExperiment(_)
             | Self::CancelExperiment(_)
             | Self::DenyRecord(_)
-            | Self::Forget(_) => {}
+            | Self::Forget(_)
+            | Self::ClaimTask(_)
+            | Self::UpdateTask(_)
+            | Self::DeclareIntent(_)
+            | Self::StartSession(_)
+            | Self::EndSession(_)
+            | Self::RecordTurn(_)
+            | Self::SaveAnchor(_)
+            | Self::SnapshotBeliefs(_)
+            | Self::RecordFiring(_) => {}
         }
         intent
     }

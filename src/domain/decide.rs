@@ -4,9 +4,12 @@ mod contradiction;
 mod decision;
 mod erasure;
 pub(crate) mod experiment;
+mod plan;
+mod session;
 mod target;
 
 pub use erasure::{Erasure, forget};
+pub use session::overdue;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
@@ -17,7 +20,7 @@ use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, PositionTaken,
     StatusChanged,
 };
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
@@ -76,6 +79,7 @@ pub struct Decision {
 pub fn decide(
     state: &State,
     agent: &AgentId,
+    session: Option<&SessionId>,
     command: &Command,
     now: Timestamp,
     policy: &Policy,
@@ -94,6 +98,20 @@ pub fn decide(
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
+        Command::AddPlan(add) => plan::add_plan(state, add),
+        Command::AddPhase(add) => plan::add_phase(state, add),
+        Command::AddTask(add) => plan::add_task(state, session, add),
+        Command::ClaimTask(claim) => plan::claim_task(state, session, claim, now),
+        Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
+        Command::DeclareIntent(declare) => plan::declare_intent(state, declare),
+        Command::StartSession(start) => session::start(session, start),
+        Command::EndSession(_) => session::end(state, agent, session),
+        Command::RecordTurn(turn) => session::record_turn(session, turn),
+        Command::SaveAnchor(anchor) => session::save_anchor(state, anchor),
+        Command::SplitSession(split) => session::split(session, split),
+        Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
+        Command::RecordFiring(firing) => session::record_firing(state, firing),
+        Command::Observe(observed) => session::observe(state, observed),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
@@ -134,6 +152,9 @@ fn create_claim(
     for evidence in &create.evidence_refs {
         known_event(state, *evidence)?;
     }
+    if let Some(task) = create.origin_task_id {
+        plan::known_task(state, task)?;
+    }
 
     let mut decision = Decision::default();
     let supersession =
@@ -150,6 +171,7 @@ fn create_claim(
                 .ttl_hours
                 .or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL)),
             trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
+            origin_task_id: create.origin_task_id,
         }
         .into(),
     );

@@ -13,10 +13,15 @@ use crate::domain::claim::{
     Tier, Trigger,
 };
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
-use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
+use crate::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use crate::domain::plan::{ReleaseCause, TaskStatus, Trajectory};
 use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ErrorSignature, Label, Rationale, Reason, Statement, Summary};
+use crate::domain::session::{Belief, EndCause, Role, Source};
+use crate::domain::text::{
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, Rationale, Reason, Said, Statement, Summary,
+    Title, ToolName, Turn0,
+};
 use crate::domain::time::{Hours, Timestamp};
 
 /// The newest event vocabulary this binary folds. An event whose `min_reader` is above it stops the
@@ -45,6 +50,9 @@ pub struct ClaimCreated {
     /// When a negative claim should warn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    /// The task it came out of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_task_id: Option<TaskId>,
 }
 
 /// A claim moved from one status to another.
@@ -303,6 +311,216 @@ pub struct EventRedacted {
     pub reason: Reason,
 }
 
+/// A plan was added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanAdded {
+    /// Equal to the event's own id.
+    pub plan_id: PlanId,
+    /// What it is called.
+    pub title: Title,
+    /// The file that holds the plan itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sot_path: Option<Scope>,
+}
+
+/// A phase was added to a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseAdded {
+    /// Equal to the event's own id.
+    pub phase_id: PhaseId,
+    /// The plan it belongs to.
+    pub plan_id: PlanId,
+    /// What it is called.
+    pub title: Title,
+    /// Its place among the phases of the plan; equal places stand in the order of their making.
+    pub order: u32,
+}
+
+/// A task was added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskAdded {
+    /// Equal to the event's own id.
+    pub task_id: TaskId,
+    /// What is to be done.
+    pub title: Title,
+    /// The phase it belongs to; none for the inbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase_id: Option<PhaseId>,
+    /// The task it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    /// What must be done before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<Scope>,
+}
+
+/// A session took a task, or took it for longer; the task is active.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskClaimed {
+    /// Which task.
+    pub task_id: TaskId,
+    /// The session that holds it.
+    pub session: SessionId,
+    /// The number of the hold, higher than that of every one before it.
+    pub token: u64,
+    /// How long it is held after each event of the session, in minutes.
+    pub lease_minutes: u32,
+    /// Files it asks others to stay away from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_locks: Vec<Scope>,
+}
+
+/// A task is held no more; it is open again if it was active.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskReleased {
+    /// Which task.
+    pub task_id: TaskId,
+    /// The number of the hold that ended.
+    pub token: u64,
+    /// Why.
+    pub cause: ReleaseCause,
+}
+
+/// A task moved on, or its holder said how it goes; one that is over is held no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskUpdated {
+    /// Which task.
+    pub task_id: TaskId,
+    /// Where it was.
+    pub from: TaskStatus,
+    /// Where it is now.
+    pub to: TaskStatus,
+    /// How it goes, what is in the way, what came of it, or why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Reason>,
+}
+
+/// Somebody said what is wanted now: for the session it came from, and for every session that never said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntentDeclared {
+    /// Where to look from now on.
+    #[serde(flatten)]
+    pub trajectory: Trajectory,
+}
+
+/// A session started, or started again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionStarted {
+    /// Which session.
+    pub session: SessionId,
+    /// How it came to.
+    pub source: Source,
+    /// The client it runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ToolName>,
+    /// The session it goes on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<SessionId>,
+}
+
+/// A session is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEnded {
+    /// Which session.
+    pub session: SessionId,
+    /// Why.
+    pub cause: EndCause,
+}
+
+/// Something was said in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRecorded {
+    /// By whom.
+    pub role: Role,
+    /// What, cut to 2,000 characters.
+    pub text: Said,
+}
+
+/// A fact was put where no compaction loses it; it replaces what stood there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnchorSaved {
+    /// Its name.
+    pub key: AnchorKey,
+    /// What it holds.
+    pub value: AnchorValue,
+}
+
+/// A session was split: another goes on from what it hands over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSplit {
+    /// The session that is split.
+    pub parent: SessionId,
+    /// The session that goes on.
+    pub child: SessionId,
+    /// Why.
+    pub reason: Reason,
+    /// Tokens the parent had used, as its client reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_tokens: Option<u64>,
+    /// Tokens its window holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_tokens: Option<u64>,
+    /// What the child starts with, as it was at this moment; it never changes.
+    pub turn0: Turn0,
+}
+
+/// What an agent held to be right and wrong at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BeliefsSnapshotted {
+    /// Whose.
+    pub agent: AgentId,
+    /// In which session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// The most confident first; at most 500.
+    pub beliefs: Vec<Belief>,
+}
+
+/// A dead end warned an agent right before it was repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardFired {
+    /// The negative claim that warned.
+    pub claim_id: ClaimId,
+    /// What matched: the command, the path or the error.
+    pub matched: CommandLine,
+}
+
+/// A hook saw a tool of the client being used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUsed {
+    /// Which tool, as the client calls it.
+    pub tool: ToolName,
+    /// Whether it failed.
+    #[serde(default)]
+    pub failed: bool,
+}
+
+/// A hook saw a command run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRan {
+    /// What ran, cut and without secrets.
+    pub command: CommandLine,
+    /// What it exited with, where the client says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The error it showed, masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_signature: Option<ErrorSignature>,
+    /// Whether it failed.
+    #[serde(default)]
+    pub failed: bool,
+}
+
+/// A hook saw files being changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEdited {
+    /// Which ones.
+    pub paths: Vec<Scope>,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -388,6 +606,23 @@ events! {
     ExperimentCancelRequested(ExperimentCancelRequested) = "experiment.cancel_requested", min_reader 1;
     ExperimentCompleted(ExperimentCompleted) = "experiment.completed", min_reader 1;
     EventRedacted(EventRedacted) = "event.redacted", min_reader 1;
+    PlanAdded(PlanAdded) = "plan.added", min_reader 1;
+    PhaseAdded(PhaseAdded) = "phase.added", min_reader 1;
+    TaskAdded(TaskAdded) = "task.added", min_reader 1;
+    TaskClaimed(TaskClaimed) = "task.claimed", min_reader 1;
+    TaskReleased(TaskReleased) = "task.released", min_reader 1;
+    TaskUpdated(TaskUpdated) = "task.updated", min_reader 1;
+    IntentDeclared(IntentDeclared) = "intent.declared", min_reader 1;
+    SessionStarted(SessionStarted) = "session.started", min_reader 1;
+    SessionEnded(SessionEnded) = "session.ended", min_reader 1;
+    TurnRecorded(TurnRecorded) = "turn.recorded", min_reader 1;
+    AnchorSaved(AnchorSaved) = "anchor.saved", min_reader 1;
+    SessionSplit(SessionSplit) = "session.split", min_reader 1;
+    BeliefsSnapshotted(BeliefsSnapshotted) = "beliefs.snapshotted", min_reader 1;
+    GuardFired(GuardFired) = "guard.fired", min_reader 1;
+    ToolUsed(ToolUsed) = "tool.used", min_reader 1;
+    CommandRan(CommandRan) = "command.ran", min_reader 1;
+    FileEdited(FileEdited) = "file.edited", min_reader 1;
 }
 
 impl Event {
@@ -413,12 +648,71 @@ impl Event {
             | Self::ExperimentStarted(_)
             | Self::ExperimentCancelRequested(_)
             | Self::ExperimentCompleted(_)
-            | Self::EventRedacted(_) => None,
+            | Self::EventRedacted(_)
+            | Self::PlanAdded(_)
+            | Self::PhaseAdded(_)
+            | Self::TaskAdded(_)
+            | Self::TaskClaimed(_)
+            | Self::TaskReleased(_)
+            | Self::TaskUpdated(_)
+            | Self::IntentDeclared(_)
+            | Self::SessionStarted(_)
+            | Self::SessionEnded(_)
+            | Self::TurnRecorded(_)
+            | Self::AnchorSaved(_)
+            | Self::SessionSplit(_)
+            | Self::BeliefsSnapshotted(_)
+            | Self::GuardFired(_)
+            | Self::ToolUsed(_)
+            | Self::CommandRan(_)
+            | Self::FileEdited(_) => None,
         }
     }
 }
 
 impl Event {
+    /// The task this event is about.
+    pub const fn task_id(&self) -> Option<TaskId> {
+        match self {
+            Self::TaskAdded(body) => Some(body.task_id),
+            Self::TaskClaimed(body) => Some(body.task_id),
+            Self::TaskReleased(body) => Some(body.task_id),
+            Self::TaskUpdated(body) => Some(body.task_id),
+            Self::ClaimCreated(body) => body.origin_task_id,
+            Self::StatusChanged(_)
+            | Self::ClaimSuperseded(_)
+            | Self::PositionTaken(_)
+            | Self::EvidenceAdded(_)
+            | Self::EventReported(_)
+            | Self::DecisionRecorded(_)
+            | Self::OutcomeRecorded(_)
+            | Self::CommandRejected(_)
+            | Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_)
+            | Self::ContradictionDetected(_)
+            | Self::ContradictionResolved(_)
+            | Self::TargetAliased(_)
+            | Self::ExperimentQueued(_)
+            | Self::ExperimentStarted(_)
+            | Self::ExperimentCancelRequested(_)
+            | Self::ExperimentCompleted(_)
+            | Self::EventRedacted(_)
+            | Self::PlanAdded(_)
+            | Self::PhaseAdded(_)
+            | Self::IntentDeclared(_)
+            | Self::SessionStarted(_)
+            | Self::SessionEnded(_)
+            | Self::TurnRecorded(_)
+            | Self::AnchorSaved(_)
+            | Self::SessionSplit(_)
+            | Self::BeliefsSnapshotted(_)
+            | Self::GuardFired(_)
+            | Self::ToolUsed(_)
+            | Self::CommandRan(_)
+            | Self::FileEdited(_) => None,
+        }
+    }
+
     /// The run this event is about.
     pub const fn run_id(&self) -> Option<RunId> {
         match self {
@@ -440,7 +734,24 @@ impl Event {
             | Self::ContradictionDetected(_)
             | Self::ContradictionResolved(_)
             | Self::TargetAliased(_)
-            | Self::EventRedacted(_) => None,
+            | Self::EventRedacted(_)
+            | Self::PlanAdded(_)
+            | Self::PhaseAdded(_)
+            | Self::TaskAdded(_)
+            | Self::TaskClaimed(_)
+            | Self::TaskReleased(_)
+            | Self::TaskUpdated(_)
+            | Self::IntentDeclared(_)
+            | Self::SessionStarted(_)
+            | Self::SessionEnded(_)
+            | Self::TurnRecorded(_)
+            | Self::AnchorSaved(_)
+            | Self::SessionSplit(_)
+            | Self::BeliefsSnapshotted(_)
+            | Self::GuardFired(_)
+            | Self::ToolUsed(_)
+            | Self::CommandRan(_)
+            | Self::FileEdited(_) => None,
         }
     }
 
@@ -465,7 +776,24 @@ impl Event {
             | Self::ExperimentStarted(_)
             | Self::ExperimentCancelRequested(_)
             | Self::ExperimentCompleted(_)
-            | Self::EventRedacted(_) => None,
+            | Self::EventRedacted(_)
+            | Self::PlanAdded(_)
+            | Self::PhaseAdded(_)
+            | Self::TaskAdded(_)
+            | Self::TaskClaimed(_)
+            | Self::TaskReleased(_)
+            | Self::TaskUpdated(_)
+            | Self::IntentDeclared(_)
+            | Self::SessionStarted(_)
+            | Self::SessionEnded(_)
+            | Self::TurnRecorded(_)
+            | Self::AnchorSaved(_)
+            | Self::SessionSplit(_)
+            | Self::BeliefsSnapshotted(_)
+            | Self::GuardFired(_)
+            | Self::ToolUsed(_)
+            | Self::CommandRan(_)
+            | Self::FileEdited(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -479,7 +807,20 @@ impl Event {
             | Self::TargetAliased(_)
             | Self::ExperimentQueued(_)
             | Self::ExperimentCompleted(_)
-            | Self::CommandRejected(_) => true,
+            | Self::CommandRejected(_)
+            | Self::PlanAdded(_)
+            | Self::PhaseAdded(_)
+            | Self::TaskAdded(_)
+            | Self::TaskClaimed(_)
+            | Self::IntentDeclared(_)
+            | Self::TurnRecorded(_)
+            | Self::AnchorSaved(_)
+            | Self::SessionSplit(_)
+            | Self::GuardFired(_)
+            | Self::ToolUsed(_)
+            | Self::CommandRan(_)
+            | Self::FileEdited(_) => true,
+            Self::TaskUpdated(updated) => updated.note.is_some(),
             // Only whoever deprecates says why; every other reason is ours.
             Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),
             Self::PositionTaken(taken) => taken.reason.is_some(),
@@ -492,7 +833,11 @@ impl Event {
             | Self::ExperimentCancelRequested(_)
             | Self::SpoolFlushed(_)
             | Self::MemoryDenied(_)
-            | Self::EventRedacted(_) => false,
+            | Self::EventRedacted(_)
+            | Self::TaskReleased(_)
+            | Self::SessionStarted(_)
+            | Self::SessionEnded(_)
+            | Self::BeliefsSnapshotted(_) => false,
         }
     }
 }

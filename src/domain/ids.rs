@@ -88,6 +88,22 @@ uuid_id!(
     "a run id"
 );
 
+uuid_id!(
+    /// A plan. Equal to the id of the event that added it, as those of its phases and tasks are.
+    PlanId,
+    "a plan id"
+);
+uuid_id!(
+    /// A phase of a plan.
+    PhaseId,
+    "a phase id"
+);
+uuid_id!(
+    /// A task.
+    TaskId,
+    "a task id"
+);
+
 impl ClaimId {
     /// The event that created this claim: both carry the same UUID.
     pub const fn creation_event(self) -> EventId {

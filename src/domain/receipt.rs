@@ -43,8 +43,19 @@ pub enum WarningCode {
     SimilarTarget,
     /// What was erased could not be removed from every file yet.
     ErasureUnfinished,
+    /// Another session asks others to stay away from these files.
+    FileLeased,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
+}
+
+/// A hold on a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Pass it to `update_task`: once the hold is over, it is refused.
+    pub fencing_token: u64,
+    /// How long the task is held after each event of the session, in minutes.
+    pub minutes: u32,
 }
 
 /// The answer to an accepted command. It is derivable from the ledger: only warnings, `similar` and
@@ -63,6 +74,9 @@ pub struct Receipt {
     pub seq: Option<u64>,
     /// Whether this command was accepted before and nothing new was written.
     pub duplicate: bool,
+    /// How long the task that was taken is held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
     /// Claims that say much the same; nothing merges them.

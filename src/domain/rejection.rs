@@ -52,6 +52,16 @@ pub enum Code {
     Duplicate,
     /// Both names mean one target already.
     DuplicateAlias,
+    /// No plan, phase or task has this id.
+    UnknownNode,
+    /// No session goes by this name.
+    UnknownSession,
+    /// Another session holds the task.
+    TaskTaken,
+    /// Something must be done before the task.
+    TaskNotReady,
+    /// The hold on the task is over.
+    StaleToken,
     /// The agent has no right to do this.
     NotAllowed,
     /// What it is about was erased by an operator.
@@ -95,6 +105,11 @@ impl Code {
             Self::NotAttachable => "not_attachable",
             Self::Duplicate => "duplicate",
             Self::DuplicateAlias => "duplicate_alias",
+            Self::UnknownNode => "unknown_node",
+            Self::UnknownSession => "unknown_session",
+            Self::TaskTaken => "task_taken",
+            Self::TaskNotReady => "task_not_ready",
+            Self::StaleToken => "stale_token",
             Self::NotAllowed => "not_allowed",
             Self::Redacted => "redacted",
             Self::IdempotencyConflict => "idempotency_conflict",

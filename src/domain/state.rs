@@ -1,13 +1,17 @@
 //! What the rules need to know, folded from events: `evolve`.
 
+mod work;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+pub use work::Work;
+
 use crate::domain::agent::AgentId;
 use crate::domain::candidates::Candidates;
-use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Status};
+use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status};
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded, Side,
     TargetAliased,
@@ -28,6 +32,8 @@ pub struct Claim {
     pub claim_type: ClaimType,
     /// Where it is in its life.
     pub status: Status,
+    /// How sure its owner is.
+    pub confidence: Share,
     /// What it is about.
     pub scopes: Vec<Scope>,
     /// The latest position of each agent that took one.
@@ -156,6 +162,9 @@ pub struct State {
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
+    /// Events in which a hook says what it saw.
+    observed: BTreeSet<EventId>,
+    work: Work,
     redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
@@ -169,6 +178,16 @@ impl State {
     /// Every claim, in no particular order.
     pub fn claims(&self) -> impl Iterator<Item = (ClaimId, &Claim)> {
         self.claims.iter().map(|(id, claim)| (*id, claim))
+    }
+
+    /// Who works on what.
+    pub const fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Whether this event says what a hook saw.
+    pub fn is_observed(&self, id: EventId) -> bool {
+        self.observed.contains(&id)
     }
 
     /// The claim, not deprecated, that already says this about these scopes.
@@ -303,6 +322,7 @@ impl State {
     pub fn evolve(&mut self, recorded: &Recorded) {
         self.events.insert(recorded.id, recorded.seq);
         self.last_seen.insert(recorded.agent.clone(), recorded.at);
+        self.work.evolve(recorded);
         let Some(event) = &recorded.event else { return };
         match event {
             Event::ClaimCreated(created) => self.add_claim(&recorded.agent, created, recorded.at),
@@ -397,10 +417,28 @@ impl State {
             Event::EventRedacted(redaction) => {
                 self.redacted.insert(redaction.event_id);
             }
+            Event::ToolUsed(_) | Event::CommandRan(_) | Event::FileEdited(_) => {
+                self.observed.insert(recorded.id);
+            }
+            // The work has folded them.
+            Event::PlanAdded(_)
+            | Event::PhaseAdded(_)
+            | Event::TaskAdded(_)
+            | Event::TaskClaimed(_)
+            | Event::TaskReleased(_)
+            | Event::TaskUpdated(_)
+            | Event::IntentDeclared(_)
+            | Event::SessionStarted(_)
+            | Event::SessionEnded(_)
+            | Event::SessionSplit(_)
+            | Event::AnchorSaved(_) => {}
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
-            | Event::MemoryDenied(_) => {}
+            | Event::MemoryDenied(_)
+            | Event::TurnRecorded(_)
+            | Event::BeliefsSnapshotted(_)
+            | Event::GuardFired(_) => {}
         }
     }
 
@@ -464,6 +502,7 @@ impl State {
             owner: owner.clone(),
             claim_type: created.claim_type,
             status: Status::Proposed,
+            confidence: created.confidence,
             scopes: created.scopes.clone(),
             positions: BTreeMap::new(),
             evidence: BTreeSet::new(),
@@ -571,6 +610,7 @@ mod tests {
         for (number, at) in [(1, "src/db"), (2, "src/db/pool.rs"), (3, "src/dbx"), (4, "tag:db"), (5, ".")] {
             let id = uuid::Uuid::from_u128(number);
             let created = ClaimCreated {
+                origin_task_id: None,
                 claim_id: ClaimId::from_uuid(id),
                 statement: format!("dead end {number}").parse().expect("a statement"),
                 claim_type: ClaimType::Negative,

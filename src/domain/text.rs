@@ -86,7 +86,7 @@ pub fn folded(text: &str) -> String {
 macro_rules! bounded_text {
     ($(#[$doc:meta])* $name:ident, $field:literal, $max:expr) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
@@ -154,6 +154,47 @@ bounded_text!(
     /// The first line of an error, masked or not, in 1 to 500 characters.
     ErrorSignature, "error_signature", 500
 );
+
+bounded_text!(
+    /// What a plan, a phase or a task is called, in 1 to 200 characters.
+    Title, "title", 200
+);
+bounded_text!(
+    /// What is wanted now, in 1 to 500 characters.
+    Intent, "intent", 500
+);
+bounded_text!(
+    /// The name of an anchor, in 1 to 64 characters.
+    AnchorKey, "key", 64
+);
+bounded_text!(
+    /// What an anchor holds, in 1 to 2,000 characters; a pack shows 200 of them.
+    AnchorValue, "value", 2_000
+);
+bounded_text!(
+    /// What was said in one message, in 1 to 2,000 characters (spec 04).
+    Said, "text", 2_000
+);
+bounded_text!(
+    /// The name of a client or of one of its tools, in 1 to 128 characters.
+    ToolName, "tool", 128
+);
+bounded_text!(
+    /// What a session hands to the one that goes on from it, in 1 to 16,000 characters.
+    Turn0, "turn0", 16_000
+);
+
+impl Said {
+    /// What was said, cut to what is kept; `None` for white space.
+    pub fn cut(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let cut = match text.char_indices().nth(Self::MAX_CHARS) {
+            None => text.to_owned(),
+            Some(_) => text.chars().take(Self::MAX_CHARS - 1).chain(['…']).collect(),
+        };
+        Self::try_from(cut).ok()
+    }
+}
 
 /// A name of our own, such as a rule, a field or a command: 1 to 64 of `a-z 0-9 _ . -`, never free text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,6 +25,11 @@ impl Timestamp {
         Self(self.0.saturating_add(hours.ms()))
     }
 
+    /// The point in time so many minutes later.
+    pub const fn plus_minutes(self, minutes: u32) -> Self {
+        Self(self.0.saturating_add(minutes as i64 * 60_000))
+    }
+
     /// Whether `self` lies within `hours` before `now`.
     pub const fn is_within(self, hours: Hours, now: Self) -> bool {
         now.0.saturating_sub(self.0) <= hours.ms()

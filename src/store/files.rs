@@ -27,11 +27,16 @@ const WEIGH: &str = "UPDATE claims SET \
 
 /// A report that names files: it may be evidence one day, and an edit makes older evidence stale.
 pub(super) fn reported(db: &Connection, at: &Recorded, body: &EventReported) -> Result<(), StoreError> {
+    named(db, at, &body.paths, body.kind == ReportKind::FileEdited)
+}
+
+/// An event that names files, edited or not.
+pub(super) fn named(db: &Connection, at: &Recorded, paths: &[Scope], edited: bool) -> Result<(), StoreError> {
     let seq = at.seq as i64;
-    for path in body.paths.iter().filter(|path| path.is_path()) {
+    for path in paths.iter().filter(|path| path.is_path()) {
         db.prepare_cached("INSERT OR IGNORE INTO event_files (path, event_id, seq) VALUES (?1, ?2, ?3)")?
             .execute(params![path.as_str(), at.id.to_string(), seq])?;
-        if body.kind != ReportKind::FileEdited {
+        if !edited {
             continue;
         }
         let edit =

@@ -16,7 +16,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
-use crate::store::{StoreError, completions, experiments, files};
+use crate::store::{StoreError, completions, experiments, files, plan, sessions};
 
 /// What many events change in the same few rows: written once for all events of a transaction.
 #[derive(Debug, Default)]
@@ -77,6 +77,7 @@ pub(super) fn project(
     entry: Option<&Entry>,
 ) -> Result<(), StoreError> {
     tally.saw(recorded);
+    plan::heartbeat(db, recorded)?;
     let Some(event) = &recorded.event else {
         return Ok(());
     };
@@ -99,8 +100,25 @@ pub(super) fn project(
         Event::ExperimentQueued(body) => experiments::queued(db, recorded, body)?,
         Event::ExperimentStarted(body) => experiments::started(db, recorded, body)?,
         Event::ExperimentCompleted(body) => experiments::completed(db, recorded, body)?,
+        Event::PlanAdded(body) => plan::plan_added(db, recorded, body)?,
+        Event::PhaseAdded(body) => plan::phase_added(db, recorded, body)?,
+        Event::TaskAdded(body) => plan::task_added(db, recorded, body)?,
+        Event::TaskClaimed(body) => plan::task_claimed(db, recorded, body)?,
+        Event::TaskReleased(body) => plan::task_released(db, recorded, body)?,
+        Event::TaskUpdated(body) => plan::task_updated(db, recorded, body)?,
+        Event::IntentDeclared(body) => plan::intent_declared(db, recorded, body)?,
+        Event::SessionStarted(body) => sessions::started(db, recorded, body)?,
+        Event::SessionEnded(body) => sessions::ended(db, recorded, body)?,
+        Event::TurnRecorded(body) => sessions::turn(db, recorded, body)?,
+        Event::AnchorSaved(body) => sessions::anchor(db, recorded, body)?,
+        Event::SessionSplit(body) => sessions::split(db, recorded, body)?,
+        Event::BeliefsSnapshotted(body) => sessions::beliefs(db, recorded, body)?,
+        Event::GuardFired(body) => sessions::fired(db, recorded, body)?,
+        Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::SpoolFlushed(_)
+        Event::ToolUsed(_)
+        | Event::CommandRan(_)
+        | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::EventRedacted(_)
         | Event::ExperimentCancelRequested(_) => {}
@@ -119,8 +137,8 @@ fn claim_created(
     let trigger = body.trigger.as_ref().map(json).transpose()?;
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
-         proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15)",
+         proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous, \
+         origin_task_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -137,7 +155,8 @@ fn claim_created(
         at.at.ms(),
         at.seq as i64,
         entry.tokens,
-        last.before(db, at)?
+        last.before(db, at)?,
+        body.origin_task_id.map(|id| id.to_string())
     ])?;
     for target in body.scopes.iter().filter(|scope| scope.is_target()) {
         name_target(db, at, target)?;

@@ -17,8 +17,9 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// What the writer does unasked, at its start and then every so often (spec 07).
-const JOBS: [Job; 4] = [
+const JOBS: [Job; 5] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
+    Job { name: "sessions", every_ms: MINUTE_MS, work: Work::Writes(sessions) },
     Job { name: "erasure", every_ms: 5 * MINUTE_MS, work: Work::Writes(erasure) },
     Job { name: "health", every_ms: 5 * MINUTE_MS, work: Work::Reads(health) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, work: Work::Reads(integrity) },
@@ -151,6 +152,11 @@ fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
         0 => (Outcome::Ok, format!("{swept} claims expired")),
         left => (Outcome::Failed, format!("{left} claims are over and could not be ended")),
     })
+}
+
+fn sessions(committer: &mut Committer) -> Result<Said, WriterError> {
+    let closed = committer.close_overdue()?;
+    Ok((Outcome::Ok, format!("{closed} leases and sessions closed")))
 }
 
 /// What an erasure could not reach, because a reader held it or the disk was full, is tried again.

@@ -357,6 +357,7 @@ impl Front {
             return Err(idempotency_conflict(&submission));
         }
         Ok(Receipt {
+            lease: None,
             command_id: first.command_id,
             state: Acceptance::Queued,
             entity_id: first.command.entity(),

@@ -18,7 +18,7 @@ use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, Spool
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
 use crate::domain::privacy::{self, Denial, Secrets};
-use crate::domain::receipt::{Acceptance, Receipt, Warning, WarningCode};
+use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Run, State};
 use crate::domain::time::Timestamp;
@@ -366,8 +366,11 @@ impl Committer {
     }
 
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
-    fn decided(&self, agent: &AgentId, command: &Command, now: Timestamp) -> Result<Decision, Rejection> {
-        let decide = |command: &Command| decide::decide(&self.state, agent, command, now, &self.policy);
+    fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
+        let Submission { agent, session, command, .. } = submission;
+        let decide = |command: &Command| {
+            decide::decide(&self.state, agent, session.as_ref(), command, now, &self.policy)
+        };
         let Some(profiles) = &self.profiles else { return decide(command) };
         if let Command::RunExperiment(run) = command {
             let plan = Some(profiles.plan(run)?);
@@ -389,7 +392,7 @@ impl Committer {
         let decision = if let Command::Forget(command) = command {
             self.decide_erasure(agent, command)?
         } else {
-            self.decided(agent, command, now)?
+            self.decided(submission, now)?
         };
         let mut events = Vec::with_capacity(decision.events.len());
         for (index, event) in decision.events.iter().enumerate() {
@@ -398,9 +401,16 @@ impl Committer {
                 body["command_hash"] = command_hash(&submission.command).into();
             }
             let minted = match event {
+                Event::PlanAdded(added) => Some(added.plan_id.uuid()),
+                Event::PhaseAdded(added) => Some(added.phase_id.uuid()),
+                Event::TaskAdded(added) => Some(added.task_id.uuid()),
                 // A claim goes by the id of its creation.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
-                Event::EventReported(_) | Event::ExperimentQueued(_) => submission.command.minted(),
+                Event::EventReported(_)
+                | Event::ExperimentQueued(_)
+                | Event::ToolUsed(_)
+                | Event::CommandRan(_)
+                | Event::FileEdited(_) => submission.command.minted(),
                 // A run that is recorded goes by the id of its record.
                 Event::ExperimentCompleted(completed) => {
                     Some(completed.run_id.uuid()).filter(|id| submission.command.minted() == Some(*id))
@@ -419,7 +429,18 @@ impl Committer {
                 | Event::TargetAliased(_)
                 | Event::ExperimentStarted(_)
                 | Event::ExperimentCancelRequested(_)
-                | Event::EventRedacted(_) => None,
+                | Event::EventRedacted(_)
+                | Event::TaskClaimed(_)
+                | Event::TaskReleased(_)
+                | Event::TaskUpdated(_)
+                | Event::IntentDeclared(_)
+                | Event::SessionStarted(_)
+                | Event::SessionEnded(_)
+                | Event::TurnRecorded(_)
+                | Event::AnchorSaved(_)
+                | Event::SessionSplit(_)
+                | Event::BeliefsSnapshotted(_)
+                | Event::GuardFired(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }
@@ -769,6 +790,28 @@ impl Committer {
         Ok(swept)
     }
 
+    /// Frees the tasks whose lease ran out, and closes the sessions of which nothing was heard for too long.
+    ///
+    /// # Errors
+    /// As for [`Committer::sweep`].
+    pub fn close_overdue(&mut self) -> Result<usize, WriterError> {
+        let now = (self.sources.clock)();
+        let mut closed = 0;
+        for chunk in decide::overdue(&self.state, now).chunks(MAX_GROUP) {
+            let items: Vec<Item<'_>> = chunk
+                .iter()
+                .map(|events| Item::Fact {
+                    agent: AgentId::system(),
+                    causation: CommandId::from_uuid((self.sources.ids)()),
+                    events: events.clone(),
+                    minted: None,
+                })
+                .collect();
+            closed += self.commit_items(&items)?.iter().filter(|outcome| outcome.is_ok()).count();
+        }
+        Ok(closed)
+    }
+
     /// Work for a moment when nobody waits: both write-ahead logs go back into their files.
     pub fn tidy(&self) {
         self.ledger.checkpoint();
@@ -930,7 +973,11 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
         Some(_) => first.recorded().ok().and_then(|first| entity_of(&first)),
         None => submission.command.entity(),
     };
-    Some(Ok(Receipt { duplicate: true, ..committed(first.causation, entity_id, last.seq) }))
+    let lease = {
+        let events: Vec<Event> = stored.iter().filter_map(|stored| stored.recorded().ok()?.event).collect();
+        lease_of(events.iter())
+    };
+    Some(Ok(Receipt { duplicate: true, lease, ..committed(first.causation, entity_id, last.seq) }))
 }
 
 /// What an operator is told whose erasure is on record, and not yet everywhere.
@@ -956,12 +1003,33 @@ fn erased_request(first: &Stored, submission: &Submission) -> Rejection {
 fn entity_of(first: &Recorded) -> Option<Uuid> {
     match &first.event {
         Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
-        Some(Event::EventReported(_) | Event::ExperimentQueued(_)) => Some(first.id.uuid()),
+        Some(
+            Event::EventReported(_)
+            | Event::ExperimentQueued(_)
+            | Event::PlanAdded(_)
+            | Event::PhaseAdded(_)
+            | Event::TaskAdded(_)
+            | Event::ToolUsed(_)
+            | Event::CommandRan(_)
+            | Event::FileEdited(_),
+        ) => Some(first.id.uuid()),
+        Some(Event::TaskClaimed(claimed)) => Some(claimed.task_id.uuid()),
+        Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
+        Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
+        Some(Event::GuardFired(fired)) => Some(fired.claim_id.uuid()),
         Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),
         Some(Event::ExperimentCompleted(completed)) => Some(completed.run_id.uuid()),
         Some(event) => event.claim_id().map(ClaimId::uuid),
         None => None,
     }
+}
+
+/// The hold that a command began or made longer.
+fn lease_of<'e>(mut events: impl Iterator<Item = &'e Event>) -> Option<Lease> {
+    events.find_map(|event| {
+        let Event::TaskClaimed(claimed) = event else { return None };
+        Some(Lease { fencing_token: claimed.token, minutes: claimed.lease_minutes })
+    })
 }
 
 const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> Receipt {
@@ -971,6 +1039,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         entity_id,
         seq: Some(seq),
         duplicate: false,
+        lease: None,
         warnings: Vec::new(),
         similar: Vec::new(),
         next: None,
@@ -983,9 +1052,10 @@ fn receipts(start: Cursor, batches: &[Batch], recorded: &[Recorded]) -> Vec<Rece
     batches
         .iter()
         .map(|batch| {
-            let first = &recorded[seen];
+            let events = &recorded[seen..seen + batch.events.len()];
             seen += batch.events.len();
-            committed(batch.command_id, entity_of(first), start.seq + seen as u64)
+            let lease = lease_of(events.iter().filter_map(|recorded| recorded.event.as_ref()));
+            Receipt { lease, ..committed(batch.command_id, entity_of(&events[0]), start.seq + seen as u64) }
         })
         .collect()
 }

@@ -64,11 +64,13 @@ impl Memory {
             supersedes: None,
             ttl_hours: None,
             evidence_refs: Vec::new(),
+            origin_task_id: None,
             trigger: None,
         };
         let now = Timestamp::from_ms(0);
-        let decision = decide(&self.state, agent, &Command::CreateClaim(create), now, &Policy::default())
-            .expect("the corpus repeats no statement");
+        let decision =
+            decide(&self.state, agent, None, &Command::CreateClaim(create), now, &Policy::default())
+                .expect("the corpus repeats no statement");
         for event in &decision.events {
             self.events += 1;
             let id = Uuid::from_u128(self.events);

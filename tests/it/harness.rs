@@ -321,6 +321,7 @@ pub(crate) fn fact(statement: &str) -> CreateClaim {
         supersedes: None,
         ttl_hours: None,
         evidence_refs: Vec::new(),
+        origin_task_id: None,
         trigger: None,
     }
 }

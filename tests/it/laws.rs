@@ -195,7 +195,24 @@ impl Observed {
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
                 | Event::MemoryDenied(_)
-                | Event::EventRedacted(_) => {}
+                | Event::EventRedacted(_)
+                | Event::PlanAdded(_)
+                | Event::PhaseAdded(_)
+                | Event::TaskAdded(_)
+                | Event::TaskClaimed(_)
+                | Event::TaskReleased(_)
+                | Event::TaskUpdated(_)
+                | Event::IntentDeclared(_)
+                | Event::SessionStarted(_)
+                | Event::SessionEnded(_)
+                | Event::TurnRecorded(_)
+                | Event::AnchorSaved(_)
+                | Event::SessionSplit(_)
+                | Event::BeliefsSnapshotted(_)
+                | Event::GuardFired(_)
+                | Event::ToolUsed(_)
+                | Event::CommandRan(_)
+                | Event::FileEdited(_) => {}
             }
         }
         for event in events {
@@ -286,7 +303,11 @@ fn claims_move_only_as_the_table_says() {
             minutes += passed;
             let now = Timestamp::from_ms(minutes * 60_000);
             let Submission { agent, command, .. } = &submission;
-            let Ok(decision) = decide(&state, agent, command, now, &Policy { quorum }) else { continue };
+            let Ok(decision) =
+                decide(&state, agent, submission.session.as_ref(), command, now, &Policy { quorum })
+            else {
+                continue;
+            };
             observed.batch(agent, now, quorum, &decision.events);
             for (index, event) in decision.events.into_iter().enumerate() {
                 seq += 1;
@@ -600,6 +621,7 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
             supersedes,
             ttl_hours: None,
             evidence_refs,
+            origin_task_id: None,
             trigger: None,
         },
     )

@@ -44,3 +44,4 @@ mod spool;
 mod tamper;
 mod travel;
 mod walls;
+mod work;

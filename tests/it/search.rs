@@ -121,6 +121,7 @@ impl Library {
             supersedes: line.supersedes.as_ref().map(|key| self.ids[key]),
             ttl_hours: None,
             evidence_refs: Vec::new(),
+            origin_task_id: None,
             trigger: None,
         };
         self.submit(&line.owner, Some(&line.session), Command::CreateClaim(create));

@@ -188,7 +188,24 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::ExperimentQueued(_)
             | Event::ExperimentStarted(_)
             | Event::ExperimentCancelRequested(_)
-            | Event::ExperimentCompleted(_) => {}
+            | Event::ExperimentCompleted(_)
+            | Event::PlanAdded(_)
+            | Event::PhaseAdded(_)
+            | Event::TaskAdded(_)
+            | Event::TaskClaimed(_)
+            | Event::TaskReleased(_)
+            | Event::TaskUpdated(_)
+            | Event::IntentDeclared(_)
+            | Event::SessionStarted(_)
+            | Event::SessionEnded(_)
+            | Event::TurnRecorded(_)
+            | Event::AnchorSaved(_)
+            | Event::SessionSplit(_)
+            | Event::BeliefsSnapshotted(_)
+            | Event::GuardFired(_)
+            | Event::ToolUsed(_)
+            | Event::CommandRan(_)
+            | Event::FileEdited(_) => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()

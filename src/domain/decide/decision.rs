@@ -50,6 +50,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
         Some(statement) => {
             let scopes = record.scopes.iter().chain(&record.target).cloned().collect();
             let claim = CreateClaim {
+                origin_task_id: None,
                 claim_id: record.claim_id,
                 statement: statement.clone(),
                 claim_type: ClaimType::Decision,
@@ -167,6 +168,7 @@ fn reject(
     };
     scopes = target::canonical(state, &scopes);
     let created = ClaimCreated {
+        origin_task_id: None,
         claim_id,
         statement: statement.clone(),
         claim_type: ClaimType::Hypothesis,

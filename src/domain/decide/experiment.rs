@@ -229,7 +229,10 @@ pub(super) fn grade_of(
     claim_id: ClaimId,
     relation: Relation,
 ) -> Result<Option<Grade>, Rejection> {
-    let Some(run) = state.run_that_ended_with(event) else { return Ok(None) };
+    let Some(run) = state.run_that_ended_with(event) else {
+        // What a hook saw is more than what somebody says.
+        return Ok(state.is_observed(event).then_some(Grade::Observed));
+    };
     if !run.state.is_conclusive() && relation != Relation::CausedBy {
         return Err(Rejection::new(
             Code::NotAttachable,

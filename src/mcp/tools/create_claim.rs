@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::claim::{ClaimType, Share, Trigger};
 use crate::domain::command::{Command, CreateClaim};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::{ClaimId, EventId, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, Statement};
@@ -42,6 +42,9 @@ struct CreateClaimArguments {
     evidence_refs: Vec<EventId>,
     /// For negative claims: when to warn others.
     trigger: Option<TriggerArguments>,
+    /// The task it came out of.
+    #[schemars(with = "Option<String>")]
+    origin_task_id: Option<TaskId>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -76,6 +79,7 @@ impl Server {
             });
             let scopes: Vec<Scope> = self.scopes("scopes", &given.scopes)?;
             Ok(Command::CreateClaim(CreateClaim {
+                origin_task_id: given.origin_task_id,
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,

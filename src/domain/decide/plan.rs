@@ -1,0 +1,281 @@
+//! Plans, phases and tasks: who may take one, who may end it, and where the team looks.
+
+use super::{Decision, check_list, fresh_id};
+use crate::domain::agent::AgentId;
+use crate::domain::command::{AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, UpdateTask};
+use crate::domain::event::{
+    Event, IntentDeclared, PhaseAdded, PlanAdded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
+};
+use crate::domain::ids::{EventId, SessionId, TaskId};
+use crate::domain::plan::{
+    Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, may_collide,
+};
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::{MAX_SCOPES, Scope};
+use crate::domain::state::State;
+use crate::domain::time::Timestamp;
+
+pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
+    fresh_id(state, "plan_id", EventId::from_uuid(add.plan_id.uuid()))?;
+    let AddPlan { plan_id, title, sot_path } = add.clone();
+    let next = format!("add_phase with plan_id {plan_id}, or declare_intent to look at it");
+    Ok(decided(vec![PlanAdded { plan_id, title, sot_path }.into()], next))
+}
+
+pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejection> {
+    fresh_id(state, "phase_id", EventId::from_uuid(add.phase_id.uuid()))?;
+    let AddPhase { phase_id, plan_id, title, order } = add.clone();
+    if !state.work().knows_plan(plan_id) {
+        return Err(unknown("plan", plan_id));
+    }
+    let order = order.unwrap_or_else(|| state.work().next_place(plan_id));
+    let next = format!("add_task with phase_id {phase_id}");
+    Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
+}
+
+pub(super) fn add_task(
+    state: &State,
+    session: Option<&SessionId>,
+    add: &AddTask,
+) -> Result<Decision, Rejection> {
+    fresh_id(state, "task_id", EventId::from_uuid(add.task_id.uuid()))?;
+    check_list("depends_on", add.depends_on.len())?;
+    if add.scopes.len() > MAX_SCOPES {
+        return Err(Rejection::invalid("scopes", format!("a task has at most {MAX_SCOPES} scopes")));
+    }
+    let AddTask { task_id, title, phase_id, parent_task_id, mut depends_on, scopes } = add.clone();
+    if let Some(phase) = phase_id
+        && state.work().plan_of(phase).is_none()
+    {
+        return Err(unknown("phase", phase));
+    }
+    // Tasks that are there cannot depend on one that is not, so this is the only way to a circle.
+    if depends_on.contains(&task_id) || parent_task_id == Some(task_id) {
+        return Err(Rejection::invalid("depends_on", format!("task {task_id} cannot wait for itself")));
+    }
+    for id in depends_on.iter().chain(&parent_task_id) {
+        known_task(state, *id)?;
+    }
+    depends_on.sort();
+    depends_on.dedup();
+    let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
+    let phase_id = phase_id.or(looking_at);
+    let added = TaskAdded { task_id, title, phase_id, parent_task_id, depends_on, scopes };
+    Ok(decided(vec![added.into()], format!("claim_task {task_id} before working on it")))
+}
+
+pub(super) fn claim_task(
+    state: &State,
+    session: Option<&SessionId>,
+    claim: &ClaimTask,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    check_list("file_locks", claim.file_locks.len())?;
+    let session = session
+        .ok_or_else(|| Rejection::invalid("session", "a task is held by a session, and none is named"))?;
+    let lease_minutes = claim.lease_minutes.unwrap_or(LEASE_MINUTES);
+    if !(1..=MAX_LEASE_MINUTES).contains(&lease_minutes) {
+        let problem = format!("a lease is 1 to {MAX_LEASE_MINUTES} minutes, this one {lease_minutes}");
+        return Err(Rejection::invalid("lease_minutes", problem));
+    }
+    let task_id = claim.task_id;
+    let task = known_task(state, task_id)?;
+    if task.status.is_over() {
+        return Err(over(task_id, task.status, TaskStatus::Active));
+    }
+    let mut decision = Decision::default();
+    let mut token = task.last_token + 1;
+    match &task.hold {
+        Some(hold) if hold.until < now => {
+            let released = TaskReleased { task_id, token: hold.token, cause: ReleaseCause::Expired };
+            decision.events.push(released.into());
+        }
+        Some(hold) if hold.session != *session => return Err(taken(task_id, hold)),
+        Some(hold) => token = hold.token,
+        None => {}
+    }
+    let waits_for: Vec<String> = task
+        .depends_on
+        .iter()
+        .filter(|id| state.work().task(**id).is_none_or(|task| task.status != TaskStatus::Done))
+        .map(ToString::to_string)
+        .collect();
+    if !waits_for.is_empty() {
+        return Err(Rejection::new(
+            Code::TaskNotReady,
+            format!("task {task_id} waits for {}", waits_for.join(", ")),
+            "take one of those, or one of hivemind://tasks/ready",
+        ));
+    }
+    decision.warnings = collisions(state, session, &claim.file_locks, now);
+    decision.events.push(
+        TaskClaimed {
+            task_id,
+            session: session.clone(),
+            token,
+            lease_minutes,
+            file_locks: claim.file_locks.clone(),
+        }
+        .into(),
+    );
+    decision.next = Some(format!(
+        "it is yours while you write something every {lease_minutes} min; end it with update_task, \
+         fencing_token {token}"
+    ));
+    Ok(decision)
+}
+
+/// Locks of other sessions that are still held and may mean the same files.
+fn collisions(state: &State, session: &SessionId, locks: &[Scope], now: Timestamp) -> Vec<Warning> {
+    let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
+    let colliding = others.filter_map(|(task, hold)| {
+        let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| may_collide(mine, lock)))?;
+        Some(Warning {
+            code: WarningCode::FileLeased,
+            message: format!("{} holds {lock} until {} for task {task}: agree first", hold.agent, hold.until),
+            claim_id: None,
+        })
+    });
+    colliding.collect()
+}
+
+pub(super) fn update_task(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+    update: &UpdateTask,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let UpdateTask { task_id, status: to, note, fencing_token } = update.clone();
+    let task = known_task(state, task_id)?;
+    let from = task.status;
+    if from.is_over() {
+        return Err(over(task_id, from, to));
+    }
+    if let Some(token) = fencing_token {
+        check_token(task_id, task, token, now)?;
+    }
+    let mine = |hold: &&Hold| Some(&hold.session) == session || fencing_token == Some(hold.token);
+    let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
+    if let Some(hold) = hold
+        && !mine(&hold)
+        && ![AgentId::architect(), AgentId::operator()].contains(agent)
+    {
+        return Err(taken(task_id, hold));
+    }
+    if note.is_none() && matches!(to, TaskStatus::Blocked | TaskStatus::Invalidated) {
+        return Err(Rejection::invalid("note", format!("a task that is {to} needs a note: why")));
+    }
+    let mut decision = Decision::default();
+    if to == TaskStatus::Active && hold.is_none() {
+        let hint = format!("claim_task {task_id} first: then nobody else takes it meanwhile");
+        return Err(Rejection::new(Code::InvalidTransition, format!("nobody holds task {task_id}"), hint)
+            .with("from", from)
+            .with("to", to));
+    }
+    if from == to && note.is_none() {
+        let message = format!("task {task_id} is {to} already");
+        return Err(Rejection::new(Code::Duplicate, message, "nothing to do; add a note to say more"));
+    }
+    decision.events.push(TaskUpdated { task_id, from, to, note }.into());
+    if to == TaskStatus::Open {
+        decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
+    }
+    decision.next = match to {
+        TaskStatus::Done => Some(format!(
+            "if it taught something others need: create_claim, claim_type fact, origin_task_id {task_id}"
+        )),
+        TaskStatus::Invalidated => Some(format!(
+            "if an approach failed: create_claim, claim_type negative with a trigger, origin_task_id {task_id}"
+        )),
+        TaskStatus::Open | TaskStatus::Active | TaskStatus::Blocked => None,
+    };
+    Ok(decision)
+}
+
+/// Refuses a writer that lost its hold without noticing.
+fn check_token(task_id: TaskId, task: &Task, token: u64, now: Timestamp) -> Result<(), Rejection> {
+    match &task.hold {
+        Some(hold) if hold.token == token && hold.until >= now => return Ok(()),
+        Some(hold) if hold.token == token => {}
+        Some(hold) if token < hold.token => {
+            return Err(stale(task_id, token, &format!("{} holds it now", hold.agent))
+                .with("holder", &hold.agent)
+                .with("session", &hold.session));
+        }
+        _ => {}
+    }
+    Err(stale(task_id, token, "its lease ran out or it was given back"))
+}
+
+fn stale(task_id: TaskId, token: u64, why: &str) -> Rejection {
+    Rejection::new(
+        Code::StaleToken,
+        format!("hold {token} of task {task_id} is over: {why}"),
+        "claim the task again, and look at what was done meanwhile before you go on",
+    )
+}
+
+pub(super) fn declare_intent(state: &State, declare: &DeclareIntent) -> Result<Decision, Rejection> {
+    let Trajectory { intent, plan_id, phase_id, task_ids } = declare.trajectory.clone();
+    check_list("task_ids", task_ids.len())?;
+    for id in &task_ids {
+        known_task(state, *id)?;
+    }
+    let plan_of_phase = phase_id
+        .map(|phase| state.work().plan_of(phase).ok_or_else(|| unknown("phase", phase)))
+        .transpose()?;
+    if let Some(plan) = plan_id {
+        if !state.work().knows_plan(plan) {
+            return Err(unknown("plan", plan));
+        }
+        if let (Some(of_phase), Some(phase)) = (plan_of_phase, phase_id)
+            && of_phase != plan
+        {
+            let problem = format!("phase {phase} belongs to plan {of_phase}");
+            return Err(Rejection::invalid("phase_id", problem));
+        }
+    }
+    let trajectory = Trajectory { intent, plan_id: plan_id.or(plan_of_phase), phase_id, task_ids };
+    let next = "the next pack of this session follows".to_owned();
+    Ok(decided(vec![IntentDeclared { trajectory }.into()], next))
+}
+
+fn decided(events: Vec<Event>, next: String) -> Decision {
+    Decision { events, next: Some(next), ..Decision::default() }
+}
+
+/// The task with this id.
+pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> {
+    state.work().task(id).ok_or_else(|| unknown("task", id))
+}
+
+fn unknown(what: &str, id: impl std::fmt::Display) -> Rejection {
+    Rejection::new(
+        Code::UnknownNode,
+        format!("no {what} has the id {id}"),
+        "take the id from a receipt or from hivemind://plan",
+    )
+}
+
+fn taken(task_id: TaskId, hold: &Hold) -> Rejection {
+    Rejection::new(
+        Code::TaskTaken,
+        format!("{} holds task {task_id} until {}", hold.agent, hold.until),
+        "take another one of hivemind://tasks/ready, or wait until the lease is over",
+    )
+    .with("holder", &hold.agent)
+    .with("session", &hold.session)
+    .with("until", hold.until.ms())
+}
+
+fn over(task_id: TaskId, from: TaskStatus, to: TaskStatus) -> Rejection {
+    Rejection::new(
+        Code::InvalidTransition,
+        format!("task {task_id} is {from}, and that is final"),
+        "add a new task for what is left",
+    )
+    .with("from", from)
+    .with("to", to)
+}

@@ -1,0 +1,181 @@
+//! Sessions: how they start and end, what is said and kept in them, and what their agents believe.
+
+use super::{Decision, fresh_id, known_claim};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Position, Status};
+use crate::domain::command::{
+    Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SplitSession, StartSession,
+};
+use crate::domain::event::{
+    AnchorSaved, BeliefsSnapshotted, Event, GuardFired, SessionEnded, SessionSplit, SessionStarted,
+    TurnRecorded,
+};
+use crate::domain::ids::SessionId;
+use crate::domain::plan::ReleaseCause;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
+use crate::domain::state::State;
+use crate::domain::time::Timestamp;
+
+pub(super) fn start(session: Option<&SessionId>, start: &StartSession) -> Result<Decision, Rejection> {
+    let session = named(session)?.clone();
+    let StartSession { source, client, parent_session } = start.clone();
+    if parent_session.as_ref() == Some(&session) {
+        return Err(Rejection::invalid("parent_session", "a session is not its own parent"));
+    }
+    Ok(one(SessionStarted { session, source, client, parent_session }.into()))
+}
+
+pub(super) fn end(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+) -> Result<Decision, Rejection> {
+    let session = named(session)?;
+    let holds = state.work().held_by(session).next().is_some();
+    if state.work().session(session).is_none() && !holds {
+        return Err(Rejection::new(
+            Code::UnknownSession,
+            format!("session {session} is not under way"),
+            "nothing to do: it has ended, or never started",
+        ));
+    }
+    Ok(Decision { events: ending(state, agent, session, EndCause::Ended), ..Decision::default() })
+}
+
+/// Everything the end of a session brings: what its agent believed, what it held, the end itself.
+fn ending(state: &State, agent: &AgentId, session: &SessionId, cause: EndCause) -> Vec<Event> {
+    let mut events = Vec::new();
+    let beliefs = beliefs(state, agent);
+    if !beliefs.is_empty() {
+        let session = Some(session.clone());
+        events.push(BeliefsSnapshotted { agent: agent.clone(), session, beliefs }.into());
+    }
+    let held = state.work().held_by(session);
+    events.extend(held.filter_map(|(task, _)| state.work().freed(task, ReleaseCause::SessionEnded)));
+    events.push(SessionEnded { session: session.clone(), cause }.into());
+    events
+}
+
+/// Sessions of which nothing was heard for too long, and the tasks whose lease ran out: what ends them.
+pub fn overdue(state: &State, now: Timestamp) -> Vec<Vec<Event>> {
+    let expired = state.work().held().filter(|(_, hold)| hold.until < now);
+    let freed = expired.filter_map(|(task, _)| state.work().freed(task, ReleaseCause::Expired));
+    let mut ends: Vec<Vec<Event>> = freed.map(|event| vec![event]).collect();
+    let limit_ms = VANISHED_AFTER_MINUTES * 60_000;
+    let vanished =
+        state.work().sessions().filter(|(_, session)| now.ms() - session.last_seen.ms() > limit_ms);
+    ends.extend(vanished.map(|(id, session)| {
+        let mut events = ending(state, &session.agent, id, EndCause::Vanished);
+        // What ran out is freed above, once.
+        events.retain(|event| {
+            let Event::TaskReleased(released) = event else { return true };
+            let hold = state.work().task(released.task_id).and_then(|task| task.hold.as_ref());
+            hold.is_some_and(|hold| hold.until >= now)
+        });
+        events
+    }));
+    ends
+}
+
+/// What an agent holds to be right and wrong, the most confident first.
+fn beliefs(state: &State, agent: &AgentId) -> Vec<Belief> {
+    let in_force = state.claims().filter(|(_, claim)| claim.status != Status::Deprecated);
+    let mut beliefs: Vec<Belief> = in_force
+        .filter_map(|(id, claim)| {
+            let stance = match claim.positions.get(agent) {
+                Some(Position::Challenge) => Stance::Disbelieves,
+                Some(Position::Support) => Stance::Believes,
+                Some(Position::Abstain) | None if claim.owner == *agent => Stance::Believes,
+                Some(Position::Abstain) | None => return None,
+            };
+            Some(Belief(id, claim.confidence, stance))
+        })
+        .collect();
+    beliefs.sort_by(|one, other| other.1.get().total_cmp(&one.1.get()).then(other.0.cmp(&one.0)));
+    beliefs.truncate(MAX_BELIEFS);
+    beliefs
+}
+
+pub(super) fn snapshot(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+) -> Result<Decision, Rejection> {
+    let beliefs = beliefs(state, agent);
+    if beliefs.is_empty() {
+        return Err(Rejection::new(
+            Code::Duplicate,
+            format!("{agent} owns, supports and challenges no claim in force"),
+            "nothing to write down yet: create or support a claim first",
+        ));
+    }
+    Ok(one(BeliefsSnapshotted { agent: agent.clone(), session: session.cloned(), beliefs }.into()))
+}
+
+pub(super) fn record_turn(session: Option<&SessionId>, turn: &RecordTurn) -> Result<Decision, Rejection> {
+    named(session)?;
+    Ok(one(TurnRecorded { role: turn.role, text: turn.text.clone() }.into()))
+}
+
+pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Decision, Rejection> {
+    let SaveAnchor { key, value } = anchor.clone();
+    if state.work().anchor(&key) == Some(&value) {
+        return Err(Rejection::new(
+            Code::Duplicate,
+            format!("anchor {key} holds exactly that already"),
+            "nothing to do: it is on record",
+        ));
+    }
+    Ok(one(AnchorSaved { key, value }.into()))
+}
+
+pub(super) fn split(session: Option<&SessionId>, split: &SplitSession) -> Result<Decision, Rejection> {
+    let parent = named(session)?.clone();
+    let SplitSession { child, reason, used_tokens, window_tokens, turn0 } = split.clone();
+    if child == parent {
+        return Err(Rejection::invalid("child", "the session that goes on is another one"));
+    }
+    let next = format!(
+        "start the next session with HM_SESSION={child} and give it hivemind://sessions/{child}/turn0"
+    );
+    let split = SessionSplit { parent, child, reason, used_tokens, window_tokens, turn0 };
+    Ok(Decision { next: Some(next), ..one(split.into()) })
+}
+
+pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Decision, Rejection> {
+    let claim = known_claim(state, firing.claim_id)?;
+    if claim.claim_type != ClaimType::Negative {
+        return Err(Rejection::invalid(
+            "claim_id",
+            format!("only a negative claim warns, this one is a {}", claim.claim_type),
+        ));
+    }
+    let RecordFiring { claim_id, matched } = firing.clone();
+    Ok(one(GuardFired { claim_id, matched }.into()))
+}
+
+pub(super) fn observe(state: &State, observe: &Observe) -> Result<Decision, Rejection> {
+    fresh_id(state, "event_id", observe.event_id)?;
+    Ok(one(match observe.seen.clone() {
+        Seen::Tool(used) => used.into(),
+        Seen::Command(ran) => ran.into(),
+        Seen::Files(edited) if edited.paths.is_empty() => {
+            return Err(Rejection::invalid("paths", "an edit names the files"));
+        }
+        Seen::Files(edited) => {
+            super::check_list("paths", edited.paths.len())?;
+            edited.into()
+        }
+    }))
+}
+
+fn one(event: Event) -> Decision {
+    Decision { events: vec![event], ..Decision::default() }
+}
+
+fn named(session: Option<&SessionId>) -> Result<&SessionId, Rejection> {
+    session.ok_or_else(|| {
+        Rejection::invalid("session", "no session is named: pass it, or set HM_SESSION for this pane")
+    })
+}

@@ -1,0 +1,190 @@
+//! The part of the state that is about who works on what: plans, tasks and their holders, sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::event::{Event, Recorded, TaskClaimed, TaskUpdated};
+use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory};
+use crate::domain::session::Session;
+use crate::domain::text::{AnchorKey, AnchorValue};
+use crate::domain::time::Timestamp;
+
+/// Who works on what.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Work {
+    /// Each plan, with the highest place of its phases.
+    plans: BTreeMap<PlanId, Option<u32>>,
+    phases: BTreeMap<PhaseId, PlanId>,
+    tasks: BTreeMap<TaskId, Task>,
+    /// What each session holds.
+    held: BTreeMap<SessionId, BTreeSet<TaskId>>,
+    /// Sessions that started and have not ended.
+    sessions: BTreeMap<SessionId, Session>,
+    trajectory: Option<Trajectory>,
+    of_session: BTreeMap<SessionId, Trajectory>,
+    anchors: BTreeMap<AnchorKey, AnchorValue>,
+}
+
+impl Work {
+    /// Whether there is such a plan.
+    pub fn knows_plan(&self, id: PlanId) -> bool {
+        self.plans.contains_key(&id)
+    }
+
+    /// The place after the last phase of a plan.
+    pub fn next_place(&self, plan: PlanId) -> u32 {
+        self.plans.get(&plan).copied().flatten().map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// The plan a phase belongs to.
+    pub fn plan_of(&self, phase: PhaseId) -> Option<PlanId> {
+        self.phases.get(&phase).copied()
+    }
+
+    /// The task with this id.
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(&id)
+    }
+
+    /// Tasks somebody holds, over or not, in the order of their ids.
+    pub fn held(&self) -> impl Iterator<Item = (TaskId, &Hold)> {
+        let held = self.held.values().flatten();
+        held.filter_map(|id| Some((*id, self.tasks.get(id)?.hold.as_ref()?)))
+    }
+
+    /// Tasks that a session holds.
+    pub fn held_by(&self, session: &SessionId) -> impl Iterator<Item = (TaskId, &Hold)> {
+        let held = self.held.get(session).into_iter().flatten();
+        held.filter_map(|id| Some((*id, self.tasks.get(id)?.hold.as_ref()?)))
+    }
+
+    /// The sessions that started and have not ended.
+    pub fn sessions(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
+        self.sessions.iter()
+    }
+
+    /// A session that started and has not ended.
+    pub fn session(&self, id: &SessionId) -> Option<&Session> {
+        self.sessions.get(id)
+    }
+
+    /// Where a session is looking: where it said, else where the team does.
+    pub fn trajectory(&self, session: Option<&SessionId>) -> Option<&Trajectory> {
+        session.and_then(|session| self.of_session.get(session)).or(self.trajectory.as_ref())
+    }
+
+    /// What an anchor holds.
+    pub fn anchor(&self, key: &AnchorKey) -> Option<&AnchorValue> {
+        self.anchors.get(key)
+    }
+
+    /// Folds one event: first that its session is alive, then what it says.
+    pub(super) fn evolve(&mut self, recorded: &Recorded) {
+        if let Some(session) = &recorded.session {
+            self.saw(session, recorded.at);
+        }
+        let Some(event) = &recorded.event else { return };
+        self.follow_plan(event, recorded);
+        self.follow_session(event, recorded);
+    }
+
+    /// An event of a session moves the end of what it holds, unless that was over before.
+    fn saw(&mut self, session: &SessionId, at: Timestamp) {
+        if let Some(alive) = self.sessions.get_mut(session) {
+            alive.last_seen = at;
+        }
+        for task in self.held.get(session).into_iter().flatten() {
+            if let Some(hold) = self.tasks.get_mut(task).and_then(|task| task.hold.as_mut())
+                && hold.until >= at
+            {
+                hold.until = at.plus_minutes(hold.lease_minutes);
+            }
+        }
+    }
+
+    fn follow_plan(&mut self, event: &Event, recorded: &Recorded) {
+        if let Event::PlanAdded(added) = event {
+            self.plans.insert(added.plan_id, None);
+        } else if let Event::PhaseAdded(added) = event {
+            self.phases.insert(added.phase_id, added.plan_id);
+            let last = self.plans.entry(added.plan_id).or_default();
+            *last = (*last).max(Some(added.order));
+        } else if let Event::TaskAdded(added) = event {
+            let depends_on = added.depends_on.clone();
+            let task = Task { status: TaskStatus::Open, depends_on, last_token: 0, hold: None };
+            self.tasks.insert(added.task_id, task);
+        } else if let Event::TaskClaimed(claimed) = event {
+            self.claim(claimed, recorded);
+        } else if let Event::TaskReleased(released) = event {
+            self.release(released.task_id);
+            if let Some(task) = self.tasks.get_mut(&released.task_id)
+                && task.status == TaskStatus::Active
+            {
+                task.status = TaskStatus::Open;
+            }
+        } else if let Event::TaskUpdated(TaskUpdated { task_id, to, .. }) = event {
+            if let Some(task) = self.tasks.get_mut(task_id) {
+                task.status = *to;
+            }
+            if to.is_over() {
+                self.release(*task_id);
+            }
+        } else if let Event::IntentDeclared(declared) = event {
+            if let Some(session) = &recorded.session {
+                self.of_session.insert(session.clone(), declared.trajectory.clone());
+            }
+            self.trajectory = Some(declared.trajectory.clone());
+        }
+    }
+
+    fn claim(&mut self, claimed: &TaskClaimed, recorded: &Recorded) {
+        self.release(claimed.task_id);
+        // A task whose making was erased is held by nobody: no rule could end the hold.
+        let Some(task) = self.tasks.get_mut(&claimed.task_id) else { return };
+        task.status = TaskStatus::Active;
+        task.last_token = claimed.token;
+        task.hold = Some(Hold {
+            agent: recorded.agent.clone(),
+            session: claimed.session.clone(),
+            token: claimed.token,
+            lease_minutes: claimed.lease_minutes,
+            until: recorded.at.plus_minutes(claimed.lease_minutes),
+            file_locks: claimed.file_locks.clone(),
+        });
+        self.held.entry(claimed.session.clone()).or_default().insert(claimed.task_id);
+    }
+
+    fn release(&mut self, id: TaskId) {
+        let Some(hold) = self.tasks.get_mut(&id).and_then(|task| task.hold.take()) else { return };
+        if let Some(held) = self.held.get_mut(&hold.session) {
+            held.remove(&id);
+            if held.is_empty() {
+                self.held.remove(&hold.session);
+            }
+        }
+    }
+
+    fn follow_session(&mut self, event: &Event, recorded: &Recorded) {
+        if let Event::SessionStarted(started) = event {
+            let parent = started.parent_session.clone();
+            let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at, parent };
+            self.sessions.insert(started.session.clone(), session);
+        } else if let Event::SessionEnded(ended) = event {
+            self.sessions.remove(&ended.session);
+            self.of_session.remove(&ended.session);
+        } else if let Event::SessionSplit(split) = event {
+            // What the parent was looking at, its child looks at.
+            if let Some(trajectory) = self.of_session.get(&split.parent).cloned() {
+                self.of_session.insert(split.child.clone(), trajectory);
+            }
+        } else if let Event::AnchorSaved(saved) = event {
+            self.anchors.insert(saved.key.clone(), saved.value.clone());
+        }
+    }
+
+    /// The event that frees a task, if somebody holds it.
+    pub fn freed(&self, id: TaskId, cause: ReleaseCause) -> Option<Event> {
+        let token = self.tasks.get(&id)?.hold.as_ref()?.token;
+        Some(crate::domain::event::TaskReleased { task_id: id, token, cause }.into())
+    }
+}

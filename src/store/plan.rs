@@ -1,0 +1,470 @@
+//! Plans, phases and tasks: what a fold writes of them, and the questions about them.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+
+use super::{Reader, StoreError};
+use crate::domain::claim::BadWord;
+use crate::domain::event::{
+    IntentDeclared, PhaseAdded, PlanAdded, Recorded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
+};
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::plan::TaskStatus;
+use crate::domain::scope::Scope;
+
+/// The session under which the team's own trajectory stands.
+const TEAM: &str = "";
+
+/// An event of a session moves the end of what it holds, unless that was over before.
+pub(super) fn heartbeat(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
+    let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
+    db.prepare_cached(
+        "UPDATE tasks SET lease_until = ?2 + lease_ms WHERE session = ?1 AND lease_until >= ?2",
+    )?
+    .execute(params![session, at.at.ms()])?;
+    db.prepare_cached("UPDATE session_states SET last_seen_at = ?2 WHERE session = ?1 AND ended_at IS NULL")?
+        .execute(params![session, at.at.ms()])?;
+    Ok(())
+}
+
+pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO plans (id, title, sot_path, added_by, created_at, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        body.plan_id.to_string(),
+        body.title.as_str(),
+        body.sot_path.as_ref().map(Scope::as_str),
+        at.agent.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+pub(super) fn phase_added(db: &Connection, at: &Recorded, body: &PhaseAdded) -> Result<(), StoreError> {
+    db.prepare_cached("INSERT INTO phases (id, plan_id, title, place, seq) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![
+            body.phase_id.to_string(),
+            body.plan_id.to_string(),
+            body.title.as_str(),
+            body.order,
+            at.seq as i64
+        ])?;
+    Ok(())
+}
+
+pub(super) fn task_added(db: &Connection, at: &Recorded, body: &TaskAdded) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO tasks (id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, \
+         created_at, touched_at, created_seq, seq) VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?8, ?9, ?9)",
+    )?
+    .execute(params![
+        body.task_id.to_string(),
+        body.phase_id.map(|id| id.to_string()),
+        body.parent_task_id.map(|id| id.to_string()),
+        body.title.as_str(),
+        json(&body.depends_on)?,
+        json(&body.scopes)?,
+        at.agent.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+pub(super) fn task_claimed(db: &Connection, at: &Recorded, body: &TaskClaimed) -> Result<(), StoreError> {
+    let lease_ms = i64::from(body.lease_minutes) * 60_000;
+    db.prepare_cached(
+        "UPDATE tasks SET status = 'active', holder = ?2, session = ?3, token = ?4, lease_ms = ?5, \
+         lease_until = ?6 + ?5, file_locks = ?7, touched_at = ?6, seq = ?8 WHERE id = ?1",
+    )?
+    .execute(params![
+        body.task_id.to_string(),
+        at.agent.as_str(),
+        body.session.as_str(),
+        body.token as i64,
+        lease_ms,
+        at.at.ms(),
+        json(&body.file_locks)?,
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+const FREE: &str = "holder = NULL, session = NULL, lease_ms = NULL, lease_until = NULL, file_locks = '[]'";
+
+pub(super) fn task_released(db: &Connection, at: &Recorded, body: &TaskReleased) -> Result<(), StoreError> {
+    db.prepare_cached(&format!(
+        "UPDATE tasks SET {FREE}, status = CASE status WHEN 'active' THEN 'open' ELSE status END, \
+         touched_at = ?2, seq = ?3 WHERE id = ?1"
+    ))?
+    .execute(params![body.task_id.to_string(), at.at.ms(), at.seq as i64])?;
+    Ok(())
+}
+
+pub(super) fn task_updated(db: &Connection, at: &Recorded, body: &TaskUpdated) -> Result<(), StoreError> {
+    let id = body.task_id.to_string();
+    db.prepare_cached(
+        "UPDATE tasks SET status = ?2, note = coalesce(?3, note), touched_at = ?4, seq = ?5 WHERE id = ?1",
+    )?
+    .execute(params![
+        id,
+        body.to.as_str(),
+        body.note.as_ref().map(crate::domain::text::Reason::as_str),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    if body.to.is_over() {
+        db.prepare_cached(&format!("UPDATE tasks SET {FREE} WHERE id = ?1"))?.execute([id])?;
+    }
+    Ok(())
+}
+
+pub(super) fn intent_declared(
+    db: &Connection,
+    at: &Recorded,
+    body: &IntentDeclared,
+) -> Result<(), StoreError> {
+    let looking = &body.trajectory;
+    let mut moved = db.prepare_cached(
+        "INSERT OR REPLACE INTO trajectories (session, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    let own = at.session.as_ref().map(SessionId::as_str);
+    for session in [TEAM].into_iter().chain(own) {
+        moved.execute(params![
+            session,
+            looking.intent.as_str(),
+            looking.plan_id.map(|id| id.to_string()),
+            looking.phase_id.map(|id| id.to_string()),
+            json(&looking.task_ids)?,
+            at.agent.as_str(),
+            at.at.ms(),
+            at.seq as i64
+        ])?;
+    }
+    Ok(())
+}
+
+/// A child of a split looks where its parent looked.
+pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO trajectories (session, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) \
+         SELECT ?2, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1",
+    )?
+    .execute(params![parent.as_str(), child.as_str()])?;
+    Ok(())
+}
+
+/// A session that ended looks nowhere.
+pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session.as_str()])?;
+    Ok(())
+}
+
+pub(super) fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
+}
+
+pub(super) fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<T>> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(unlike)
+}
+
+/// A word of a vocabulary.
+pub(super) fn word<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
+where
+    T: std::str::FromStr<Err = BadWord>,
+{
+    row.get::<_, String>(column)?.parse().map_err(unlike)
+}
+
+fn unlike(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskView {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub title: String,
+    /// Where it is.
+    pub status: TaskStatus,
+    /// The phase it belongs to; none for the inbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase_id: Option<String>,
+    /// The task it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<String>,
+    /// What must be done before it.
+    pub depends_on: Vec<String>,
+    /// What it is about.
+    pub scopes: Vec<String>,
+    /// Who added it.
+    pub added_by: String,
+    /// What was last said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Who holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// The session that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The number of the last hold.
+    pub token: u64,
+    /// When the hold ends unless its session says something, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_until: Option<i64>,
+    /// Files its holder asks others to stay away from.
+    pub file_locks: Vec<String>,
+    /// When it was added, epoch ms.
+    pub created_at: i64,
+    /// When it last changed, epoch ms.
+    pub touched_at: i64,
+    /// Ledger position of its making.
+    pub created_seq: u64,
+    /// Ledger position of its last change.
+    pub seq: u64,
+}
+
+/// A phase with its tasks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseView {
+    /// Its id; none for the inbox, where tasks without a phase are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What it is called.
+    pub title: String,
+    /// `open`, `active` or `done`, by its tasks.
+    pub status: &'static str,
+    /// Its tasks, oldest first.
+    pub tasks: Vec<TaskView>,
+}
+
+/// A plan with its phases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanView {
+    /// Its id.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+    /// `draft`, `active` or `done`, by its tasks.
+    pub status: &'static str,
+    /// The file that holds the plan itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sot_path: Option<String>,
+    /// Its phases, in their order.
+    pub phases: Vec<PhaseView>,
+}
+
+/// Where the team, or a session, is looking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrajectoryView {
+    /// What is wanted now.
+    pub intent: String,
+    /// Of which plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
+    /// In which phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase_id: Option<String>,
+    /// On which tasks.
+    pub task_ids: Vec<String>,
+    /// Who said so.
+    pub agent: String,
+    /// When, epoch ms.
+    pub shifted_at: i64,
+    /// Where in the ledger.
+    pub seq: u64,
+}
+
+/// The whole plan graph.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanGraph {
+    /// Where the team is looking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<TrajectoryView>,
+    /// The plans, newest first.
+    pub plans: Vec<PlanView>,
+    /// Tasks without a phase.
+    pub inbox: PhaseView,
+}
+
+/// Where a task's phase and plan are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Titles {
+    /// The plan.
+    pub plan: Option<String>,
+    /// The phase.
+    pub phase: Option<String>,
+}
+
+const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
+     session, token, lease_until, file_locks, created_at, touched_at, created_seq, seq FROM tasks";
+
+fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
+    Ok(TaskView {
+        id: row.get("id")?,
+        title: row.get("title")?,
+        status: word(row, "status")?,
+        phase_id: row.get("phase_id")?,
+        parent_task_id: row.get("parent_task_id")?,
+        depends_on: list(row, "depends_on")?,
+        scopes: list(row, "scopes")?,
+        added_by: row.get("added_by")?,
+        note: row.get("note")?,
+        holder: row.get("holder")?,
+        session: row.get("session")?,
+        token: row.get::<_, i64>("token")? as u64,
+        lease_until: row.get("lease_until")?,
+        file_locks: list(row, "file_locks")?,
+        created_at: row.get("created_at")?,
+        touched_at: row.get("touched_at")?,
+        created_seq: row.get::<_, i64>("created_seq")? as u64,
+        seq: row.get::<_, i64>("seq")? as u64,
+    })
+}
+
+fn status_of(tasks: &[TaskView], open: &'static str) -> &'static str {
+    if tasks.iter().any(|task| matches!(task.status, TaskStatus::Active | TaskStatus::Blocked)) {
+        "active"
+    } else if !tasks.is_empty() && tasks.iter().all(|task| task.status.is_over()) {
+        "done"
+    } else if tasks.iter().any(|task| task.status.is_over()) {
+        "active"
+    } else {
+        open
+    }
+}
+
+impl Reader {
+    /// One task.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn task(&self, id: TaskId) -> Result<Option<TaskView>, StoreError> {
+        let mut one = self.db.prepare_cached(&format!("{TASK} WHERE id = ?1"))?;
+        Ok(one.query_row([id.to_string()], task).optional()?)
+    }
+
+    /// Tasks that can be taken: open, held by nobody at `now`, everything before them done; oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn ready_tasks(&self, limit: usize) -> Result<Vec<TaskView>, StoreError> {
+        let mut ready = self.db.prepare_cached(&format!(
+            "{TASK} WHERE status = 'open' AND session IS NULL AND NOT EXISTS \
+             (SELECT 1 FROM json_each(tasks.depends_on) d LEFT JOIN tasks t ON t.id = d.value \
+              WHERE t.status IS NULL OR t.status <> 'done') ORDER BY created_seq LIMIT ?1"
+        ))?;
+        let tasks = ready.query_map([limit as i64], task)?.collect::<Result<_, _>>()?;
+        Ok(tasks)
+    }
+
+    /// Tasks in a status, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn tasks_in(&self, status: TaskStatus, limit: usize) -> Result<Vec<TaskView>, StoreError> {
+        let mut found =
+            self.db.prepare_cached(&format!("{TASK} WHERE status = ?1 ORDER BY created_seq LIMIT ?2"))?;
+        let tasks =
+            found.query_map(params![status.as_str(), limit as i64], task)?.collect::<Result<_, _>>()?;
+        Ok(tasks)
+    }
+
+    /// Tasks somebody holds, in the order of the sessions that do.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn held_tasks(&self) -> Result<Vec<TaskView>, StoreError> {
+        let mut found =
+            self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
+        let tasks = found.query_map([], task)?.collect::<Result<_, _>>()?;
+        Ok(tasks)
+    }
+
+    /// Where a session is looking: where it said, else where the team does.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn trajectory(&self, session: Option<&str>) -> Result<Option<TrajectoryView>, StoreError> {
+        let mut at = self.db.prepare_cached(
+            "SELECT intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1",
+        )?;
+        for session in session.into_iter().chain([TEAM]) {
+            let found = at.query_row([session], |row| {
+                Ok(TrajectoryView {
+                    intent: row.get("intent")?,
+                    plan_id: row.get("plan_id")?,
+                    phase_id: row.get("phase_id")?,
+                    task_ids: list(row, "task_ids")?,
+                    agent: row.get("agent")?,
+                    shifted_at: row.get("shifted_at")?,
+                    seq: row.get::<_, i64>("seq")? as u64,
+                })
+            });
+            if let Some(found) = found.optional()? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a plan and a phase are called.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn titles(&self, plan: Option<&str>, phase: Option<&str>) -> Result<Titles, StoreError> {
+        let title = |table: &str, id: Option<&str>| -> Result<Option<String>, StoreError> {
+            let Some(id) = id else { return Ok(None) };
+            let mut one = self.db.prepare_cached(&format!("SELECT title FROM {table} WHERE id = ?1"))?;
+            Ok(one.query_row([id], |row| row.get(0)).optional()?)
+        };
+        Ok(Titles { plan: title("plans", plan)?, phase: title("phases", phase)? })
+    }
+
+    /// The plans with their phases and tasks, the newest plan first; at most `limit` plans, and as many
+    /// tasks of each phase.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn plan_graph(&self, session: Option<&str>, limit: usize) -> Result<PlanGraph, StoreError> {
+        let mut plans = Vec::new();
+        let mut found =
+            self.db.prepare_cached("SELECT id, title, sot_path FROM plans ORDER BY id DESC LIMIT ?1")?;
+        let rows = found.query_map([limit as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        for row in rows {
+            let (id, title, sot_path): (String, String, Option<String>) = row?;
+            let phases = self.phases_of(&id, limit)?;
+            let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
+            plans.push(PlanView { status: status_of(&tasks, "draft"), id, title, sot_path, phases });
+        }
+        let inbox = self.phase(None, "inbox".to_owned(), limit)?;
+        Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox })
+    }
+
+    fn phases_of(&self, plan: &str, limit: usize) -> Result<Vec<PhaseView>, StoreError> {
+        let mut found =
+            self.db.prepare_cached("SELECT id, title FROM phases WHERE plan_id = ?1 ORDER BY place, seq")?;
+        let rows = found.query_map([plan], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+        let mut phases = Vec::new();
+        for row in rows {
+            let (id, title) = row?;
+            phases.push(self.phase(Some(id), title, limit)?);
+        }
+        Ok(phases)
+    }
+
+    fn phase(&self, id: Option<String>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
+        let mut found =
+            self.db.prepare_cached(&format!("{TASK} WHERE phase_id IS ?1 ORDER BY created_seq LIMIT ?2"))?;
+        let tasks: Vec<TaskView> =
+            found.query_map(params![id, limit as i64], task)?.collect::<Result<_, _>>()?;
+        Ok(PhaseView { status: status_of(&tasks, "open"), id, title, tasks })
+    }
+}

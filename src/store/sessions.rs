@@ -1,0 +1,477 @@
+//! Sessions: their dialogue, what they keep and hand over, what their agents believed, what they were warned of.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+
+use super::plan::{self, json, list, word};
+use super::{Reader, StoreError, files};
+use crate::domain::event::{
+    AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded, SessionSplit,
+    SessionStarted, TurnRecorded,
+};
+use crate::domain::ids::SessionId;
+use crate::domain::session::{
+    Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
+};
+
+pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO session_states (session, agent, client, source, parent_session, started_at, last_seen_at, \
+         started_seq, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7) ON CONFLICT (session) DO UPDATE SET \
+         agent = ?2, client = coalesce(?3, client), source = ?4, parent_session = coalesce(?5, parent_session), \
+         last_seen_at = ?6, ended_at = NULL, end_cause = NULL, seq = ?7",
+    )?
+    .execute(params![
+        body.session.as_str(),
+        at.agent.as_str(),
+        body.client.as_ref().map(|client| client.as_str()),
+        body.source.as_str(),
+        body.parent_session.as_ref().map(SessionId::as_str),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+pub(super) fn ended(db: &Connection, at: &Recorded, body: &SessionEnded) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE session_states SET ended_at = ?2, end_cause = ?3, seq = ?4 WHERE session = ?1",
+    )?
+    .execute(params![body.session.as_str(), at.at.ms(), body.cause.as_str(), at.seq as i64])?;
+    plan::look_away(db, &body.session)
+}
+
+/// A message more: what is older than the last six falls out, and leaves the beginning of itself.
+pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Result<(), StoreError> {
+    let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
+    db.prepare_cached("INSERT INTO turns (session, seq, role, text, at) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![session, at.seq as i64, body.role.as_str(), body.text.as_str(), at.at.ms()])?;
+    if body.role == Role::User {
+        db.prepare_cached("UPDATE session_states SET prompt_seq = ?2 WHERE session = ?1")?
+            .execute(params![session, at.seq as i64])?;
+    }
+    let fallen: Option<(i64, String, String)> = db
+        .prepare_cached(
+            "SELECT seq, role, text FROM turns WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2",
+        )?
+        .query_row(params![session, WHOLE_TURNS as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((seq, role, text)) = fallen else { return Ok(()) };
+    db.prepare_cached("DELETE FROM turns WHERE session = ?1 AND seq <= ?2")?
+        .execute(params![session, seq])?;
+    let summary: Option<String> = db
+        .prepare_cached("SELECT summary FROM session_states WHERE session = ?1")?
+        .query_row([session], |row| row.get(0))
+        .optional()?;
+    // A session that was never started has no row to keep a summary in.
+    let Some(summary) = summary else { return Ok(()) };
+    let mut segments: Vec<String> =
+        serde_json::from_str(&summary).map_err(|error| StoreError::Malformed(error.to_string()))?;
+    segments.push(segment(&role, &text));
+    let too_many = segments.len().saturating_sub(SUMMARY_SEGMENTS);
+    segments.drain(..too_many);
+    db.prepare_cached("UPDATE session_states SET summary = ?2 WHERE session = ?1")?
+        .execute(params![session, json(&segments)?])?;
+    Ok(())
+}
+
+/// What is left of a message: who said it and how it begins, on one line.
+fn segment(role: &str, text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{role}: {line}").chars().take(SUMMARY_SEGMENT_CHARS).collect()
+}
+
+pub(super) fn anchor(db: &Connection, at: &Recorded, body: &AnchorSaved) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
+        .execute(params![body.key.as_str(), at.seq as i64])?;
+    db.prepare_cached(
+        "INSERT INTO anchors (key, seq, value, agent, session, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        body.key.as_str(),
+        at.seq as i64,
+        body.value.as_str(),
+        at.agent.as_str(),
+        at.session.as_ref().map(SessionId::as_str),
+        at.at.ms()
+    ])?;
+    Ok(())
+}
+
+pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Result<(), StoreError> {
+    // The first stands: what was handed over never changes.
+    db.prepare_cached(
+        "INSERT OR IGNORE INTO splits (child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![
+        body.child.as_str(),
+        body.parent.as_str(),
+        body.reason.as_str(),
+        at.agent.as_str(),
+        body.used_tokens.map(|tokens| tokens as i64),
+        body.window_tokens.map(|tokens| tokens as i64),
+        body.turn0.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    plan::hand_over(db, &body.parent, &body.child)
+}
+
+pub(super) fn beliefs(db: &Connection, at: &Recorded, body: &BeliefsSnapshotted) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO belief_snapshots (seq, id, agent, session, beliefs, taken_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        at.seq as i64,
+        at.id.to_string(),
+        body.agent.as_str(),
+        body.session.as_ref().map(SessionId::as_str),
+        json(&body.beliefs)?,
+        at.at.ms()
+    ])?;
+    Ok(())
+}
+
+pub(super) fn fired(db: &Connection, at: &Recorded, body: &GuardFired) -> Result<(), StoreError> {
+    let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
+    db.prepare_cached(
+        "INSERT INTO firings (session, claim_id, seq, matched, agent, fired_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        session,
+        body.claim_id.to_string(),
+        at.seq as i64,
+        body.matched.as_str(),
+        at.agent.as_str(),
+        at.at.ms()
+    ])?;
+    Ok(())
+}
+
+pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Result<(), StoreError> {
+    if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
+        for path in &body.paths {
+            db.prepare_cached(
+                "INSERT OR REPLACE INTO session_files (session, path, seq) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![session, path.as_str(), at.seq as i64])?;
+        }
+    }
+    files::named(db, at, &body.paths, true)
+}
+
+/// A session that started.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionView {
+    /// Which one.
+    pub session: String,
+    /// Whose.
+    pub agent: String,
+    /// The client it runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// How it last came to start.
+    pub source: Source,
+    /// The session it goes on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<String>,
+    /// When it first started, epoch ms.
+    pub started_at: i64,
+    /// Its last event, epoch ms.
+    pub last_seen_at: i64,
+    /// When it ended, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<i64>,
+    /// Why it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_cause: Option<EndCause>,
+    /// Ledger position of its last prompt; 0 for none.
+    pub prompt_seq: u64,
+    /// What fell out of its dialogue, oldest first.
+    pub summary: Vec<String>,
+    /// Ledger position of its first start.
+    pub started_seq: u64,
+    /// Ledger position of its last start or end.
+    pub seq: u64,
+}
+
+/// One message of a dialogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TurnView {
+    /// Who said it.
+    pub role: Role,
+    /// What.
+    pub text: String,
+    /// When, epoch ms.
+    pub at: i64,
+    /// Where in the ledger.
+    pub seq: u64,
+}
+
+/// A fact no compaction loses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AnchorView {
+    /// Its name.
+    pub key: String,
+    /// What it holds.
+    pub value: String,
+    /// Who saved it.
+    pub agent: String,
+    /// When, epoch ms.
+    pub saved_at: i64,
+    /// Where in the ledger.
+    pub seq: u64,
+}
+
+/// What one session handed to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SplitView {
+    /// The session that goes on.
+    pub child: String,
+    /// The session that was split.
+    pub parent: String,
+    /// Why.
+    pub reason: String,
+    /// By whom.
+    pub agent: String,
+    /// Tokens the parent had used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_tokens: Option<u64>,
+    /// Tokens its window holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_tokens: Option<u64>,
+    /// What was handed over.
+    #[serde(skip_serializing)]
+    pub turn0: String,
+    /// When, epoch ms.
+    pub at: i64,
+    /// Where in the ledger.
+    pub seq: u64,
+}
+
+/// What an agent held to be right and wrong.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BeliefSnapshot {
+    /// The event.
+    pub id: String,
+    /// Whose.
+    pub agent: String,
+    /// In which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The most confident first.
+    pub beliefs: Vec<Belief>,
+    /// When, epoch ms.
+    pub taken_at: i64,
+    /// Where in the ledger.
+    pub seq: u64,
+}
+
+const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
+     end_cause, prompt_seq, summary, started_seq, seq FROM session_states";
+const SPLIT: &str =
+    "SELECT child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq FROM splits";
+
+fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
+    let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
+    Ok(SessionView {
+        session: row.get("session")?,
+        agent: row.get("agent")?,
+        client: row.get("client")?,
+        source: word(row, "source")?,
+        parent_session: row.get("parent_session")?,
+        started_at: row.get("started_at")?,
+        last_seen_at: row.get("last_seen_at")?,
+        ended_at: row.get("ended_at")?,
+        end_cause: has_ended.then(|| word(row, "end_cause")).transpose()?,
+        prompt_seq: row.get::<_, i64>("prompt_seq")? as u64,
+        summary: list(row, "summary")?,
+        started_seq: row.get::<_, i64>("started_seq")? as u64,
+        seq: row.get::<_, i64>("seq")? as u64,
+    })
+}
+
+fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
+    Ok(SplitView {
+        child: row.get("child")?,
+        parent: row.get("parent")?,
+        reason: row.get("reason")?,
+        agent: row.get("agent")?,
+        used_tokens: row.get::<_, Option<i64>>("used_tokens")?.map(|tokens| tokens as u64),
+        window_tokens: row.get::<_, Option<i64>>("window_tokens")?.map(|tokens| tokens as u64),
+        turn0: row.get("turn0")?,
+        at: row.get("at")?,
+        seq: row.get::<_, i64>("seq")? as u64,
+    })
+}
+
+impl Reader {
+    /// One session that started.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn session(&self, id: &str) -> Result<Option<SessionView>, StoreError> {
+        let mut one = self.db.prepare_cached(&format!("{SESSION} WHERE session = ?1"))?;
+        Ok(one.query_row([id], session).optional()?)
+    }
+
+    /// Sessions that have not ended, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn alive_sessions(&self, limit: usize) -> Result<Vec<SessionView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!(
+            "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
+        ))?;
+        let sessions = found.query_map([limit as i64], session)?.collect::<Result<_, _>>()?;
+        Ok(sessions)
+    }
+
+    /// Sessions older than a position, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn sessions_before(&self, before: Option<u64>, limit: usize) -> Result<Vec<SessionView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!(
+            "{SESSION} WHERE started_seq < ?1 ORDER BY started_seq DESC LIMIT ?2"
+        ))?;
+        let before = before.map_or(i64::MAX, |seq| seq as i64);
+        let sessions = found.query_map(params![before, limit as i64], session)?.collect::<Result<_, _>>()?;
+        Ok(sessions)
+    }
+
+    /// The last messages of a session, oldest first; at most six.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn dialogue(&self, session: &str) -> Result<Vec<TurnView>, StoreError> {
+        let mut found = self
+            .db
+            .prepare_cached("SELECT role, text, at, seq FROM turns WHERE session = ?1 ORDER BY seq")?;
+        let turns = found.query_map([session], |row| {
+            Ok(TurnView {
+                role: word(row, "role")?,
+                text: row.get(1)?,
+                at: row.get(2)?,
+                seq: row.get::<_, i64>(3)? as u64,
+            })
+        })?;
+        Ok(turns.collect::<Result<_, _>>()?)
+    }
+
+    /// What the anchors hold, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn anchors(&self, limit: usize) -> Result<Vec<AnchorView>, StoreError> {
+        let mut found = self.db.prepare_cached(
+            "SELECT key, value, agent, saved_at, seq FROM anchors WHERE superseded_by IS NULL \
+             ORDER BY seq DESC LIMIT ?1",
+        )?;
+        let anchors = found.query_map([limit as i64], anchor_view)?;
+        Ok(anchors.collect::<Result<_, _>>()?)
+    }
+
+    /// Everything an anchor ever held, the newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn anchor_history(&self, key: &str) -> Result<Vec<AnchorView>, StoreError> {
+        let mut found = self.db.prepare_cached(
+            "SELECT key, value, agent, saved_at, seq FROM anchors WHERE key = ?1 ORDER BY seq DESC",
+        )?;
+        let anchors = found.query_map([key], anchor_view)?;
+        Ok(anchors.collect::<Result<_, _>>()?)
+    }
+
+    /// What a session was handed at its start.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn split_into(&self, child: &str) -> Result<Option<SplitView>, StoreError> {
+        let mut one = self.db.prepare_cached(&format!("{SPLIT} WHERE child = ?1"))?;
+        Ok(one.query_row([child], split_view).optional()?)
+    }
+
+    /// What a session handed to others, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn splits_of(&self, parent: &str) -> Result<Vec<SplitView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!("{SPLIT} WHERE parent = ?1 ORDER BY seq"))?;
+        let splits = found.query_map([parent], split_view)?.collect::<Result<_, _>>()?;
+        Ok(splits)
+    }
+
+    /// The last snapshot of an agent's beliefs, of one session if it is named.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn last_beliefs(
+        &self,
+        agent: &str,
+        session: Option<&str>,
+    ) -> Result<Option<BeliefSnapshot>, StoreError> {
+        let columns = "SELECT seq, id, agent, session, beliefs, taken_at FROM belief_snapshots";
+        let of_session = format!("{columns} WHERE agent = ?1 AND session = ?2 ORDER BY seq DESC LIMIT 1");
+        let of_agent = format!("{columns} WHERE agent = ?1 AND ?2 IS NULL ORDER BY seq DESC LIMIT 1");
+        let statement = if session.is_some() { of_session } else { of_agent };
+        let mut one = self.db.prepare_cached(&statement)?;
+        let snapshot = one.query_row(params![agent, session], |row| {
+            Ok(BeliefSnapshot {
+                id: row.get("id")?,
+                agent: row.get("agent")?,
+                session: row.get("session")?,
+                beliefs: list(row, "beliefs")?,
+                taken_at: row.get("taken_at")?,
+                seq: row.get::<_, i64>("seq")? as u64,
+            })
+        });
+        Ok(snapshot.optional()?)
+    }
+
+    /// Whether a dead end warned a session since a ledger position.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn has_fired(&self, session: &str, claim_id: &str, since: u64) -> Result<bool, StoreError> {
+        let mut one = self.db.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND claim_id = ?2 AND seq > ?3)",
+        )?;
+        Ok(one.query_row(params![session, claim_id, since as i64], |row| row.get(0))?)
+    }
+
+    /// Files a session touched, the last first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn files_of(&self, session: &str) -> Result<Vec<String>, StoreError> {
+        let mut found = self
+            .db
+            .prepare_cached("SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path")?;
+        let files = found.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok(files)
+    }
+}
+
+fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
+    Ok(AnchorView {
+        key: row.get(0)?,
+        value: row.get(1)?,
+        agent: row.get(2)?,
+        saved_at: row.get(3)?,
+        seq: row.get::<_, i64>(4)? as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segment;
+
+    #[test]
+    fn what_is_left_of_a_message_is_its_beginning_on_one_line() {
+        assert_eq!(segment("user", "fix\n  the pool"), "user: fix the pool");
+        assert_eq!(segment("assistant", &"x".repeat(500)).chars().count(), 80);
+    }
+}

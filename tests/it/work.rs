@@ -1,0 +1,443 @@
+//! Who works on what: tasks are held by one session at a time, sessions end, and a rebuild says the same.
+
+use hivemind::domain::command::{
+    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, EndSession, Observe, RecordFiring,
+    RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SplitSession, StartSession, Submission, UpdateTask,
+};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::event::{CommandRan, FileEdited, ToolUsed};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, TaskId};
+use hivemind::domain::plan::{TaskStatus, Trajectory};
+use hivemind::domain::receipt::{Receipt, WarningCode};
+use hivemind::domain::rejection::{Code, Rejection};
+use hivemind::domain::scope::Scope;
+use hivemind::domain::session::{Role, Source};
+use hivemind::domain::text::Turn0;
+use hivemind::domain::time::Timestamp;
+use hivemind::ledger::Ledger;
+use hivemind::store::{Projection, Reader};
+use hivemind::system::Sources;
+use hivemind::writer::Committer;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use uuid::Uuid;
+
+use crate::harness::{TempWorkspace, agent, dump, fact, fixed_sources, folded, long, strings};
+
+const MINUTE: i64 = 60_000;
+
+/// A writer whose clock the test moves.
+struct Team {
+    workspace: TempWorkspace,
+    committer: Committer,
+    now: Arc<AtomicI64>,
+}
+
+impl Team {
+    fn new() -> Self {
+        let workspace = TempWorkspace::new();
+        let now = Arc::new(AtomicI64::new(1_000_000 * MINUTE));
+        let clock = Arc::clone(&now);
+        let sources = Sources {
+            clock: Box::new(move || Timestamp::from_ms(clock.load(Ordering::Relaxed))),
+            ..fixed_sources(1)
+        };
+        let committer = Committer::open(&workspace, Policy::default(), sources).expect("a workspace");
+        Self { workspace, committer, now }
+    }
+
+    fn after(&self, minutes: i64) {
+        self.now.fetch_add(minutes * MINUTE, Ordering::Relaxed);
+    }
+
+    fn asks(&mut self, session: &str, command: Command) -> Result<Receipt, Rejection> {
+        self.committer.commit(&[by(session, command)]).expect("a ledger that can be written").remove(0)
+    }
+
+    fn does(&mut self, session: &str, command: Command) -> Receipt {
+        self.asks(session, command).expect("an accepted command")
+    }
+
+    fn refused(&mut self, session: &str, command: Command) -> Code {
+        self.asks(session, command).expect_err("a refusal").code
+    }
+
+    fn task(&mut self, depends_on: &[TaskId]) -> TaskId {
+        let task_id = TaskId::from_uuid(hivemind::system::new_id());
+        self.does("s-0", Command::AddTask(add(task_id, depends_on)));
+        task_id
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::open(&self.workspace.team_memory()).expect("readable").expect("read models")
+    }
+
+    fn shown(&self, task: TaskId) -> hivemind::store::TaskView {
+        self.reader().task(task).expect("a query").expect("a task")
+    }
+}
+
+/// Each session has an agent of its own.
+fn by(session: &str, command: Command) -> Submission {
+    let agents = ["devops", "analyst", "frontend", "reviewer"];
+    let number: usize = session.trim_start_matches("s-").parse().unwrap_or(0);
+    Submission {
+        command_id: CommandId::from_uuid(hivemind::system::new_id()),
+        agent: agent(agents[number % agents.len()]),
+        session: Some(session.parse().expect("a session id")),
+        trace_id: None,
+        idempotency_key: None,
+        command,
+    }
+}
+
+fn add(task_id: TaskId, depends_on: &[TaskId]) -> AddTask {
+    AddTask {
+        task_id,
+        title: "mend the pool".parse().expect("a title"),
+        phase_id: None,
+        parent_task_id: None,
+        depends_on: depends_on.to_vec(),
+        scopes: Vec::new(),
+    }
+}
+
+fn claim(task_id: TaskId) -> Command {
+    claim_with(task_id, &[])
+}
+
+fn claim_with(task_id: TaskId, locks: &[&str]) -> Command {
+    let file_locks = locks.iter().map(|lock| Scope::parse(lock, "").expect("a path")).collect();
+    Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks })
+}
+
+fn update(task_id: TaskId, status: TaskStatus, token: Option<u64>) -> Command {
+    let note = Some("so it went".parse().expect("a note"));
+    Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: token })
+}
+
+fn start() -> Command {
+    Command::StartSession(StartSession { source: Source::Startup, client: None, parent_session: None })
+}
+
+fn turn(text: &str) -> Command {
+    Command::RecordTurn(RecordTurn { role: Role::User, text: text.parse().expect("something said") })
+}
+
+#[test]
+fn of_fifty_sessions_one_gets_the_task() {
+    let mut team = Team::new();
+    let task = team.task(&[]);
+    let requests: Vec<Submission> = (1..=50).map(|at| by(&format!("s-{at}"), claim(task))).collect();
+    let answers = team.committer.commit(&requests).expect("a ledger that can be written");
+    let winners: Vec<&Receipt> = answers.iter().flatten().collect();
+    assert_eq!(winners.len(), 1);
+    assert_eq!(winners[0].lease.map(|lease| (lease.fencing_token, lease.minutes)), Some((1, 15)));
+    let losers: Vec<&Rejection> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert_eq!(losers.len(), 49);
+    for refusal in losers {
+        assert_eq!(refusal.code, Code::TaskTaken);
+        assert_eq!(refusal.details["session"], "s-1");
+        assert_eq!(refusal.details["until"], (1_000_015 * MINUTE).to_string());
+    }
+    assert_eq!(team.shown(task).session.as_deref(), Some("s-1"));
+}
+
+#[test]
+fn a_lease_lives_while_its_session_does_and_a_late_writer_is_refused() {
+    let mut team = Team::new();
+    let task = team.task(&[]);
+    let token = team.does("s-1", claim(task)).lease.expect("a lease").fencing_token;
+    team.after(14);
+    team.does("s-1", turn("still at it"));
+    team.after(14);
+    assert_eq!(team.refused("s-2", claim(task)), Code::TaskTaken, "the turn moved the end of the lease");
+    team.after(2);
+    // Nothing was heard for 16 minutes: free for who asks, before the writer's schedule has looked.
+    assert_eq!(team.refused("s-1", update(task, TaskStatus::Done, Some(token))), Code::StaleToken);
+    let second = team.does("s-2", claim(task)).lease.expect("a lease").fencing_token;
+    assert!(second > token);
+    assert_eq!(team.refused("s-1", update(task, TaskStatus::Done, Some(token))), Code::StaleToken);
+    assert_eq!(team.refused("s-1", update(task, TaskStatus::Done, None)), Code::TaskTaken);
+    team.does("s-2", update(task, TaskStatus::Done, Some(second)));
+    assert_eq!(team.refused("s-2", claim(task)), Code::InvalidTransition);
+    let shown = team.shown(task);
+    assert_eq!(
+        (shown.status, shown.holder, shown.note.as_deref()),
+        (TaskStatus::Done, None, Some("so it went"))
+    );
+}
+
+#[test]
+fn what_was_over_is_not_revived_by_a_late_word() {
+    let mut team = Team::new();
+    let task = team.task(&[]);
+    team.does("s-1", claim(task));
+    team.after(16);
+    team.does("s-1", turn("I was asleep"));
+    assert_eq!(team.committer.close_overdue().expect("a sweep"), 1);
+    let shown = team.shown(task);
+    assert_eq!((shown.status, shown.session), (TaskStatus::Open, None));
+    assert_eq!(team.committer.close_overdue().expect("a sweep"), 0, "once is enough");
+}
+
+#[test]
+fn a_vanished_session_is_closed_and_gives_back_what_it_held() {
+    let mut team = Team::new();
+    let task = team.task(&[]);
+    team.does("s-1", start());
+    let lease_minutes = Some(120);
+    team.does("s-1", Command::ClaimTask(ClaimTask { task_id: task, lease_minutes, file_locks: Vec::new() }));
+    team.after(30);
+    assert_eq!(team.committer.close_overdue().expect("a sweep"), 0);
+    team.after(1);
+    assert_eq!(team.committer.close_overdue().expect("a sweep"), 1);
+    assert_eq!(team.shown(task).status, TaskStatus::Open);
+    let session = team.reader().session("s-1").expect("a query").expect("a session");
+    assert_eq!(session.end_cause.map(|cause| cause.as_str()), Some("vanished"));
+    assert_eq!(team.refused("s-1", Command::EndSession(EndSession {})), Code::UnknownSession);
+}
+
+#[test]
+fn the_end_of_a_session_keeps_what_its_agent_believed() {
+    let mut team = Team::new();
+    let task = team.task(&[]);
+    team.does("s-1", start());
+    let created = by("s-1", Command::CreateClaim(fact("the pool holds 20 connections")));
+    team.committer.commit(std::slice::from_ref(&created)).expect("a commit").remove(0).expect("a claim");
+    team.does("s-1", claim(task));
+    team.does("s-1", Command::EndSession(EndSession {}));
+    assert_eq!(team.shown(task).session, None);
+    let snapshot = team.reader().last_beliefs("analyst", Some("s-1")).expect("a query").expect("beliefs");
+    assert_eq!(snapshot.beliefs.len(), 1);
+    assert_eq!(Some(snapshot.beliefs[0].0.uuid()), created.command.minted());
+    // Whoever believes nothing has nothing to write down.
+    assert_eq!(team.refused("s-2", Command::SnapshotBeliefs(SnapshotBeliefs {})), Code::Duplicate);
+}
+
+#[test]
+fn a_task_waits_for_what_it_depends_on() {
+    let mut team = Team::new();
+    let first = team.task(&[]);
+    let second = team.task(&[first]);
+    let ready = |team: &Team| -> Vec<String> {
+        let ready = team.reader().ready_tasks(10).expect("a query");
+        ready.into_iter().map(|task| task.id).collect()
+    };
+    assert_eq!(ready(&team), [first.to_string()]);
+    assert_eq!(team.refused("s-1", claim(second)), Code::TaskNotReady);
+    team.does("s-1", claim(first));
+    assert_eq!(ready(&team), Vec::<String>::new());
+    team.does("s-1", update(first, TaskStatus::Done, None));
+    assert_eq!(ready(&team), [second.to_string()]);
+    let circle = TaskId::from_uuid(hivemind::system::new_id());
+    assert_eq!(team.refused("s-1", Command::AddTask(add(circle, &[circle]))), Code::InvalidArgument);
+    let unknown = TaskId::from_uuid(hivemind::system::new_id());
+    let orphan = add(TaskId::from_uuid(hivemind::system::new_id()), &[unknown]);
+    assert_eq!(team.refused("s-1", Command::AddTask(orphan)), Code::UnknownNode);
+}
+
+#[test]
+fn files_that_somebody_holds_are_warned_of() {
+    let mut team = Team::new();
+    let (one, other) = (team.task(&[]), team.task(&[]));
+    team.does("s-1", claim_with(one, &["src/db/**/*.rs"]));
+    let warned = team.does("s-2", claim_with(other, &["src/db/pool.rs"]));
+    assert_eq!(warned.warnings[0].code, WarningCode::FileLeased);
+    assert!(warned.warnings[0].message.contains("analyst holds src/db/**/*.rs"), "{warned:?}");
+}
+
+#[test]
+fn an_intent_moves_the_session_and_every_session_that_never_said() {
+    let mut team = Team::new();
+    let plan_id = PlanId::from_uuid(hivemind::system::new_id());
+    let phase_id = PhaseId::from_uuid(hivemind::system::new_id());
+    let title = "Ship it".parse().expect("a title");
+    team.does("s-1", Command::AddPlan(AddPlan { plan_id, title, sot_path: None }));
+    let title = "UI".parse().expect("a title");
+    team.does("s-1", Command::AddPhase(AddPhase { phase_id, plan_id, title, order: None }));
+    let declare = |intent: &str, phase_id| {
+        let intent = intent.parse().expect("an intent");
+        let trajectory = Trajectory { intent, plan_id: None, phase_id, task_ids: Vec::new() };
+        Command::DeclareIntent(DeclareIntent { trajectory })
+    };
+    team.does("s-1", declare("tune the pool", None));
+    team.does("s-2", declare("wait, fix the UI first", Some(phase_id)));
+    let looks = |team: &Team, session: &str| {
+        let trajectory = team.reader().trajectory(Some(session)).expect("a query").expect("a trajectory");
+        (trajectory.intent, trajectory.plan_id)
+    };
+    assert_eq!(looks(&team, "s-1").0, "tune the pool");
+    assert_eq!(looks(&team, "s-2"), ("wait, fix the UI first".to_owned(), Some(plan_id.to_string())));
+    assert_eq!(looks(&team, "s-3").0, "wait, fix the UI first");
+    // A task goes where its session looks.
+    let task_id = TaskId::from_uuid(hivemind::system::new_id());
+    team.does("s-2", Command::AddTask(add(task_id, &[])));
+    assert_eq!(team.shown(task_id).phase_id, Some(phase_id.to_string()));
+}
+
+#[test]
+fn a_dialogue_keeps_six_messages_whole_and_the_beginnings_of_six_before() {
+    let mut team = Team::new();
+    team.does("s-1", start());
+    for at in 1..=14 {
+        team.does("s-1", turn(&format!("message {at} {}", "x".repeat(300))));
+    }
+    let dialogue = team.reader().dialogue("s-1").expect("a query");
+    assert_eq!(dialogue.len(), 6);
+    assert!(dialogue[0].text.starts_with("message 9 ") && dialogue[0].text.len() > 300);
+    let summary = team.reader().session("s-1").expect("a query").expect("a session").summary;
+    assert_eq!(summary.len(), 6);
+    assert!(summary[0].starts_with("user: message 3 ") && summary[0].chars().count() == 80, "{summary:?}");
+}
+
+#[test]
+fn an_anchor_is_replaced_and_its_past_is_kept() {
+    let mut team = Team::new();
+    let save = |value: &str| {
+        let key = "DB_SCHEMA".parse().expect("a key");
+        Command::SaveAnchor(SaveAnchor { key, value: value.parse().expect("a value") })
+    };
+    team.does("s-1", save("v1"));
+    assert_eq!(team.refused("s-2", save("v1")), Code::Duplicate);
+    team.does("s-2", save("v2"));
+    let anchors = team.reader().anchors(10).expect("a query");
+    assert_eq!(anchors.iter().map(|anchor| anchor.value.as_str()).collect::<Vec<_>>(), ["v2"]);
+    assert_eq!(team.reader().anchor_history("DB_SCHEMA").expect("a query").len(), 2);
+}
+
+/// Replay equals live, a rebuild equals both, and so does any grouping, whatever the work.
+#[test]
+fn whatever_the_work_replay_and_rebuild_say_the_same() {
+    let config = Config { cases: if long() { 1_000 } else { 40 }, ..Config::default() };
+    let law = |steps: Vec<(usize, Command)>| {
+        let requests: Vec<Submission> =
+            steps.into_iter().map(|(session, command)| by(&format!("s-{session}"), command)).collect();
+        let run = |size: usize| {
+            let workspace = TempWorkspace::new();
+            let mut committer = workspace.committer(1);
+            let mut accepted = 0;
+            for group in requests.chunks(size) {
+                let answers = committer.commit(group).expect("a ledger that can be written");
+                accepted += answers.iter().filter(|answer| answer.is_ok()).count();
+            }
+            assert_eq!(&folded(&workspace.events()), committer.state());
+            (workspace, accepted)
+        };
+        let ((one, accepted), (other, _)) = (run(1), run(256));
+        let (ledger, models) = (dump(&one.ledger()), dump(&one.team_memory()));
+        assert_eq!(ledger, dump(&other.ledger()));
+        assert_eq!(models, dump(&other.team_memory()));
+        let ledger = Ledger::open(&one.ledger()).expect("a ledger");
+        let mut projection = Projection::open(&one.team_memory()).expect("read models");
+        projection.rebuild(&ledger, |_| ()).expect("a rebuild");
+        drop(projection);
+        assert_eq!(models, dump(&one.team_memory()), "a rebuild makes other read models");
+        // No task is held and over, and none is active and held by nobody without somebody having said so.
+        let db = rusqlite::Connection::open(one.team_memory()).expect("read models");
+        let odd = "SELECT id FROM tasks WHERE (session IS NULL) <> (lease_until IS NULL) \
+                   OR (status IN ('done', 'invalidated', 'open') AND session IS NOT NULL)";
+        assert_eq!(strings(&db, odd), Vec::<String>::new());
+        accepted
+    };
+    let total = std::cell::Cell::new(0);
+    let steps = vec((0..3usize, work()), 1..40);
+    TestRunner::new(config)
+        .run(&steps, |steps| {
+            total.set(total.get() + law(steps));
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(total.get() > 300, "too few commands got through for the law to say much: {}", total.get());
+}
+
+fn id(base: u128, at: u8) -> Uuid {
+    Uuid::from_u128(base + u128::from(at))
+}
+
+fn a_task() -> impl Strategy<Value = TaskId> {
+    (0..5u8).prop_map(|at| TaskId::from_uuid(id(0x7a00, at)))
+}
+
+fn work() -> BoxedStrategy<Command> {
+    let plan = || (0..2u8).prop_map(|at| PlanId::from_uuid(id(0x9a00, at)));
+    let phase = || (0..2u8).prop_map(|at| PhaseId::from_uuid(id(0x8a00, at)));
+    let status = proptest::sample::select(TaskStatus::ALL);
+    let observed = (0..3u8, 0..3u8).prop_map(|(at, what)| {
+        let seen = match what {
+            0 => Seen::Tool(ToolUsed { tool: "Bash".parse().expect("a tool"), failed: false }),
+            1 => Seen::Command(CommandRan {
+                command: "cargo test".parse().expect("a command"),
+                exit_code: Some(1),
+                error_signature: None,
+                failed: true,
+            }),
+            _ => Seen::Files(FileEdited { paths: vec![Scope::parse("src/db", "").expect("a path")] }),
+        };
+        Command::Observe(Observe { event_id: EventId::from_uuid(id(0xe00, at)), seen })
+    });
+    prop_oneof![
+        1 => plan().prop_map(|plan_id| Command::AddPlan(AddPlan {
+            plan_id,
+            title: "a plan".parse().expect("a title"),
+            sot_path: None,
+        })),
+        1 => (phase(), plan(), option::of(0..3u32)).prop_map(|(phase_id, plan_id, order)| {
+            let title = "a phase".parse().expect("a title");
+            Command::AddPhase(AddPhase { phase_id, plan_id, title, order })
+        }),
+        3 => (a_task(), option::of(phase()), option::of(a_task()), vec(a_task(), 0..2)).prop_map(
+            |(task_id, phase_id, parent_task_id, depends_on)| {
+                let add = AddTask { phase_id, parent_task_id, ..add(task_id, &depends_on) };
+                Command::AddTask(add)
+            }
+        ),
+        4 => (a_task(), option::of(1..3u32)).prop_map(|(task_id, lease_minutes)| {
+            Command::ClaimTask(ClaimTask { task_id, lease_minutes, file_locks: Vec::new() })
+        }),
+        4 => (a_task(), status, option::of(1..3u64)).prop_map(|(task, status, token)| {
+            update(task, status, token)
+        }),
+        1 => (option::of(plan()), option::of(phase()), vec(a_task(), 0..2)).prop_map(
+            |(plan_id, phase_id, task_ids)| {
+                let intent = "look here".parse().expect("an intent");
+                let trajectory = Trajectory { intent, plan_id, phase_id, task_ids };
+                Command::DeclareIntent(DeclareIntent { trajectory })
+            }
+        ),
+        2 => proptest::sample::select(Source::ALL).prop_map(|source| {
+            Command::StartSession(StartSession { source, client: None, parent_session: None })
+        }),
+        1 => Just(Command::EndSession(EndSession {})),
+        3 => "[a-z ]{1,20}x".prop_map(|text| turn(&text)),
+        1 => (0..2u8, 0..2u8).prop_map(|(key, value)| Command::SaveAnchor(SaveAnchor {
+            key: format!("K{key}").parse().expect("a key"),
+            value: format!("v{value}").parse().expect("a value"),
+        })),
+        1 => (0..3u8).prop_map(|child| Command::SplitSession(SplitSession {
+            child: format!("child-{child}").parse().expect("a session id"),
+            reason: "the window is full".parse().expect("a reason"),
+            used_tokens: Some(900),
+            window_tokens: Some(1_000),
+            turn0: "what was".parse::<Turn0>().expect("a hand-over"),
+        })),
+        1 => Just(Command::SnapshotBeliefs(SnapshotBeliefs {})),
+        1 => (0..3u8).prop_map(|at| Command::RecordFiring(RecordFiring {
+            claim_id: ClaimId::from_uuid(id(0xa00, at)),
+            matched: "cargo test".parse().expect("a command"),
+        })),
+        1 => (0..3u8).prop_map(|at| {
+            let mut fact = fact(&format!("fact {at}"));
+            fact.claim_id = ClaimId::from_uuid(id(0xa00, at));
+            fact.claim_type = hivemind::domain::claim::ClaimType::Negative;
+            fact.origin_task_id = Some(TaskId::from_uuid(id(0x7a00, at)));
+            Command::CreateClaim(fact)
+        }),
+        2 => observed,
+    ]
+    .boxed()
+}
