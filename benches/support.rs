@@ -205,6 +205,7 @@ pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
     let (area, file) = (index % 50, index % 2_000);
     let scopes = [format!("src/area{area}/file{file}.rs"), format!("tag:area{area}")];
     CreateClaim {
+        origin_task_id: None,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: statement(index).parse().expect("a statement"),
         claim_type,

@@ -13,12 +13,14 @@ mod import;
 mod init;
 mod log;
 mod output;
+mod plan;
 mod profile;
 mod rebuild;
 #[cfg(unix)]
 mod runner;
 mod search;
 mod serve;
+mod session;
 mod status;
 mod target;
 mod token;
@@ -115,6 +117,27 @@ enum Verb {
     /// Name what decisions are about, and join two names of one thing
     #[command(subcommand, after_help = "Example: hm target alias database db")]
     Target(target::Target),
+    /// Say what is wanted now; every context follows
+    #[command(after_help = "Example: hm intent \"wait, fix the UI first\"")]
+    Intent(plan::Intent),
+    /// Add plans, and see what is planned and who does it
+    #[command(subcommand, after_help = "Example: hm plan show")]
+    Plan(plan::Plan),
+    /// Add phases to plans
+    #[command(subcommand, after_help = "Example: hm phase add Storage --plan PLAN")]
+    Phase(plan::Phase),
+    /// Add tasks, take them, and say how they go
+    #[command(subcommand, after_help = "Example: hm task ready")]
+    Task(plan::Task),
+    /// Keep facts where no compaction loses them
+    #[command(subcommand, after_help = "Example: hm anchor list")]
+    Anchor(plan::Anchor),
+    /// See what clients' sessions did and said
+    #[command(subcommand, after_help = "Example: hm session list")]
+    Session(session::Session),
+    /// See what agents held to be right and wrong
+    #[command(subcommand, after_help = "Example: hm belief show devops")]
+    Belief(session::Belief),
     /// Settle a claim by running something, and keep what it shows
     #[command(subcommand, after_help = "Example: hm experiment list --status failed")]
     Experiment(experiment::Experiment),
@@ -290,6 +313,11 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Contradictions(_)
             | Verb::Target(_)
             | Verb::Experiment(_)
+            | Verb::Plan(_)
+            | Verb::Task(_)
+            | Verb::Anchor(_)
+            | Verb::Session(_)
+            | Verb::Belief(_)
             | Verb::Log(_)
     );
     if global.at.is_some() && !reads {
@@ -316,6 +344,34 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
         Verb::Target(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Intent(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Plan(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Phase(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Task(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Anchor(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Session(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Belief(verb) => {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }

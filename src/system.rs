@@ -85,7 +85,7 @@ pub struct Environment {
     pub dir: Option<String>,
     /// `HM_AGENT`: who speaks.
     pub agent: Option<String>,
-    /// `CLAUDE_CODE_SESSION_ID` or `CODEX_THREAD_ID`: the client's own session.
+    /// `HM_SESSION`, else `CLAUDE_CODE_SESSION_ID` or `CODEX_THREAD_ID`: the client's own session.
     pub session: Option<String>,
     /// `HM_LOG`: what to log, in the words of `tracing`.
     pub log: Option<String>,
@@ -104,7 +104,9 @@ impl Environment {
         Self {
             dir: var("HM_DIR"),
             agent: var("HM_AGENT"),
-            session: var("CLAUDE_CODE_SESSION_ID").or_else(|| var("CODEX_THREAD_ID")),
+            session: var("HM_SESSION")
+                .or_else(|| var("CLAUDE_CODE_SESSION_ID"))
+                .or_else(|| var("CODEX_THREAD_ID")),
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
             secrets: Known::from_variables(variables()),

@@ -3,6 +3,7 @@
 mod experiments;
 mod markdown;
 mod receipt;
+mod work;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,8 +21,8 @@ use crate::reads::{Reads, TravelError};
 use crate::schedule::Runs;
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
-    DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, Reader, RejectedCommand, Search,
-    SearchPage, StoreError, Target,
+    DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, PhaseView, PlanGraph, Reader,
+    RejectedCommand, Search, SearchPage, StoreError, Target,
 };
 use crate::writer::Spool;
 
@@ -73,6 +74,20 @@ pub enum View {
     Event(EventId),
     /// How the workspace is doing.
     Status,
+    /// The plans, and where a session, or else the team, is looking.
+    Plan(Option<String>),
+    /// Tasks that can be taken now.
+    ReadyTasks,
+    /// Sessions older than the page before, newest first; at most so many.
+    Sessions(Option<u64>, usize),
+    /// One session.
+    Session(String),
+    /// What a session was handed at its start.
+    Turn0(String),
+    /// What the anchors hold.
+    Anchors,
+    /// What an agent held to be right and wrong at the end of its last session, or of this one.
+    Beliefs(AgentId, Option<String>),
     /// What an agent should know at its start, within a number of characters.
     Context(AgentId, usize),
 }
@@ -309,6 +324,13 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Targets
         | View::Negative(..)
         | View::Agents
+        | View::Plan(_)
+        | View::ReadyTasks
+        | View::Sessions(..)
+        | View::Session(_)
+        | View::Turn0(_)
+        | View::Anchors
+        | View::Beliefs(..)
         | View::Context(..) => match reads.store()? {
             Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
             None => empty(config, view, now),
@@ -365,6 +387,46 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
         View::Context(agent, budget) => Ok(context(seq, store, agent, *budget, now)?),
+        View::Plan(session) => {
+            Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
+        }
+        View::ReadyTasks => Ok(shown_as(seq, work::ready(&store.ready_tasks(DEFAULT_LIMIT)?, now))),
+        View::Sessions(before, limit) => {
+            let mut found = store.sessions_before(*before, limit + 1)?;
+            let has_more = found.len() > *limit;
+            found.truncate(*limit);
+            let next = found.last().map(|last| last.started_seq).filter(|_| has_more);
+            Ok(shown_as(seq, work::sessions(&found, now)).followed_by("cursor", next))
+        }
+        View::Session(id) => {
+            let session = store.session(id)?.ok_or_else(|| unknown_session(id))?;
+            let held = store.held_tasks()?;
+            let page = work::SessionPage {
+                dialogue: store.dialogue(id)?,
+                held: held.into_iter().filter(|task| task.session.as_ref() == Some(id)).collect(),
+                files: store.files_of(id)?,
+                came_from: store.split_into(id)?,
+                split_into: store.splits_of(id)?,
+                session,
+            };
+            Ok(shown_as(seq, work::session(&page, now)))
+        }
+        View::Turn0(id) => {
+            let split = store.split_into(id)?.ok_or_else(|| unknown_session(id))?;
+            let mut json = to_json(&split);
+            json["turn0"] = split.turn0.clone().into();
+            Ok(Answer { mime_type: "application/xml", ..page(seq, json, split.turn0) })
+        }
+        View::Anchors => Ok(shown_as(seq, work::anchors(&store.anchors(MAX_LIMIT)?, now))),
+        View::Beliefs(agent, session) => {
+            let found = store.last_beliefs(agent.as_str(), session.as_deref())?;
+            let snapshot = found.ok_or_else(|| no_beliefs(agent))?;
+            let mut statements = Vec::new();
+            for belief in &snapshot.beliefs {
+                statements.push(store.claim(belief.0)?.map(|claim| claim.summary.statement));
+            }
+            Ok(shown_as(seq, work::beliefs(&snapshot, &statements, now)))
+        }
         View::Events(_)
         | View::Event(_)
         | View::Status
@@ -390,6 +452,16 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
             Ok(claims_page(0, &nothing, "dead ends", now))
         }
+        View::Plan(_) => {
+            let inbox = PhaseView { id: None, title: "inbox".to_owned(), status: "open", tasks: Vec::new() };
+            let graph = PlanGraph { trajectory: None, plans: Vec::new(), inbox };
+            Ok(shown_as(0, work::plan(&graph, now)))
+        }
+        View::ReadyTasks => Ok(shown_as(0, work::ready(&[], now))),
+        View::Sessions(..) => Ok(shown_as(0, work::sessions(&[], now))),
+        View::Session(id) | View::Turn0(id) => Err(unknown_session(id)),
+        View::Anchors => Ok(shown_as(0, work::anchors(&[], now))),
+        View::Beliefs(agent, _) => Err(no_beliefs(agent)),
         View::Claims(_)
         | View::Events(_)
         | View::Event(_)
@@ -403,6 +475,19 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
 
 fn unknown_claim(id: ClaimId) -> String {
     format!("no claim has the id {id}")
+}
+
+fn unknown_session(id: &str) -> ViewError {
+    ViewError::NotFound(format!("no session is called {}, or nothing was handed to it", inline(id, 128)))
+}
+
+fn no_beliefs(agent: &AgentId) -> ViewError {
+    ViewError::NotFound(format!("no beliefs of {agent} are written down: snapshot_beliefs, or end a session"))
+}
+
+/// A page of what programs and people get.
+fn shown_as(seq: u64, (json, text): (Value, String)) -> Answer {
+    page(seq, json, text)
 }
 
 fn negative() -> ClaimFilter {

@@ -127,6 +127,9 @@ pub(super) struct List {
     /// Made in this session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
+    /// Come out of this task
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
     /// Made at or after this time, in epoch milliseconds
     #[arg(long, value_name = "MS")]
     since_ms: Option<i64>,
@@ -262,6 +265,7 @@ impl List {
     fn filter(&self, context: &Context) -> Result<ClaimFilter, Rejection> {
         let owner = self.owner.as_deref().map(|name| context.agent("owner", name)).transpose()?;
         Ok(ClaimFilter {
+            task: parse_optional("task", self.task.as_deref())?,
             id: None,
             status: parse_all("status", &self.status)?,
             in_force: !self.all,

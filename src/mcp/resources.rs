@@ -15,7 +15,7 @@ const SEQ_KEY: &str = "hivemind/seq";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 11] = [
+const CONCRETE: [(&str, &str, &str); 15] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
@@ -24,16 +24,20 @@ const CONCRETE: [(&str, &str, &str); 11] = [
     ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
     ("hivemind://experiments", "experiments", "Runs that show whether a claim holds, newest first"),
     ("hivemind://profiles", "profiles", "Commands that run_experiment may run, with their parameters"),
+    ("hivemind://plan", "plan", "What is wanted now, the plans, their phases and tasks, who holds which"),
+    ("hivemind://tasks/ready", "tasks-ready", "Tasks that can be taken now, oldest first"),
+    ("hivemind://sessions", "sessions", "Sessions of the team's clients, newest first"),
+    ("hivemind://anchors", "anchors", "Facts that no compaction loses"),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 13] = [
+const TEMPLATES: [(&str, &str, &str); 17] = [
     ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
     (
-        "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}",
+        "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}",
         "claims-filtered",
         "Claims that match; status takes several with commas, since and until are epoch ms",
     ),
@@ -58,6 +62,22 @@ const TEMPLATES: [(&str, &str, &str); 13] = [
     ("hivemind://experiments/{run}", "experiment", "One run: how it ended, on which commit, and its hashes"),
     ("hivemind://experiments/{run}/stdout", "experiment-stdout", "What a run wrote to standard output"),
     ("hivemind://experiments/{run}/stderr", "experiment-stderr", "What a run wrote to standard error"),
+    ("hivemind://plan{?session}", "plan-of", "The plan as a session looks at it"),
+    (
+        "hivemind://sessions/{session}",
+        "session",
+        "One session: its dialogue, what it holds, the files it touched, its splits",
+    ),
+    (
+        "hivemind://sessions/{session}/turn0",
+        "turn0",
+        "What a session was handed at its start; it never changes",
+    ),
+    (
+        "hivemind://beliefs/{agent}{?session}",
+        "beliefs",
+        "What an agent held to be right and wrong when last asked",
+    ),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];

@@ -8,6 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::domain::claim::{ClaimType, Outcome, Relation, ReportKind};
+use crate::domain::plan::TaskStatus;
+use crate::domain::session::{Role, Source};
 
 /// The input schema of a tool: its own arguments and what every tool takes.
 pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
@@ -18,13 +20,10 @@ pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
     object.insert("additionalProperties".to_owned(), json!(false));
     let properties = object.entry("properties").or_insert_with(|| json!({}));
     let properties = properties.as_object_mut().expect("properties are an object");
-    properties
-        .insert("agent".to_owned(), json!({ "type": "string", "description": "You; leave out if pinned." }));
-    properties.insert("session".to_owned(), json!({ "type": "string" }));
-    properties.insert(
-        "idempotency_key".to_owned(),
-        json!({ "type": "string", "description": "Same key, written once." }),
-    );
+    // What they mean is said once, in the server's instructions: with every tool it would not fit 10 kB.
+    for every_tool in ["agent", "session", "idempotency_key"] {
+        properties.insert(every_tool.to_owned(), json!({ "type": "string" }));
+    }
     Arc::new(object.clone())
 }
 
@@ -32,7 +31,7 @@ pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
 fn portable(schema: Value) -> Value {
     match schema {
         Value::Object(mut object) => {
-            for noise in ["$schema", "title", "default", "format"] {
+            for noise in ["$schema", "title", "default", "format", "uniqueItems"] {
                 // `title` and `default` may also be the name of a property, whose schema is an object.
                 if object.get(noise).is_some_and(|value| !value.is_object()) {
                     object.remove(noise);
@@ -76,4 +75,16 @@ pub(super) fn outcome(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn report_kind(_: &mut SchemaGenerator) -> Schema {
     words(ReportKind::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn task_status(_: &mut SchemaGenerator) -> Schema {
+    words(TaskStatus::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn source(_: &mut SchemaGenerator) -> Schema {
+    words(Source::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn role(_: &mut SchemaGenerator) -> Schema {
+    words(Role::ALL.iter().map(|word| word.as_str()))
 }

@@ -12,6 +12,7 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
 use super::server::{Client, Server};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::{Event, Recorded};
+use crate::domain::ids::SessionId;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::store::ClaimFilter;
@@ -272,6 +273,30 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         }
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
+        View::Plan(_) | View::ReadyTasks => Ok(event.task_id().is_some()
+            || matches!(
+                event,
+                Event::PlanAdded(_)
+                    | Event::PhaseAdded(_)
+                    | Event::IntentDeclared(_)
+                    | Event::SessionEnded(_)
+                    | Event::SessionSplit(_)
+            )),
+        View::Sessions(..) => {
+            Ok(matches!(event, Event::SessionStarted(_) | Event::SessionEnded(_) | Event::SessionSplit(_)))
+        }
+        View::Session(id) => {
+            let of_it = |session: &SessionId| session.as_str() == id;
+            Ok(recorded.session.as_ref().is_some_and(of_it)
+                || matches!(event, Event::TaskReleased(_))
+                || matches!(event, Event::SessionEnded(ended) if of_it(&ended.session))
+                || matches!(event, Event::SessionSplit(split) if of_it(&split.child)))
+        }
+        View::Turn0(id) => Ok(matches!(event, Event::SessionSplit(split) if split.child.as_str() == id)),
+        View::Anchors => Ok(matches!(event, Event::AnchorSaved(_))),
+        View::Beliefs(agent, _) => {
+            Ok(matches!(event, Event::BeliefsSnapshotted(snapshot) if snapshot.agent == *agent))
+        }
         View::Agents | View::Status => Ok(true),
         View::Event(_) => Ok(false),
     }

@@ -6,11 +6,14 @@ mod attach_experiment;
 mod cancel_experiment;
 mod create_claim;
 mod deprecate_claim;
+mod plan;
 mod positions;
 mod record_decision;
 mod record_outcome;
 mod report_event;
 mod run_experiment;
+mod sessions;
+mod tasks;
 
 use std::str::FromStr;
 
@@ -23,13 +26,18 @@ use super::server::Server;
 pub enum Toolset {
     /// What every agent needs; offered unless told otherwise.
     Core,
+    /// The frame that tasks stand in.
+    Plan,
+    /// What hooks do where a client has them.
+    Session,
     /// What keeps the team's memory in order.
     Guard,
 }
 
 impl Toolset {
     /// Every set, with the name it goes by.
-    pub const ALL: [(&'static str, Self); 2] = [("core", Self::Core), ("guard", Self::Guard)];
+    pub const ALL: [(&'static str, Self); 4] =
+        [("core", Self::Core), ("plan", Self::Plan), ("session", Self::Session), ("guard", Self::Guard)];
 
     fn tools(self) -> ToolRouter<Server> {
         match self {
@@ -43,7 +51,10 @@ impl Toolset {
                     + Server::record_outcome_route()
                     + Server::run_experiment_route()
                     + Server::attach_experiment_route()
+                    + Server::tasks_route()
             }
+            Self::Plan => Server::plan_route(),
+            Self::Session => Server::sessions_route(),
             Self::Guard => Server::alias_target_route() + Server::cancel_experiment_route(),
         }
     }
@@ -51,7 +62,7 @@ impl Toolset {
 
 /// No set has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no toolset: use core, guard or all, several with commas")]
+#[error("`{0}` is no toolset: use core, plan, session, guard or all, several with commas")]
 pub struct BadToolset(String);
 
 /// The sets a front offers.

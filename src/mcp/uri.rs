@@ -65,6 +65,14 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
         ("status", "") => View::Status,
+        ("plan", "") => View::Plan(parameters.take("session")),
+        ("tasks", "ready") => View::ReadyTasks,
+        ("sessions", "") => View::Sessions(parameters.parse("cursor")?, limit(&mut parameters)?),
+        ("sessions", path) => session_view(path)?,
+        ("anchors", "") => View::Anchors,
+        ("beliefs", name) if !name.is_empty() => {
+            View::Beliefs(agent(caller, name)?, parameters.take("session"))
+        }
         ("context", "") => {
             let pinned = caller.pinned().cloned();
             let agent = pinned
@@ -166,6 +174,7 @@ fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Res
         scope: scope(parameters, root)?,
         owner: owner.map(|agent| agent.to_string()),
         session: parameters.take("session"),
+        task: parameters.parse("task")?,
         since_ms: parameters.parse("since")?,
         until_ms: parameters.parse("until")?,
         limit: limit(parameters)?,
@@ -182,6 +191,18 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
     })
+}
+
+/// `SESSION` or `SESSION/turn0`, percent-encoded where a client's id needs it.
+fn session_view(path: &str) -> Result<View, BadAddress> {
+    let decoded = |text: &str| {
+        let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
+        decoded.map(|text| text.into_owned()).map_err(|problem| bad("id", problem))
+    };
+    match path.rsplit_once('/') {
+        Some((id, "turn0")) => Ok(View::Turn0(decoded(id)?)),
+        _ => Ok(View::Session(decoded(path)?)),
+    }
 }
 
 /// `RUN`, `RUN/stdout` or `RUN/stderr`.

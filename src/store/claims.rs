@@ -7,7 +7,7 @@ use super::index::{self, Limit};
 use super::{Reader, StoreError, fold};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 
@@ -31,6 +31,8 @@ pub struct ClaimFilter {
     pub owner: Option<String>,
     /// Made in this session.
     pub session: Option<String>,
+    /// Came out of this task.
+    pub task: Option<TaskId>,
     /// Made at or after, epoch ms.
     pub since_ms: Option<i64>,
     /// Made at or before, epoch ms.
@@ -49,7 +51,8 @@ impl ClaimFilter {
         let session = self.session.as_deref().map(|session| Limit::Session(session).token());
         let claim_type = self.claim_type.map(|claim_type| Limit::Type(claim_type.as_str()).token());
         let scope = self.scope.as_ref().and_then(|scope| index::around(scope, names));
-        let limits = [scope, session, owner, claim_type].into_iter().flatten();
+        let task = self.task.map(|task| Limit::Task(task).token());
+        let limits = [scope, session, task, owner, claim_type].into_iter().flatten();
         let all: Vec<String> = limits.map(|any| format!("s : ({any})")).collect();
         (!all.is_empty()).then(|| all.join(" AND "))
     }
@@ -57,7 +60,11 @@ impl ClaimFilter {
     /// Whether a status leaves fewer claims than what else is asked for: fewer are contested than are of an
     /// agent, but more than lie at a scope.
     fn starts_at_status(&self) -> bool {
-        !self.status.is_empty() && self.scope.is_none() && self.session.is_none() && self.id.is_none()
+        !self.status.is_empty()
+            && self.scope.is_none()
+            && self.session.is_none()
+            && self.task.is_none()
+            && self.id.is_none()
     }
 }
 

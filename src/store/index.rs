@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::StoreError;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::tokens::tokens;
 
@@ -40,17 +40,24 @@ pub(super) enum Limit<'a> {
     Owner(&'a str),
     /// Of this session.
     Session(&'a str),
+    /// Out of this task.
+    Task(TaskId),
 }
 
 impl Limit<'_> {
     /// As it stands in the index: one token, whatever characters it was made of.
     pub(super) fn token(self) -> String {
+        let task;
         let (letter, text) = match self {
             Self::Below(scope) => ('s', scope),
             Self::At(scope) => ('x', scope),
             Self::Type(word) => ('k', word),
             Self::Owner(agent) => ('o', agent),
             Self::Session(session) => ('e', session),
+            Self::Task(id) => {
+                task = id.to_string();
+                ('t', task.as_str())
+            }
         };
         let hash = hex::encode(Sha256::digest(text.as_bytes()));
         format!("{letter}{}", &hash[..HASH_DIGITS])
@@ -77,6 +84,7 @@ impl Entry {
         limits.push(Limit::Type(body.claim_type.as_str()).token());
         limits.push(Limit::Owner(recorded.agent.as_str()).token());
         limits.extend(session.map(|session| Limit::Session(session).token()));
+        limits.extend(body.origin_task_id.map(|task| Limit::Task(task).token()));
         limits.sort_unstable();
         limits.dedup();
         Some(Self { tokens: tokens.join(" "), length: tokens.len() as i64, limits: limits.join(" ") })

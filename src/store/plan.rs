@@ -358,7 +358,7 @@ impl Reader {
     pub fn ready_tasks(&self, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut ready = self.db.prepare_cached(&format!(
             "{TASK} WHERE status = 'open' AND session IS NULL AND NOT EXISTS \
-             (SELECT 1 FROM json_each(tasks.depends_on) d LEFT JOIN tasks t ON t.id = d.value \
+             (SELECT 1 FROM json_each(tasks.depends_on) LEFT JOIN tasks t ON t.id = json_each.value \
               WHERE t.status IS NULL OR t.status <> 'done') ORDER BY created_seq LIMIT ?1"
         ))?;
         let tasks = ready.query_map([limit as i64], task)?.collect::<Result<_, _>>()?;

@@ -42,6 +42,7 @@ mod secrets;
 mod shell;
 mod spool;
 mod tamper;
+mod team;
 mod travel;
 mod walls;
 mod work;

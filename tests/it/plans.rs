@@ -11,13 +11,17 @@ use hivemind::domain::claim::{
     ClaimType, Outcome, Position, Relation, ReportKind, SearchMode, Share, Status,
 };
 use hivemind::domain::command::{
-    AddEvidence, AliasTarget, Alternative, AttachExperiment, CancelExperiment, Command, CreateClaim,
-    DeprecateClaim, RecordDecision, RecordExperiment, RecordOutcome, ReportEvent, RunExperiment, Submission,
-    TakePosition,
+    AddEvidence, AddPhase, AddPlan, AddTask, AliasTarget, Alternative, AttachExperiment, CancelExperiment,
+    ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, EndSession, Observe, RecordDecision,
+    RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent, RunExperiment, SaveAnchor,
+    Seen as Observed, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
 };
+use hivemind::domain::event::FileEdited;
 use hivemind::domain::experiment::{RunOutcome, RunState};
-use hivemind::domain::ids::{ClaimId, EventId, RunId};
+use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, TaskId};
+use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
+use hivemind::domain::session::{Role, Source};
 use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::integrity::Scan;
 use hivemind::ledger;
@@ -94,6 +98,9 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN events",
         because: Because::Ends,
     },
+    Allowed { statement: "SELECT id, title, sot_path", scan: "SCAN plans", because: Because::Ends },
+    // Facts the team keeps are named by hand.
+    Allowed { statement: "SELECT key, value, agent", scan: "SCAN anchors", because: Because::All },
     Allowed { statement: "SELECT e.seq, e.id, e.type", scan: "SCAN e", because: Because::All },
     Allowed { statement: "DELETE FROM \"", scan: "SCAN", because: Because::All },
     // What a table is, and which migrations ran.
@@ -342,13 +349,95 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
     for outcome in committer.commit(&group).expect("a group") {
         outcome.expect("nothing is refused");
     }
+    write_work(committer, &ids);
     (ids, recorded.expect("a run was recorded"))
+}
+
+/// Sessions with everything that happens in one, so many that a scan of them shows.
+fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
+    let title = |text: &str| text.parse().expect("a title");
+    let plan_id = PlanId::from_uuid(system::new_id());
+    for index in 0..CLAIMS {
+        let (phase_id, task_id) = (PhaseId::from_uuid(system::new_id()), TaskId::from_uuid(system::new_id()));
+        let mut group = Vec::new();
+        if index == 0 {
+            group.push(Command::AddPlan(AddPlan { plan_id, title: title("a plan"), sot_path: None }));
+        }
+        if index % 100 == 0 {
+            group.push(Command::AddPhase(AddPhase {
+                phase_id,
+                plan_id,
+                title: title("a phase"),
+                order: None,
+            }));
+        }
+        let intent = format!("look at part {index}").parse().expect("an intent");
+        let trajectory = Trajectory { intent, plan_id: Some(plan_id), phase_id: None, task_ids: Vec::new() };
+        let add = AddTask {
+            task_id,
+            title: title("a task"),
+            phase_id: None,
+            parent_task_id: None,
+            depends_on: Vec::new(),
+            scopes: Vec::new(),
+        };
+        let source = Source::Startup;
+        group.extend([
+            Command::StartSession(StartSession { source, client: None, parent_session: None }),
+            Command::DeclareIntent(DeclareIntent { trajectory }),
+            Command::AddTask(add),
+            Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
+            Command::SaveAnchor(SaveAnchor {
+                key: format!("KEY_{}", index % 50).parse().expect("a key"),
+                value: format!("value {index}").parse().expect("a value"),
+            }),
+            Command::Observe(Observe {
+                event_id: EventId::from_uuid(system::new_id()),
+                seen: Observed::Files(FileEdited { paths: claim(index).scopes }),
+            }),
+            Command::RecordFiring(RecordFiring {
+                // Every fourth claim is a dead end.
+                claim_id: claims[index / 4 * 4 + 3],
+                matched: "cargo test".parse().expect("a command"),
+            }),
+            Command::SplitSession(SplitSession {
+                child: format!("child-{index}").parse().expect("a session"),
+                reason: "the window is full".parse().expect("a reason"),
+                used_tokens: None,
+                window_tokens: None,
+                turn0: "what was".parse().expect("a hand-over"),
+            }),
+        ]);
+        let turn = |at: usize| {
+            Command::RecordTurn(RecordTurn {
+                role: Role::User,
+                text: format!("message {at}").parse().expect("something said"),
+            })
+        };
+        group.extend((0..8).map(turn));
+        if index % 2 == 0 {
+            let note = Some("done".parse().expect("a note"));
+            let status = if index % 4 == 0 { TaskStatus::Done } else { TaskStatus::Open };
+            group.push(Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None }));
+        }
+        if index % 3 == 0 {
+            group.push(Command::EndSession(EndSession {}));
+        }
+        let session: hivemind::domain::ids::SessionId = format!("w{index}").parse().expect("a session");
+        let group: Vec<Submission> = group
+            .into_iter()
+            .map(|command| Submission { session: Some(session.clone()), ..by(index, command) })
+            .collect();
+        for outcome in committer.commit(&group).expect("a group") {
+            outcome.expect("nothing is refused");
+        }
+    }
 }
 
 /// Every filter of lists, alone and with every other: a statement is made of what is asked for.
 fn filters(ids: &[ClaimId]) -> Vec<ClaimFilter> {
     type Ask = fn(&mut ClaimFilter, ClaimId);
-    let asks: [Ask; 10] = [
+    let asks: [Ask; 11] = [
         |filter, _| filter.status = vec![Status::Contested],
         |filter, _| filter.status = vec![Status::Contested, Status::Confirmed],
         |filter, _| filter.in_force = true,
@@ -356,6 +445,7 @@ fn filters(ids: &[ClaimId]) -> Vec<ClaimFilter> {
         |filter, _| filter.scope = Some("src/area1".parse().expect("a scope")),
         |filter, _| filter.owner = Some("devops".to_owned()),
         |filter, _| filter.session = Some("s2".to_owned()),
+        |filter, id| filter.task = Some(TaskId::from_uuid(id.uuid())),
         |filter, _| (filter.since_ms, filter.until_ms) = (Some(1), Some(i64::MAX)),
         |filter, _| filter.before = Some(300),
         |filter, id| filter.id = Some(id),
@@ -435,6 +525,15 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Agents,
         View::Event(ids[0].creation_event()),
         View::Status,
+        View::Plan(None),
+        View::Plan(Some("w7".to_owned())),
+        View::ReadyTasks,
+        View::Sessions(Some(3_000), LIMIT),
+        View::Session("w7".to_owned()),
+        View::Turn0("child-7".to_owned()),
+        View::Anchors,
+        View::Beliefs(agent("devops"), None),
+        View::Beliefs(agent("devops"), Some("w0".to_owned())),
         View::Context(agent("devops"), 9_500),
     ]);
     views
@@ -458,10 +557,17 @@ const fn kind(view: &View) -> &'static str {
         View::Events(_) => "events",
         View::Event(_) => "event",
         View::Status => "status",
+        View::Plan(_) => "plan",
+        View::ReadyTasks => "ready",
+        View::Sessions(..) => "sessions",
+        View::Session(_) => "session",
+        View::Turn0(_) => "turn0",
+        View::Anchors => "anchors",
+        View::Beliefs(..) => "beliefs",
         View::Context(..) => "context",
     }
 }
-const KINDS: usize = 15;
+const KINDS: usize = 22;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

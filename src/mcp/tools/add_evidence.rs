@@ -17,7 +17,7 @@ use crate::mcp::server::Server;
 struct AddEvidenceArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// An event id, from report_event or hivemind://events; a claim's id stands for its creation.
+    /// An event id; a claim's id stands for its creation.
     #[schemars(with = "String")]
     evidence_ref: EventId,
     #[schemars(schema_with = "schema::relation")]
@@ -36,7 +36,7 @@ impl Server {
     #[tool(
         description = "Tie a ledger event to a claim as evidence for or against it.",
         input_schema = schema::of::<AddEvidenceArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+        annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn add_evidence(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AddEvidenceArguments, _| {

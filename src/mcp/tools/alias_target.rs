@@ -25,7 +25,7 @@ impl Server {
     #[tool(
         description = "Say that two names mean one target of decisions.",
         input_schema = schema::of::<AliasTargetArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+        annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn alias_target(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AliasTargetArguments, _| {

@@ -30,7 +30,7 @@ impl Server {
     #[tool(
         description = "Tie a finished run to a claim as evidence.",
         input_schema = schema::of::<AttachExperimentArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+        annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn attach_experiment(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AttachExperimentArguments, _| {

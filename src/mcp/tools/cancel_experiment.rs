@@ -22,7 +22,7 @@ impl Server {
     #[tool(
         description = "Stop your run, or take it out of the queue.",
         input_schema = schema::of::<CancelExperimentArguments>(),
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = true)
+        annotations(destructive_hint = true, idempotent_hint = true)
     )]
     async fn cancel_experiment(&self, call: Call) -> CallToolResult {
         self.run(call, |given: CancelExperimentArguments, _| {

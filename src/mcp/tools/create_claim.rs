@@ -30,19 +30,17 @@ struct CreateClaimArguments {
     #[schemars(with = "f64")]
     #[serde(default)]
     confidence: Share,
-    /// The claim this one replaces.
     #[schemars(with = "Option<String>")]
     supersedes: Option<ClaimId>,
-    /// Hours until it expires; hypotheses default to 168.
+    /// Hypotheses default to 168.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
-    /// Event ids that support it.
+    /// Event ids.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     evidence_refs: Vec<EventId>,
-    /// For negative claims: when to warn others.
+    /// For negative: when to warn others.
     trigger: Option<TriggerArguments>,
-    /// The task it came out of.
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
 }
@@ -63,9 +61,9 @@ struct TriggerArguments {
 #[tool_router(router = create_claim_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Record a fact, decision, hypothesis or dead end (negative) the team can support or challenge. Read hivemind://negative first.",
+        description = "Record a fact, decision, hypothesis or dead end (negative) for the team. Read hivemind://negative first.",
         input_schema = schema::of::<CreateClaimArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = false)
+        annotations(destructive_hint = false)
     )]
     async fn create_claim(&self, call: Call) -> CallToolResult {
         self.run(call, |given: CreateClaimArguments, id| {

@@ -26,7 +26,7 @@ impl Server {
     #[tool(
         description = "Put your own claim out of force, for good (the architect may any). To replace it, create_claim with supersedes.",
         input_schema = schema::of::<DeprecateClaimArguments>(),
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false)
+        annotations(destructive_hint = true, idempotent_hint = false)
     )]
     async fn deprecate_claim(&self, call: Call) -> CallToolResult {
         self.run(call, |given: DeprecateClaimArguments, _| {

@@ -20,7 +20,6 @@ struct PositionArguments {
     /// Why, 1-2000 characters.
     #[schemars(with = "Option<String>")]
     reason: Option<Reason>,
-    /// The event it rests on.
     #[schemars(with = "Option<String>")]
     evidence_ref: Option<EventId>,
 }
@@ -32,7 +31,6 @@ struct ChallengeArguments {
     /// What is wrong with it, 1-2000 characters.
     #[schemars(with = "String")]
     reason: Reason,
-    /// The event it rests on.
     #[schemars(with = "Option<String>")]
     evidence_ref: Option<EventId>,
 }
@@ -47,7 +45,7 @@ impl Server {
     #[tool(
         description = "Say that another agent's claim is right; one support from someone else confirms it.",
         input_schema = schema::of::<PositionArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+        annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn support(&self, call: Call) -> CallToolResult {
         self.run(call, |given, _| Ok(take(given, Position::Support))).await
@@ -56,7 +54,7 @@ impl Server {
     #[tool(
         description = "Say that another agent's claim is wrong, and why. It is contested until settled.",
         input_schema = schema::of::<ChallengeArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+        annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn challenge(&self, call: Call) -> CallToolResult {
         self.run(call, |given: ChallengeArguments, _| {
@@ -70,7 +68,7 @@ impl Server {
     #[tool(
         description = "Withdraw your earlier support or challenge of a claim.",
         input_schema = schema::of::<PositionArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = true)
+        annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn abstain(&self, call: Call) -> CallToolResult {
         self.run(call, |given, _| Ok(take(given, Position::Abstain))).await

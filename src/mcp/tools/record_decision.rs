@@ -27,7 +27,7 @@ struct RecordDecisionArguments {
     rationale: Rationale,
     #[schemars(with = "Option<String>")]
     context: Option<Reason>,
-    /// What it decides about; one decision in force for each.
+    /// One decision in force for each.
     target: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
@@ -54,7 +54,7 @@ impl Server {
     #[tool(
         description = "Record what was decided, why, and what was not chosen.",
         input_schema = schema::of::<RecordDecisionArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = false)
+        annotations(destructive_hint = false)
     )]
     async fn record_decision(&self, call: Call) -> CallToolResult {
         self.run(call, |given: RecordDecisionArguments, id| {

@@ -28,7 +28,7 @@ impl Server {
     #[tool(
         description = "Record what became of a decision.",
         input_schema = schema::of::<RecordOutcomeArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = false)
+        annotations(destructive_hint = false)
     )]
     async fn record_outcome(&self, call: Call) -> CallToolResult {
         self.run(call, |given: RecordOutcomeArguments, _| {

@@ -17,17 +17,17 @@ use crate::mcp::server::Server;
 struct ReportEventArguments {
     #[schemars(schema_with = "schema::report_kind")]
     kind: ReportKind,
-    /// What happened, 1-2000 characters.
+    /// 1-2000 characters.
     #[schemars(with = "String")]
     summary: Summary,
-    /// Files it concerns, at most 64.
+    /// At most 64.
     #[serde(default)]
     paths: Vec<String>,
     /// For command_ran.
     #[schemars(with = "Option<String>")]
     command: Option<CommandLine>,
     exit_code: Option<i32>,
-    /// The first line of the error.
+    /// Its first line.
     #[schemars(with = "Option<String>")]
     error_signature: Option<ErrorSignature>,
 }
@@ -37,7 +37,7 @@ impl Server {
     #[tool(
         description = "Report what you saw or did. Returns an event_id to cite as evidence_ref.",
         input_schema = schema::of::<ReportEventArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = false)
+        annotations(destructive_hint = false)
     )]
     async fn report_event(&self, call: Call) -> CallToolResult {
         self.run(call, |given: ReportEventArguments, id| {

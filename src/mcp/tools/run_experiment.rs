@@ -67,7 +67,7 @@ impl Server {
     #[tool(
         description = "Run a named profile; its exit supports or contradicts the claim.",
         input_schema = schema::of::<RunExperimentArguments>(),
-        annotations(read_only_hint = false, destructive_hint = false, idempotent_hint = false)
+        annotations(destructive_hint = false)
     )]
     async fn run_experiment(&self, call: Call) -> CallToolResult {
         let wait = call.flag("wait");

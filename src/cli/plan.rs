@@ -1,0 +1,227 @@
+//! `hm intent`, `hm plan`, `hm phase`, `hm task`, `hm anchor`: what is wanted, and who does it.
+
+use clap::{Args, Subcommand};
+
+use super::output::Failure;
+use super::{Context, parse, parse_all, parse_optional};
+use crate::domain::command::{
+    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, SaveAnchor, UpdateTask,
+};
+use crate::domain::ids::{PhaseId, PlanId, TaskId};
+use crate::domain::plan::Trajectory;
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::system;
+use crate::views::View;
+
+/// What is wanted now.
+#[derive(Debug, Args)]
+pub(super) struct Intent {
+    /// What is wanted, in your words
+    intent: String,
+    /// Of which plan
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<String>,
+    /// In which phase; new tasks go there
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+    /// On which task; may be repeated
+    #[arg(long = "task", value_name = "TASK")]
+    tasks: Vec<String>,
+}
+
+/// What can be done with plans.
+#[derive(Debug, Subcommand)]
+pub(super) enum Plan {
+    /// Add a plan
+    #[command(after_help = "Example: hm plan add \"Ship 1.0\" --path docs/plan.md")]
+    Add {
+        /// What it is called
+        title: String,
+        /// The file that holds the plan itself
+        #[arg(long, value_name = "PATH")]
+        path: Option<String>,
+    },
+    /// Show what is wanted, the plans, their phases and tasks
+    #[command(after_help = "Example: hm plan show")]
+    Show,
+}
+
+/// What can be done with phases.
+#[derive(Debug, Subcommand)]
+pub(super) enum Phase {
+    /// Add a phase to a plan
+    #[command(after_help = "Example: hm phase add \"Storage\" --plan 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Add {
+        /// What it is called
+        title: String,
+        /// The plan it belongs to
+        #[arg(long, value_name = "PLAN")]
+        plan: String,
+        /// Its place in the plan, from 0; left out: the last
+        #[arg(long, value_name = "N")]
+        order: Option<u32>,
+    },
+}
+
+/// What can be done with tasks.
+#[derive(Debug, Subcommand)]
+pub(super) enum Task {
+    /// Add a task for anyone to take
+    #[command(after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
+    Add(Add),
+    /// List the tasks that can be taken now
+    #[command(after_help = "Example: hm task ready --json")]
+    Ready,
+    /// Take a task: one session holds it, while it writes something every so often
+    #[command(after_help = "Example: hm task claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --lock src/db")]
+    Claim {
+        /// The task
+        id: String,
+        /// How long it is held after each write of the session, in minutes
+        #[arg(long, value_name = "MINUTES")]
+        lease: Option<u32>,
+        /// A path or glob that others should leave alone; may be repeated
+        #[arg(long = "lock", value_name = "PATH")]
+        locks: Vec<String>,
+    },
+    /// Say how a task goes, or end it
+    #[command(
+        after_help = "Example: hm task update 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 done --note \"42 tests\""
+    )]
+    Update {
+        /// The task
+        id: String,
+        /// open, active, blocked, done or invalidated
+        status: String,
+        /// How it goes, or why
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+        /// The number of the hold, as its receipt said it
+        #[arg(long, value_name = "N")]
+        token: Option<u64>,
+    },
+}
+
+/// A new task.
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What is to be done
+    title: String,
+    /// The phase it belongs to; left out: where the team is looking
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+    /// The task it is a part of
+    #[arg(long, value_name = "TASK")]
+    parent: Option<String>,
+    /// A task to be done before it; may be repeated
+    #[arg(long = "after", value_name = "TASK")]
+    after: Vec<String>,
+    /// What it is about; may be repeated
+    #[arg(long = "scope", value_name = "SCOPE")]
+    scopes: Vec<String>,
+}
+
+/// What can be done with anchors.
+#[derive(Debug, Subcommand)]
+pub(super) enum Anchor {
+    /// Keep a fact where no compaction loses it; the same key again replaces it
+    #[command(after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
+    Save {
+        /// Its name
+        key: String,
+        /// What it holds
+        value: String,
+    },
+    /// List what the anchors hold
+    #[command(after_help = "Example: hm anchor list")]
+    List,
+}
+
+impl Intent {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let trajectory = Trajectory {
+            intent: parse("intent", &self.intent)?,
+            plan_id: parse_optional("plan", self.plan.as_deref())?,
+            phase_id: parse_optional("phase", self.phase.as_deref())?,
+            task_ids: parse_all("task", &self.tasks)?,
+        };
+        context.submit("intent declared", Command::DeclareIntent(DeclareIntent { trajectory }), None)
+    }
+}
+
+impl Plan {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let Self::Add { title, path } = self else { return context.show(&View::Plan(None)) };
+        let command = AddPlan {
+            plan_id: PlanId::from_uuid(system::new_id()),
+            title: parse("title", title)?,
+            sot_path: path.as_deref().map(|path| context.scope("path", path)).transpose()?,
+        };
+        context.submit("plan added", Command::AddPlan(command), None)
+    }
+}
+
+impl Phase {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let Self::Add { title, plan, order } = self;
+        let command = AddPhase {
+            phase_id: PhaseId::from_uuid(system::new_id()),
+            plan_id: parse("plan", plan)?,
+            title: parse("title", title)?,
+            order: *order,
+        };
+        context.submit("phase added", Command::AddPhase(command), None)
+    }
+}
+
+impl Task {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Add(add) => context.submit("task added", Command::AddTask(add.command(context)?), None),
+            Self::Ready => context.show(&View::ReadyTasks),
+            Self::Claim { id, lease, locks } => {
+                let command = ClaimTask {
+                    task_id: parse("id", id)?,
+                    lease_minutes: *lease,
+                    file_locks: scopes(context, "lock", locks)?,
+                };
+                context.submit("task claimed", Command::ClaimTask(command), None)
+            }
+            Self::Update { id, status, note, token } => {
+                let command = UpdateTask {
+                    task_id: parse("id", id)?,
+                    status: parse("status", status)?,
+                    note: parse_optional("note", note.as_deref())?,
+                    fencing_token: *token,
+                };
+                context.submit("task updated", Command::UpdateTask(command), None)
+            }
+        }
+    }
+}
+
+impl Add {
+    fn command(&self, context: &Context) -> Result<AddTask, Rejection> {
+        Ok(AddTask {
+            task_id: TaskId::from_uuid(system::new_id()),
+            title: parse("title", &self.title)?,
+            phase_id: parse_optional("phase", self.phase.as_deref())?,
+            parent_task_id: parse_optional("parent", self.parent.as_deref())?,
+            depends_on: parse_all("after", &self.after)?,
+            scopes: scopes(context, "scope", &self.scopes)?,
+        })
+    }
+}
+
+impl Anchor {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let Self::Save { key, value } = self else { return context.show(&View::Anchors) };
+        let command = SaveAnchor { key: parse("key", key)?, value: parse("value", value)? };
+        context.submit("anchor saved", Command::SaveAnchor(command), None)
+    }
+}
+
+fn scopes(context: &Context, argument: &str, texts: &[String]) -> Result<Vec<Scope>, Rejection> {
+    texts.iter().map(|text| context.scope(argument, text)).collect()
+}

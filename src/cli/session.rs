@@ -1,0 +1,112 @@
+//! `hm session`, `hm belief`: what clients' sessions did, said and held to be right.
+
+use clap::Subcommand;
+
+use super::output::Failure;
+use super::{Context, parse, parse_optional};
+use crate::domain::command::{Command, EndSession, RecordTurn, SnapshotBeliefs, StartSession};
+use crate::views::{DEFAULT_LIMIT, View};
+
+/// What can be done with sessions. `HM_SESSION` names the one that speaks.
+#[derive(Debug, Subcommand)]
+pub(super) enum Session {
+    /// Say that this session starts; hooks do it where the client has them
+    #[command(after_help = "Example: HM_SESSION=night-run hm session start --agent devops")]
+    Start {
+        /// startup, resume, clear, compact or fork
+        #[arg(long, value_name = "SOURCE", default_value = "startup")]
+        source: String,
+        /// The session it goes on from
+        #[arg(long, value_name = "SESSION")]
+        parent: Option<String>,
+    },
+    /// Say that this session is over: its leases end, its beliefs are kept
+    #[command(after_help = "Example: HM_SESSION=night-run hm session end --agent devops")]
+    End,
+    /// Keep a message of this session's dialogue
+    #[command(
+        after_help = "Example: HM_SESSION=night-run hm session turn user \"fix the pool\" --agent devops"
+    )]
+    Turn {
+        /// user or assistant
+        role: String,
+        /// What was said
+        text: String,
+    },
+    /// List sessions, newest first
+    #[command(after_help = "Example: hm session list")]
+    List {
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
+        limit: usize,
+        /// Older than this: what the page before calls its cursor
+        #[arg(long, value_name = "SEQ")]
+        cursor: Option<u64>,
+    },
+    /// Show one session: its dialogue, what it holds, the files it touched
+    #[command(after_help = "Example: hm session show night-run")]
+    Show {
+        /// The session
+        id: String,
+    },
+    /// Show what a session was handed at its start
+    #[command(after_help = "Example: hm session turn0 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Turn0 {
+        /// The session
+        id: String,
+    },
+}
+
+/// What can be done with beliefs.
+#[derive(Debug, Subcommand)]
+pub(super) enum Belief {
+    /// Write down what the agent holds to be right and wrong now
+    #[command(after_help = "Example: hm belief snapshot --agent devops")]
+    Snapshot,
+    /// Show what an agent held to be right and wrong when last asked
+    #[command(after_help = "Example: hm belief show devops")]
+    Show {
+        /// The agent, a name or alias of the roster
+        agent: String,
+        /// At the end of this session
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+    },
+}
+
+impl Session {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Start { source, parent } => {
+                let command = StartSession {
+                    source: parse("source", source)?,
+                    client: Some(parse("client", "hm")?),
+                    parent_session: parse_optional("parent", parent.as_deref())?,
+                };
+                context.submit("session started", Command::StartSession(command), None)
+            }
+            Self::End => context.submit("session ended", Command::EndSession(EndSession {}), None),
+            Self::Turn { role, text } => {
+                let command = RecordTurn { role: parse("role", role)?, text: parse("text", text)? };
+                context.submit("turn recorded", Command::RecordTurn(command), None)
+            }
+            Self::List { limit, cursor } => context.show(&View::Sessions(*cursor, *limit)),
+            Self::Show { id } => context.show(&View::Session(id.clone())),
+            Self::Turn0 { id } => context.show(&View::Turn0(id.clone())),
+        }
+    }
+}
+
+impl Belief {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Snapshot => {
+                context.submit("beliefs kept", Command::SnapshotBeliefs(SnapshotBeliefs {}), None)
+            }
+            Self::Show { agent, session } => {
+                let agent = context.agent("agent", agent)?;
+                context.show(&View::Beliefs(agent, session.clone()))
+            }
+        }
+    }
+}

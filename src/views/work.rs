@@ -1,0 +1,177 @@
+//! Plans, tasks, sessions and beliefs as Markdown in short lines.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::markdown::{age, inline};
+use super::to_json;
+use crate::domain::session::Stance;
+use crate::domain::time::Timestamp;
+use crate::store::{
+    AnchorView, BeliefSnapshot, PhaseView, PlanGraph, SessionView, SplitView, TaskView, TurnView,
+};
+
+/// A title or a note in a list is cut here.
+const LIST_CHARS: usize = 160;
+
+/// How long until a lease ends, or that it has.
+fn lease(task: &TaskView, now: Timestamp) -> String {
+    let Some(until) = task.lease_until else { return String::new() };
+    let holder = task.holder.as_deref().unwrap_or("?");
+    let left = (until - now.ms()) / 60_000;
+    if until < now.ms() { format!(", {holder}'s lease is over") } else { format!(", {holder} for {left}m") }
+}
+
+pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
+    let mut line =
+        format!("- `{}` {}{}: {}", task.id, task.status, lease(task, now), inline(&task.title, LIST_CHARS));
+    if !task.depends_on.is_empty() {
+        let _ = write!(line, " (after {} more)", task.depends_on.len());
+    }
+    if let Some(note) = &task.note {
+        let _ = write!(line, "\n  {}", inline(note, LIST_CHARS));
+    }
+    line.push('\n');
+    line
+}
+
+fn phase(phase: &PhaseView, now: Timestamp) -> String {
+    let id = phase.id.as_ref().map_or_else(String::new, |id| format!(" `{id}`"));
+    let mut text = format!("\n### {} ({}){id}\n\n", inline(&phase.title, LIST_CHARS), phase.status);
+    text.extend(phase.tasks.iter().map(|task| task_line(task, now)));
+    text
+}
+
+pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
+    let mut text = String::new();
+    if let Some(looking) = &graph.trajectory {
+        let ago = age(looking.shifted_at, now);
+        let _ = writeln!(text, "Now: {} ({}, {ago} ago)", inline(&looking.intent, 500), looking.agent);
+    }
+    for plan in &graph.plans {
+        let _ = writeln!(text, "\n## {} ({}) `{}`", inline(&plan.title, LIST_CHARS), plan.status, plan.id);
+        if let Some(path) = &plan.sot_path {
+            let _ = writeln!(text, "\nThe plan itself: {}", inline(path, LIST_CHARS));
+        }
+        text.extend(plan.phases.iter().map(|of_plan| phase(of_plan, now)));
+    }
+    if !graph.inbox.tasks.is_empty() {
+        text.push_str(&phase(&graph.inbox, now));
+    }
+    if text.is_empty() {
+        text.push_str("No plan and no task yet: add_task, or hm task add.\n");
+    }
+    (to_json(graph), text)
+}
+
+pub(super) fn ready(tasks: &[TaskView], now: Timestamp) -> (Value, String) {
+    let text = if tasks.is_empty() {
+        "No task is ready: all are held, blocked, done, or wait for others.\n".to_owned()
+    } else {
+        tasks.iter().map(|task| task_line(task, now)).collect()
+    };
+    (json!({ "tasks": tasks }), text)
+}
+
+fn session_line(session: &SessionView, now: Timestamp) -> String {
+    let client = session.client.as_deref().unwrap_or("client unknown");
+    let state = match (session.ended_at, session.end_cause) {
+        (Some(at), Some(cause)) => format!("{cause} {} ago", age(at, now)),
+        _ => format!("seen {} ago", age(session.last_seen_at, now)),
+    };
+    format!(
+        "- `{}` {} in {}, {}, {state}\n",
+        inline(&session.session, LIST_CHARS),
+        session.agent,
+        inline(client, 40),
+        session.source
+    )
+}
+
+pub(super) fn sessions(found: &[SessionView], now: Timestamp) -> (Value, String) {
+    let text = if found.is_empty() {
+        "No session has started: hm init sets the hooks up that say so.\n".to_owned()
+    } else {
+        found.iter().map(|session| session_line(session, now)).collect()
+    };
+    (json!({ "sessions": found }), text)
+}
+
+/// Everything known of one session.
+#[derive(Debug)]
+pub(super) struct SessionPage {
+    pub(super) session: SessionView,
+    pub(super) dialogue: Vec<TurnView>,
+    pub(super) held: Vec<TaskView>,
+    pub(super) files: Vec<String>,
+    pub(super) came_from: Option<SplitView>,
+    pub(super) split_into: Vec<SplitView>,
+}
+
+pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
+    let SessionPage { session, dialogue, held, files, came_from, split_into } = page;
+    let mut text = session_line(session, now);
+    if let Some(parent) = &session.parent_session {
+        let _ = writeln!(text, "  goes on from `{}`", inline(parent, LIST_CHARS));
+    }
+    for split in came_from.iter().chain(split_into) {
+        let (parent, child) = (inline(&split.parent, LIST_CHARS), inline(&split.child, LIST_CHARS));
+        let _ = writeln!(text, "  split: `{parent}` -> `{child}`: {}", inline(&split.reason, LIST_CHARS));
+    }
+    text.extend(held.iter().map(|task| task_line(task, now)));
+    if !files.is_empty() {
+        let _ = writeln!(text, "Files touched: {}", inline(&files.join(", "), 2_000));
+    }
+    for segment in &session.summary {
+        let _ = writeln!(text, "> {} …", inline(segment, LIST_CHARS));
+    }
+    for turn in dialogue {
+        let _ = writeln!(text, "> {} ({} ago): {}", turn.role, age(turn.at, now), inline(&turn.text, 2_000));
+    }
+    let json = json!({
+        "session": session, "dialogue": dialogue, "held": held, "files": files,
+        "came_from": came_from, "split_into": split_into,
+    });
+    (json, text)
+}
+
+pub(super) fn anchors(found: &[AnchorView], now: Timestamp) -> (Value, String) {
+    let line = |anchor: &AnchorView| {
+        let (key, value) = (inline(&anchor.key, 64), inline(&anchor.value, 2_000));
+        format!("- {key} = {value} ({}, {} ago)\n", anchor.agent, age(anchor.saved_at, now))
+    };
+    let text = if found.is_empty() {
+        "No anchor holds anything: hm anchor save KEY VALUE.\n".to_owned()
+    } else {
+        found.iter().map(line).collect()
+    };
+    (json!({ "anchors": found }), text)
+}
+
+/// A snapshot, each belief with what its claim says.
+pub(super) fn beliefs(
+    snapshot: &BeliefSnapshot,
+    statements: &[Option<String>],
+    now: Timestamp,
+) -> (Value, String) {
+    let of = snapshot.session.as_deref().map_or_else(String::new, |session| format!(" in `{session}`"));
+    let mut text = format!("{}{of}, {} ago:\n", snapshot.agent, age(snapshot.taken_at, now));
+    for (belief, statement) in snapshot.beliefs.iter().zip(statements) {
+        let stance = if belief.2 == Stance::Believes { "believes" } else { "disbelieves" };
+        let says = statement.as_deref().unwrap_or("(its claim is gone)");
+        let _ =
+            writeln!(text, "- {stance} `{}` ({:.2}) {}", belief.0, belief.1.get(), inline(says, LIST_CHARS));
+    }
+    let beliefs: Vec<Value> = snapshot
+        .beliefs
+        .iter()
+        .zip(statements)
+        .map(|(belief, says)| {
+            json!({ "claim_id": belief.0, "confidence": belief.1, "stance": belief.2, "statement": says })
+        })
+        .collect();
+    let mut json = to_json(snapshot);
+    json["beliefs"] = beliefs.into();
+    (json, text)
+}

@@ -1,0 +1,88 @@
+//! The plan and the sessions as users meet them: over MCP and on the command line, through the real binary.
+
+use hivemind::mcp::{Era, Pane};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+async fn does(bench: &Bench, pane: &Pane, tool: &str, arguments: Value) -> Value {
+    bench.accepted(pane, tool, arguments).await.body
+}
+
+async fn refused(pane: &Pane, tool: &str, arguments: Value) -> Value {
+    let answer = pane.call(tool, arguments).await.expect("an answer");
+    assert!(answer.refused, "{tool} was accepted: {}", answer.text);
+    answer.body
+}
+
+fn hm(bench: &Bench, arguments: &[&str]) -> String {
+    let output = bench.hm(arguments);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+async fn told(pane: &Pane, uri: &str) -> Value {
+    let text = pane.read(&format!("{uri}?format=json")).await.expect("a resource");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_task_goes_from_pane_to_pane() {
+    let bench = Bench::new();
+    let all = |agent| Pane::offered(bench.binary(), bench.root(), Some(agent), Era::Modern, "all");
+    let (devops, analyst) = (all("devops").await.expect("a pane"), all("analyst").await.expect("a pane"));
+    let plan = does(&bench, &devops, "add_plan", json!({ "title": "Ship it" })).await["plan_id"].clone();
+    let phase =
+        does(&bench, &devops, "add_phase", json!({ "plan_id": plan, "title": "Storage" })).await["phase_id"]
+            .clone();
+    does(&bench, &devops, "declare_intent", json!({ "intent": "tune the pool", "phase_id": phase })).await;
+    let task = does(&bench, &devops, "add_task", json!({ "title": "Mend it" })).await["task_id"].clone();
+    let ready = told(&analyst, "hivemind://tasks/ready").await;
+    assert_eq!((&ready["tasks"][0]["id"], &ready["tasks"][0]["phase_id"]), (&task, &phase));
+
+    let held = does(&bench, &analyst, "claim_task", json!({ "task_id": task })).await;
+    assert_eq!(held["lease"], json!({ "fencing_token": 1, "minutes": 15 }));
+    let refused = refused(&devops, "claim_task", json!({ "task_id": task })).await;
+    assert_eq!((&refused["code"], &refused["holder"]), (&json!("task_taken"), &json!("analyst")));
+
+    let learned = json!({
+        "statement": "the pool leaks", "claim_type": "fact", "scopes": ["src/db"], "origin_task_id": task
+    });
+    let claim = does(&bench, &analyst, "create_claim", learned).await["claim_id"].clone();
+    let uri = format!("hivemind://claims?task={}&format=json", task.as_str().expect("an id"));
+    let of_task: Value = serde_json::from_str(&analyst.read(&uri).await.expect("a page")).expect("JSON");
+    assert_eq!((of_task["claims"].as_array().map(Vec::len), &of_task["claims"][0]["id"]), (Some(1), &claim));
+
+    let done = json!({ "task_id": task, "status": "done", "note": "42 tests", "fencing_token": 1 });
+    let receipt = does(&bench, &analyst, "update_task", done).await;
+    assert!(receipt["next"].as_str().is_some_and(|next| next.contains("claim_type fact")), "{receipt}");
+    let shown = devops.read("hivemind://plan").await.expect("a plan");
+    assert!(shown.contains("Now: tune the pool") && shown.contains("done: Mend it"), "{shown}");
+    let (plan, json) = (hm(&bench, &["plan", "show"]), hm(&bench, &["plan", "show", "--json"]));
+    assert!(plan.contains("## Ship it (done)"), "{plan}");
+    assert!(json.contains("\"status\":\"done\""), "{json}");
+}
+
+#[tokio::test]
+async fn a_session_says_what_it_did_and_what_its_agent_believes() {
+    let bench = Bench::new();
+    let pane = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Legacy, "all");
+    let pane = pane.await.expect("a pane");
+    let session = |mut arguments: Value| {
+        arguments["session"] = json!("night/run 1");
+        arguments
+    };
+    does(&bench, &pane, "start_session", session(json!({ "source": "startup", "client": "claude" }))).await;
+    does(&bench, &pane, "record_turn", session(json!({ "role": "user", "text": "fix the pool" }))).await;
+    let fact = json!({ "statement": "the pool leaks", "claim_type": "fact", "scopes": ["."] });
+    does(&bench, &pane, "create_claim", session(fact)).await;
+    does(&bench, &pane, "save_anchor", session(json!({ "key": "DB", "value": "v7" }))).await;
+    let shown = pane.read("hivemind://sessions/night%2Frun%201").await.expect("a session");
+    assert!(shown.contains("devops in claude, startup") && shown.contains("> user"), "{shown}");
+    does(&bench, &pane, "end_session", session(json!({}))).await;
+    let beliefs = hm(&bench, &["belief", "show", "devops"]);
+    assert!(beliefs.contains("believes") && beliefs.contains("the pool leaks"), "{beliefs}");
+    assert!(hm(&bench, &["anchor", "list"]).contains("DB = v7"));
+    let again = refused(&pane, "end_session", session(json!({}))).await;
+    assert_eq!(again["code"], "unknown_session");
+}
