@@ -187,7 +187,7 @@ impl Context {
             None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => AgentId::operator(),
             None => return Err(nobody_speaks().into()),
         };
-        Ok((agent, caller.session().clone()))
+        Ok((agent, caller.session()))
     }
 
     /// An agent named in an argument.
