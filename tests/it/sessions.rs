@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use hivemind::client_session::ClientSession;
 use serde_json::{Value, json};
 
-use crate::http::{initialize, request};
+use crate::http::{self, initialize, request};
 use crate::shell::Shell;
 
 /// `hm serve` as a client starts it; the client is this process.
@@ -104,6 +104,20 @@ fn a_session_is_read_from_the_variables_of_each_client() {
     }
     let own = Served::start(&shell, &[]).session(&shell, None, json!({}));
     assert!(own.starts_with("hm-"), "{own}");
+}
+
+#[test]
+fn a_server_of_many_is_in_the_session_of_none_of_them() {
+    let shell = Shell::new();
+    let starter = ClientSession::of(&shell.workspace(), std::process::id());
+    starter.enter(&"of-who-started-it".parse().expect("a session id")).expect("word is left");
+    let served = http::Served::start(shell.workspace().root(), &[]);
+    let arguments = json!({ "agent": "devops", "statement": "it is asked over HTTP", "claim_type": "fact", "scopes": ["src"] });
+    let call = json!({ "name": "create_claim", "arguments": arguments });
+    assert_eq!(http::modern(&served, None, "tools/call", call).outcome(), "committed");
+    let log = shell.json("hm log --json");
+    let session = log["events"][0]["session"].as_str().expect("a session");
+    assert!(session.starts_with("hm-"), "{session}");
 }
 
 #[test]
