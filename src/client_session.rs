@@ -18,7 +18,8 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
-    /// The place of the client that runs as process `client`: the parent of its server.
+    /// The place of the client that runs as process `client`: the parent of its server and of its hooks, but for
+    /// Claude Code, which runs hooks below a shell and tells them its process as `CLAUDE_PID`.
     pub fn of(workspace: &Workspace, client: u32) -> Self {
         Self { dir: workspace.client_sessions(), client }
     }
