@@ -194,7 +194,8 @@ impl Context {
 
     /// The client's session, else one of this process.
     fn session(&self) -> SessionId {
-        let given = self.environment.session.as_deref().and_then(|session| session.parse().ok());
+        let Environment { own_session, session, .. } = &self.environment;
+        let given = own_session.iter().chain(session).find_map(|session| session.parse().ok());
         given.unwrap_or_else(|| {
             let fresh = format!("hm-{}", system::new_id());
             fresh.parse().expect("a UUID is a short printable line")
@@ -210,7 +211,7 @@ impl Context {
             None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => AgentId::operator(),
             None => return Err(nobody_speaks().into()),
         };
-        Ok((agent, caller.session().clone()))
+        Ok((agent, caller.session()))
     }
 
     /// An agent named in an argument.

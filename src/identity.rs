@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::{Code, Rejection};
@@ -65,6 +66,7 @@ pub struct Caller {
     roster: Roster,
     pinned: Option<AgentId>,
     session: SessionId,
+    client: Option<ClientSession>,
     role: Role,
 }
 
@@ -83,7 +85,13 @@ impl Caller {
             ));
         }
         // Who starts a pane has the files: there the rules decide alone.
-        Ok(Self { roster, pinned, session, role: Role::Admin })
+        Ok(Self { roster, pinned, session, client: None, role: Role::Admin })
+    }
+
+    /// The same caller in the session of its client, as often as that changes.
+    #[must_use]
+    pub fn of_client(self, client: ClientSession) -> Self {
+        Self { client: Some(client), ..self }
     }
 
     /// The same caller with less to say.
@@ -113,8 +121,8 @@ impl Caller {
     }
 
     /// The session, where a call names none.
-    pub const fn session(&self) -> &SessionId {
-        &self.session
+    pub fn session(&self) -> SessionId {
+        self.client.as_ref().and_then(ClientSession::current).unwrap_or_else(|| self.session.clone())
     }
 
     /// Who there is.

@@ -2,6 +2,7 @@
 
 pub mod checkpoints;
 pub mod cli;
+pub mod client_session;
 pub mod config;
 pub mod domain;
 pub mod identity;

@@ -78,6 +78,24 @@ pub async fn stop_signal() {
     }
 }
 
+/// The variables a client's session may stand in, the first that is set counts. Seen with Claude Code 2.1.330,
+/// Codex 0.169.0 (its session before its thread, of which each subagent has its own) and Gemini CLI 0.61.0
+/// (in hooks only).
+pub const SESSION_VARIABLES: [&str; 4] =
+    ["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID"];
+
+/// The process that started this one: of `hm serve` over stdio, the client.
+#[cfg(unix)]
+pub fn parent_process() -> Option<u32> {
+    Some(std::os::unix::process::parent_id())
+}
+
+/// The process that started this one; nobody tells here.
+#[cfg(not(unix))]
+pub fn parent_process() -> Option<u32> {
+    None
+}
+
 /// What the process was told by its environment, read once at start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -85,7 +103,9 @@ pub struct Environment {
     pub dir: Option<String>,
     /// `HM_AGENT`: who speaks.
     pub agent: Option<String>,
-    /// `HM_SESSION`, else `CLAUDE_CODE_SESSION_ID` or `CODEX_THREAD_ID`: the client's own session.
+    /// `HM_SESSION`: the session, whatever the client calls its own.
+    pub own_session: Option<String>,
+    /// The client's own session, as it tells its shell (and Claude Code its server): see [`SESSION_VARIABLES`].
     pub session: Option<String>,
     /// `HM_LOG`: what to log, in the words of `tracing`.
     pub log: Option<String>,
@@ -104,9 +124,8 @@ impl Environment {
         Self {
             dir: var("HM_DIR"),
             agent: var("HM_AGENT"),
-            session: var("HM_SESSION")
-                .or_else(|| var("CLAUDE_CODE_SESSION_ID"))
-                .or_else(|| var("CODEX_THREAD_ID")),
+            own_session: var("HM_SESSION"),
+            session: SESSION_VARIABLES.into_iter().find_map(var),
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
             secrets: Known::from_variables(variables()),

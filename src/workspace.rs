@@ -134,6 +134,11 @@ impl Workspace {
         self.runtime().join("spool.rejected.jsonl")
     }
 
+    /// Which sessions the clients of the panes are in, a file for each client process.
+    pub fn client_sessions(&self) -> PathBuf {
+        self.runtime().join("clients")
+    }
+
     /// Who may come in over HTTP; hashes only.
     pub fn tokens(&self) -> PathBuf {
         self.runtime().join("tokens.json")

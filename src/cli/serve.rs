@@ -7,8 +7,10 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Context, block_on};
+use crate::client_session::ClientSession;
 use crate::mcp::{self, HttpError, HttpFront, HttpOptions, Server, Toolsets};
 use crate::reads::Reads;
+use crate::system;
 use crate::tokens::Tokens;
 
 /// Serve MCP over stdio, or over HTTP.
@@ -30,8 +32,14 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let mut caller = context.caller()?;
+        // Whoever says which session a pane is in knows better than its client.
+        let is_named = context.environment.own_session.is_some();
+        if let (None, false, Some(client)) = (self.http, is_named, system::parent_process()) {
+            caller = caller.of_client(ClientSession::of(&context.workspace, client));
+        }
         let server = Server::new(
-            context.caller()?,
+            caller,
             context.config.clone(),
             context.front()?,
             Reads::of(context.workspace.clone()),

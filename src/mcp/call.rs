@@ -4,7 +4,7 @@
 use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, Tool};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -45,7 +45,8 @@ impl FromContextPart<ToolCallContext<'_, Server>> for Call {
             tool: context.name.to_string(),
             arguments: context.arguments.take().unwrap_or_default(),
             trace_id: traceparent.flatten(),
-            session: http::session_of(&context.request_context.extensions),
+            session: session_of(&context.request_context.meta)
+                .or_else(|| http::session_of(&context.request_context.extensions)),
             request: Waiting {
                 peer: context.request_context.peer.clone(),
                 cancelled: context.request_context.ct.clone(),
@@ -59,6 +60,12 @@ impl FromContextPart<ToolCallContext<'_, Server>> for Call {
 fn trace_id(traceparent: &str) -> Option<String> {
     let id = traceparent.split('-').nth(1)?;
     (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
+}
+
+/// The session Codex names in each call: it tells its server none otherwise. Its hooks name the same, in a
+/// subagent too.
+fn session_of(meta: &RequestMetaObject) -> Option<SessionId> {
+    meta.0.get("x-codex-turn-metadata")?.get("session_id")?.as_str()?.parse().ok()
 }
 
 /// What every tool takes besides its own arguments.
@@ -114,7 +121,7 @@ impl Server {
             session: common
                 .session
                 .or_else(|| call.session.clone())
-                .or_else(|| Some(self.caller().session().clone())),
+                .or_else(|| Some(self.caller().session())),
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
             command,
@@ -129,7 +136,7 @@ impl Server {
         let Some(denial) = self.front().deny(&call.tool, texts) else { return rejection };
         let named = call.arguments.get("agent").and_then(Value::as_str);
         match self.caller().speaks_for(named) {
-            Ok(agent) => self.front().refuse(denial, &agent, Some(self.caller().session().clone())).await,
+            Ok(agent) => self.front().refuse(denial, &agent, Some(self.caller().session())).await,
             Err(_) => denial.into(),
         }
     }

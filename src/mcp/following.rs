@@ -112,7 +112,7 @@ impl Server {
         let submission = Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent: agent.clone(),
-            session: Some(self.caller().session().clone()),
+            session: Some(self.caller().session()),
             trace_id: None,
             idempotency_key: None,
             command: Command::CancelExperiment(CancelExperiment { run_id }),

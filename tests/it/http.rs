@@ -157,7 +157,7 @@ impl Answer {
     }
 
     /// What a tool call came to: the state of its receipt, or the code of its refusal.
-    fn outcome(&self) -> String {
+    pub(crate) fn outcome(&self) -> String {
         let message = self.message();
         let content = &message["result"]["structuredContent"];
         let word = content["state"].as_str().or_else(|| content["code"].as_str());

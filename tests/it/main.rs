@@ -39,6 +39,7 @@ mod schedule;
 mod search;
 mod search_faces;
 mod secrets;
+mod sessions;
 mod shell;
 mod spool;
 mod tamper;

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use expect_test::Expect;
+use hivemind::system::SESSION_VARIABLES;
 use hivemind::workspace::Workspace;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -96,7 +97,7 @@ impl Shell {
         assert_eq!(words.next().as_deref(), Some("hm"), "a line of this shell starts with hm");
         let mut command = Command::new(env!("CARGO_BIN_EXE_hm"));
         command.args(words.map(|word| self.unmasked(word))).current_dir(self.dir.path()).stdin(Stdio::null());
-        for variable in ["HM_DIR", "HM_AGENT", "HM_LOG", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"] {
+        for variable in ["HM_DIR", "HM_AGENT", "HM_LOG"].iter().chain(&SESSION_VARIABLES) {
             command.env_remove(variable);
         }
         command.env("XDG_RUNTIME_DIR", self.dir.path()).env("XDG_STATE_HOME", self.state.path());

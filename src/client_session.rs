@@ -1,0 +1,88 @@
+//! Which session the client of a pane is in: its hooks leave word under the client's process id, its server looks.
+//!
+//! A client tells every hook its session, but not every server: Gemini CLI tells none, and what Claude Code
+//! tells is another one after `--continue` and an old one after `/clear` (`tests/clients.sh` shows both).
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::domain::ids::SessionId;
+use crate::workspace::Workspace;
+
+/// Where word is left of the session of one client process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientSession {
+    dir: PathBuf,
+    client: u32,
+}
+
+impl ClientSession {
+    /// The place of the client that runs as process `client`: the parent of its server and of its hooks, but for
+    /// Claude Code, which runs hooks below a shell and tells them its process as `CLAUDE_PID`.
+    pub fn of(workspace: &Workspace, client: u32) -> Self {
+        Self { dir: workspace.client_sessions(), client }
+    }
+
+    /// The session the client is in, if a hook of it said so.
+    pub fn current(&self) -> Option<SessionId> {
+        fs::read_to_string(self.file()).ok()?.parse().ok()
+    }
+
+    /// Says that the client is in this session now, and forgets clients that run no more.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn enter(&self, session: &SessionId) -> io::Result<()> {
+        fs::create_dir_all(&self.dir)?;
+        self.forget_the_dead()?;
+        let beside = self.dir.join(format!("{}.new", self.client));
+        let options = &mut OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+        let mut file = options.write(true).create(true).truncate(true).open(&beside)?;
+        file.write_all(session.as_str().as_bytes())?;
+        fs::rename(&beside, self.file())
+    }
+
+    /// Says that the client is in no session any more.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn leave(&self) -> io::Result<()> {
+        match fs::remove_file(self.file()) {
+            Err(problem) if problem.kind() != io::ErrorKind::NotFound => Err(problem),
+            _ => Ok(()),
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.join(self.client.to_string())
+    }
+
+    /// A client that was killed left no word of it, and its process id will be another's.
+    fn forget_the_dead(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.dir)? {
+            let path = entry?.path();
+            let client = path.file_stem().and_then(|name| name.to_str()?.parse().ok());
+            if client.is_some_and(|client| client != self.client && !is_running(client)) {
+                // Another hook may have been faster.
+                let _ = fs::remove_file(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn is_running(process: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    // One that may not be asked is there.
+    process.is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_running(_: u32) -> bool {
+    true
+}

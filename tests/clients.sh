@@ -1,0 +1,223 @@
+#!/bin/sh
+# Runs Claude Code, Codex and Gemini CLI against hm, headless, each asked twice: in a new session and resumed. Their
+# model is a script on loopback (tests/clients/model.mjs): no account, no network but npm's. Needs npm, git and a built hm:
+#   cargo build && tests/clients.sh [path to hm] [claude|codex|gemini ...]
+# Exits 1 unless in every run the session-start pack arrives uncut in the model's request, the model is told of every
+# tool, and the claim it makes lands under the pane's agent and under the session the client told its hooks.
+set -eu
+
+CLAUDE=2.1.330
+CODEX=0.169.0
+GEMINI=0.61.0
+NODE=24.21.0 # for the clients and for what is beside this script
+
+AGENT=devops
+
+cd "$(dirname "$0")/.."
+beside=$(pwd)/tests/clients
+target=${CARGO_TARGET_DIR:-target}
+hm=${1:-$target/debug/hm}
+[ $# -eq 0 ] || shift
+[ -x "$hm" ] || { echo "no $hm: run cargo build first, or name the binary" >&2; exit 2; }
+hm=$(cd "$(dirname "$hm")" && pwd)/$(basename "$hm")
+for needed in npm git; do
+    command -v $needed >/dev/null || { echo "$needed is needed" >&2; exit 2; }
+done
+
+mkdir -p "$target"
+tools=$(cd "$target" && pwd)/clients-$CLAUDE-$CODEX-$GEMINI-$NODE
+if [ ! -e "$tools/complete" ]; then
+    echo "installing the clients into $tools (about 1.1 GB, once)"
+    mkdir -p "$tools"
+    npm install --prefix "$tools" --no-audit --no-fund --loglevel=error "node@$NODE" \
+        "@anthropic-ai/claude-code@$CLAUDE" "@openai/codex@$CODEX" "@google/gemini-cli@$GEMINI"
+    touch "$tools/complete"
+fi
+PATH=$tools/node_modules/node/bin:$tools/node_modules/.bin:$PATH
+
+scratch=$(cd "$(mktemp -d)" && pwd -P) # clients trust a directory by its real name
+model=
+end_writer() {
+    writer=$(cat "$1/.hivemind/runtime/writer.lock" 2>/dev/null || true)
+    [ -z "$writer" ] || kill "$writer" 2>/dev/null || true
+}
+leave() {
+    [ -z "$model" ] || kill "$model" 2>/dev/null || true
+    for work in "$scratch"/*/work; do end_writer "$work"; done
+    rm -rf "$scratch"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM
+
+# A command with nothing of the user's in its environment, and no way out but loopback.
+alone() {
+    env -i PATH="$PATH" HOME="$home" TMPDIR="$home/tmp" TERM=xterm-256color LANG=C.UTF-8 \
+        HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 "$@"
+}
+
+# What a client runs as its hook. To be `"$hm" hook "$1"` as soon as there is one.
+hook_command() {
+    echo "node '$beside/hook.mjs' '$hm' $AGENT"
+}
+
+# The same, with what it is told and what it answers kept. It becomes the command: whose child it is must not change.
+recorded_hook() {
+    cat >"$home/hook" <<HOOK
+#!/bin/sh
+call=\$(mktemp -d '$run/hooks/XXXXXX')
+env >"\$call/env"
+cat >"\$call/in"
+mkfifo "\$call/pipe"
+tee "\$call/out" <"\$call/pipe" &
+exec $(hook_command "$1") <"\$call/in" >"\$call/pipe"
+HOOK
+    chmod +x "$home/hook"
+    echo "$home/hook"
+}
+
+# --- each client: its files, as in a project, and how it is asked; `script` is what the model does ---------------
+
+claim='{"statement":"%s","claim_type":"fact","scopes":["src/net"]}'
+server='{"type":"stdio","command":"'$hm'","args":["serve","--agent","'$AGENT'"]}'
+
+claude_files() {
+    mkdir -p "$work/.claude"
+    echo '{"mcpServers":{"hivemind":'"$server"'}}' >"$work/.mcp.json"
+    hooks='[{"hooks":[{"type":"command","command":"'$hook'"}]}]'
+    cat >"$work/.claude/settings.json" <<JSON
+{ "hooks": { "SessionStart": $hooks, "SessionEnd": $hooks }, "enableAllProjectMcpServers": true,
+  "permissions": { "allow": ["mcp__hivemind"] } }
+JSON
+    echo '{"hasCompletedOnboarding":true,"projects":{"'"$work"'":{"hasTrustDialogAccepted":true}}}' >"$home/.claude.json"
+}
+claude_script() { # it is told the names of tools, and asks for what it wants to call
+    echo '[{"tool":"ToolSearch","arguments":{"query":"select:mcp__hivemind__create_claim"}},
+           {"tool":"create_claim","arguments":'"$1"'}]'
+}
+claude_asked() {
+    [ "$how" = new ] || set -- --continue "$@"
+    alone ANTHROPIC_BASE_URL="$url" ANTHROPIC_API_KEY=none CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 \
+        DISABLE_AUTOUPDATER=1 claude -p "$@"
+}
+
+codex_files() {
+    mkdir -p "$work/.codex" "$home/.codex"
+    cat >"$work/.codex/config.toml" <<TOML
+[mcp_servers.hivemind]
+command = "$hm"
+args = ["serve", "--agent", "$AGENT"]
+TOML
+    hooks='[{"hooks":[{"type":"command","command":"'$hook'","timeout":3}]}]'
+    echo '{"hooks":{"SessionStart":'"$hooks"',"SessionEnd":'"$hooks"'}}' >"$work/.codex/hooks.json"
+}
+codex_script() { # it is told of the server, lists its tools and calls them from JavaScript
+    echo '[{"tool":"exec","arguments":"text(ALL_TOOLS.map((tool) => tool.name))"},
+           {"tool":"exec","arguments":"text(await tools.mcp__hivemind__create_claim('"$(echo "$1" | sed 's/"/\\"/g')"'))"}]'
+}
+codex_asked() {
+    # The model's address differs from run to run. Trust in the hooks is kept per hook by hash, which only the client knows.
+    cat >"$home/.codex/config.toml" <<TOML
+model_provider = "script"
+check_for_update_on_startup = false
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[analytics]
+enabled = false
+[model_providers.script]
+name = "script"
+base_url = "$url/v1"
+wire_api = "responses"
+env_key = "MODEL_KEY"
+[projects."$work"]
+trust_level = "trusted"
+TOML
+    [ "$how" = new ] || set -- resume --last "$@"
+    alone MODEL_KEY=none codex exec --dangerously-bypass-hook-trust "$@"
+}
+
+gemini_files() {
+    mkdir -p "$work/.gemini" "$home/.gemini"
+    hooks='[{"hooks":[{"type":"command","name":"hivemind","command":"'$hook'","timeout":5000}]}]'
+    cat >"$work/.gemini/settings.json" <<JSON
+{ "mcpServers": { "hivemind": $server }, "hooks": { "SessionStart": $hooks, "SessionEnd": $hooks } }
+JSON
+    cat >"$home/.gemini/settings.json" <<JSON
+{ "security": { "auth": { "selectedType": "gemini-api-key" } }, "privacy": { "usageStatisticsEnabled": false },
+  "general": { "enableAutoUpdate": false } }
+JSON
+    echo '{"'"$work"'":"TRUST_FOLDER"}' >"$home/.gemini/trustedFolders.json"
+}
+gemini_script() {
+    echo '[{"tool":"create_claim","arguments":'"$1"'}]'
+}
+gemini_asked() {
+    [ "$how" = new ] || set -- "$@" --resume latest
+    # A named model: otherwise another one is asked first which to take.
+    alone GOOGLE_GEMINI_BASE_URL="$url" GEMINI_API_KEY=none gemini --model gemini-2.5-pro --yolo -p "$@"
+}
+
+# -----------------------------------------------------------------------------------------------------------------
+
+# More than a pack can hold, not all of it ASCII, none of it alike.
+fill() {
+    number=0
+    while [ $number -lt 45 ]; do
+        number=$((number + 1))
+        alone "$hm" claim create "part $number answers within $((number * 7)) ms & logs <$number> to a file of its own, é" \
+            --dir "$work" --agent analyst --type negative --scope "src/part-$number" >/dev/null
+    done
+}
+
+# What the server lists, as one answer of the protocol.
+list_tools() {
+    meta='{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"clients.sh","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}'
+    echo '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":'"$meta"'}}' |
+        alone "$hm" serve --dir "$work" --agent "$AGENT"
+}
+
+# Asks a client once; what it is asked does not matter.
+ask() {
+    rm -rf "$run"
+    mkdir -p "$run/hooks" "$run/model"
+    statement="$client listens on a port of its own in a $how session"
+    # shellcheck disable=SC2059 # the claim is the format
+    node "$beside/model.mjs" "$run/model" "$("${client}_script" "$(printf "$claim" "$statement")")" 2>"$run/model.log" &
+    model=$!
+    tries=0
+    until [ -s "$run/model/port" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 100 ] || { echo "the model does not start"; cat "$run/model.log"; exit 1; }
+        sleep 0.1
+    done
+    url=http://127.0.0.1:$(cat "$run/model/port")
+
+    code=0
+    (cd "$work" && "${client}_asked" "What is there to know about ports?") >"$run/said" 2>&1 </dev/null || code=$?
+    kill "$model"
+    wait "$model" 2>/dev/null || true
+    model=
+    alone "$hm" log --json --type claim.created --limit 500 --dir "$work" >"$run/log.json"
+    list_tools >"$run/tools.json"
+
+    echo "$client, $how session"
+    node "$beside/judge.mjs" "$run" "$AGENT" "$statement" && [ "$code" -eq 0 ] || {
+        failed=1
+        echo "  $client left with $code and said:"
+        sed 's/^/    /' "$run/said" "$run/model.log" | head -50
+    }
+}
+
+failed=0
+[ $# -gt 0 ] || set -- claude codex gemini
+for client in "$@"; do
+    home=$scratch/$client work=$scratch/$client/work run=$scratch/$client/run
+    mkdir -p "$home/tmp" "$work"
+    git init --quiet "$work"
+    alone "$hm" init --dir "$work" >/dev/null
+    fill
+    hook=$(recorded_hook "$client")
+    "${client}_files"
+    for how in new resumed; do ask; done
+    end_writer "$work"
+done
+exit $failed

@@ -1,0 +1,108 @@
+// A model that follows a script, on loopback: the Anthropic Messages, OpenAI Responses and Gemini APIs, as far as
+// the clients of tests/clients.sh speak them. Every request is kept.
+//   node model.mjs DIR STEPS
+// DIR gets `port`, and the requests as 001.json, 002.json … STEPS is JSON, the tool calls in their order:
+// [{"tool": "create_claim", "arguments": {…}}, …]; after the last the model says a plain word.
+import { renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+
+const [directory, script] = process.argv.slice(2);
+const steps = JSON.parse(script);
+let requests = 0;
+/** How many results of tools the conversation had when this model was first asked: a resumed one has some. */
+let before;
+
+/** What to do when there are so many results and these tools: a call, or a word. */
+function next(results, tools) {
+    before ??= results;
+    const step = steps[results - before];
+    if (!step) return { text: "All of the script is done." };
+    const tool = tools.find(({ name }) => name === step.tool || name?.endsWith(`_${step.tool}`));
+    if (!tool) return { text: `There is no tool ${step.tool}.` };
+    return { tool, arguments: step.arguments, id: `call_${results + 1}` };
+}
+
+function anthropic({ tools = [], messages, model }) {
+    const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+    const step = next(blocks.filter(({ type }) => type === "tool_result").length, tools);
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const message = { id: `msg_${requests}`, type: "message", role: "assistant", model, content: [], usage };
+    const block = step.tool
+        ? { type: "tool_use", id: `toolu_${step.id}`, name: step.tool.name, input: {} }
+        : { type: "text", text: "" };
+    const delta = step.tool
+        ? { type: "input_json_delta", partial_json: JSON.stringify(step.arguments) }
+        : { type: "text_delta", text: step.text };
+    return [
+        { type: "message_start", message },
+        { type: "content_block_start", index: 0, content_block: block },
+        { type: "content_block_delta", index: 0, delta },
+        { type: "content_block_stop", index: 0 },
+        { type: "message_delta", delta: { stop_reason: step.tool ? "tool_use" : "end_turn" }, usage },
+        { type: "message_stop" },
+    ];
+}
+
+function openai({ tools = [], input }) {
+    // Newer models find their tools in the input. Tools can stand in namespaces, such as one for each server.
+    const offered = [...tools, ...input.flatMap((item) => item.tools ?? [])];
+    const flat = offered.flatMap(({ name, tools, ...tool }) =>
+        tools ? tools.map((inner) => ({ ...inner, namespace: name })) : [{ name, ...tool }],
+    );
+    const step = next(input.filter(({ type }) => type.endsWith("_output")).length, flat);
+    const call = step.tool && { call_id: step.id, name: step.tool.name, namespace: step.tool.namespace };
+    const item = !call
+        ? { type: "message", role: "assistant", content: [{ type: "output_text", text: step.text }] }
+        : step.tool.type === "custom"
+          ? { type: "custom_tool_call", ...call, input: step.arguments }
+          : { type: "function_call", ...call, arguments: JSON.stringify(step.arguments) };
+    const id = `resp_${requests}`;
+    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+    return [
+        { type: "response.created", response: { id } },
+        { type: "response.output_item.done", output_index: 0, item: { id: `item_${requests}`, ...item } },
+        { type: "response.completed", response: { id, usage } },
+    ];
+}
+
+function gemini({ tools = [], contents }) {
+    const results = contents.flatMap(({ parts }) => parts).filter(({ functionResponse }) => functionResponse);
+    const step = next(results.length, tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations));
+    const part = step.tool ? { functionCall: { name: step.tool.name, args: step.arguments } } : { text: step.text };
+    const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
+    return [{ candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP" }], usageMetadata }];
+}
+
+const apis = [
+    [/^\/v1\/messages$/, anthropic],
+    [/^\/v1\/responses$/, openai],
+    [/:streamGenerateContent$/, gemini],
+];
+
+/** Renamed into place: who finds the file finds it whole. */
+function keep(name, text) {
+    writeFileSync(join(directory, `${name}.new`), text);
+    renameSync(join(directory, `${name}.new`), join(directory, name));
+}
+
+createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { pathname } = new URL(request.url, "http://model");
+    const api = request.method === "POST" && apis.find(([path]) => path.test(pathname))?.[1];
+    if (!api) {
+        console.error(`the model knows nothing at ${request.method} ${pathname}`);
+        response.writeHead(404, { "content-type": "application/json" });
+        response.end(JSON.stringify({ error: { type: "not_found_error", message: `nothing at ${pathname}` } }));
+        return;
+    }
+    keep(`${String(++requests).padStart(3, "0")}.json`, text);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of api(JSON.parse(text))) {
+        response.write(`${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
+    }
+    response.end();
+}).listen(0, "127.0.0.1", function () {
+    keep("port", `${this.address().port}`);
+});

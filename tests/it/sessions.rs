@@ -1,0 +1,142 @@
+//! Under which session a write is filed: what the call names, what the client says of it, else one of its own.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use hivemind::client_session::ClientSession;
+use serde_json::{Value, json};
+
+use crate::http::{self, initialize, request};
+use crate::shell::Shell;
+
+/// `hm serve` as a client starts it; the client is this process.
+struct Served {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: Lines<BufReader<ChildStdout>>,
+    claims: usize,
+}
+
+impl Served {
+    fn start(shell: &Shell, variables: &[(&str, &str)]) -> Self {
+        let mut command = shell.command("hm serve --agent devops");
+        command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("a server to start");
+        let stdin = child.stdin.take().expect("its input");
+        let stdout = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut served = Self { child, stdin, stdout, claims: 0 };
+        served.ask(&initialize());
+        served.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        served
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").expect("the server listens");
+    }
+
+    fn ask(&mut self, question: &Value) -> Value {
+        self.say(question);
+        let line = self.stdout.next().expect("an answer").expect("text");
+        serde_json::from_str::<Value>(&line).expect("JSON")["result"].clone()
+    }
+
+    /// The session a new claim is filed under.
+    fn session(&mut self, shell: &Shell, argument: Option<&str>, meta: Value) -> String {
+        self.claims += 1;
+        let mut arguments = json!({ "claim_type": "fact", "scopes": ["src"] });
+        arguments["statement"] = json!(format!("port {} of {} is open", self.claims, self.child.id()));
+        if let Some(session) = argument {
+            arguments["session"] = json!(session);
+        }
+        let call = json!({ "name": "create_claim", "arguments": arguments, "_meta": meta });
+        let answer = self.ask(&request("tools/call", call));
+        assert_eq!(answer["structuredContent"]["state"], "committed", "{answer}");
+        let log = shell.json("hm log --json --type claim.created");
+        let last = log["events"].as_array().and_then(|events| events.last()).expect("an event");
+        last["session"].as_str().expect("a session").to_owned()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_server_follows_the_session_of_its_client() {
+    let shell = Shell::new();
+    // What Claude Code tells its server at the start, and does not correct.
+    let mut served = Served::start(&shell, &[("CLAUDE_CODE_SESSION_ID", "told-at-start")]);
+    let mut filed = |argument, meta| served.session(&shell, argument, meta);
+    assert_eq!(filed(None, json!({})), "told-at-start");
+
+    // What its hooks leave word of, as often as it changes.
+    let client = ClientSession::of(&shell.workspace(), std::process::id());
+    for session in ["resumed", "cleared"] {
+        client.enter(&session.parse().expect("a session id")).expect("word is left");
+        assert_eq!(filed(None, json!({})), session);
+    }
+    assert_eq!(filed(Some("named"), json!({})), "named");
+
+    // What Codex says with each call.
+    let codex =
+        json!({ "x-codex-turn-metadata": { "session_id": "of-codex", "thread_id": "of-a-subagent" } });
+    assert_eq!(filed(None, codex.clone()), "of-codex");
+    assert_eq!(filed(Some("named"), codex), "named");
+
+    client.leave().expect("word is taken back");
+    client.leave().expect("twice is once");
+    assert_eq!(filed(None, json!({})), "told-at-start");
+}
+
+#[test]
+fn a_session_is_read_from_the_variables_of_each_client() {
+    let shell = Shell::new();
+    let variables = ["GEMINI_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SESSION_ID", "CLAUDE_CODE_SESSION_ID"];
+    let mut set = Vec::new();
+    for variable in variables {
+        // Each goes before those that were set already.
+        set.push((variable, variable));
+        let served = Served::start(&shell, &set).session(&shell, None, json!({}));
+        assert_eq!(served, variable);
+    }
+    let own = Served::start(&shell, &[]).session(&shell, None, json!({}));
+    assert!(own.starts_with("hm-"), "{own}");
+}
+
+#[test]
+fn a_server_of_many_is_in_the_session_of_none_of_them() {
+    let shell = Shell::new();
+    let starter = ClientSession::of(&shell.workspace(), std::process::id());
+    starter.enter(&"of-who-started-it".parse().expect("a session id")).expect("word is left");
+    let served = http::Served::start(shell.workspace().root(), &[]);
+    let arguments = json!({ "agent": "devops", "statement": "it is asked over HTTP", "claim_type": "fact", "scopes": ["src"] });
+    let call = json!({ "name": "create_claim", "arguments": arguments });
+    assert_eq!(http::modern(&served, None, "tools/call", call).outcome(), "committed");
+    let log = shell.json("hm log --json");
+    let session = log["events"][0]["session"].as_str().expect("a session");
+    assert!(session.starts_with("hm-"), "{session}");
+}
+
+#[test]
+fn word_of_a_dead_client_is_forgotten() {
+    let shell = Shell::without_writer();
+    let workspace = shell.workspace();
+    let dead = {
+        let mut child = shell.command("hm status").stdout(Stdio::null()).spawn().expect("a process");
+        child.wait().expect("its end");
+        ClientSession::of(&workspace, child.id())
+    };
+    let alive = ClientSession::of(&workspace, std::process::id());
+    let session = |name: &str| name.parse().expect("a session id");
+    dead.enter(&session("of-the-dead")).expect("word is left");
+    assert_eq!(dead.current(), Some(session("of-the-dead")));
+    alive.enter(&session("of-the-living")).expect("word is left");
+    assert_eq!((dead.current(), alive.current()), (None, Some(session("of-the-living"))));
+
+    std::fs::write(workspace.client_sessions().join(std::process::id().to_string()), "two\nlines")
+        .expect("a file");
+    assert_eq!(alive.current(), None, "what is no session id is none");
+}
