@@ -59,27 +59,34 @@ pub struct Schedule {
     periods_ms: Vec<(&'static str, i64)>,
     runs: Runs,
     running: BTreeSet<&'static str>,
+    asked_for: BTreeSet<&'static str>,
 }
 
 impl Schedule {
     /// Jobs by name with their periods in milliseconds; all of them are due at once.
     pub fn new(periods_ms: impl IntoIterator<Item = (&'static str, i64)>) -> Self {
-        Self { periods_ms: periods_ms.into_iter().collect(), runs: Runs::default(), running: BTreeSet::new() }
+        Self {
+            periods_ms: periods_ms.into_iter().collect(),
+            runs: Runs::default(),
+            running: BTreeSet::new(),
+            asked_for: BTreeSet::new(),
+        }
     }
 
     /// The jobs that are due at `now`, in the order of the table. One that runs is not due.
     pub fn due(&self, now: Timestamp) -> Vec<&'static str> {
         let is_due = |name: &'static str, period_ms: i64| {
             !self.running.contains(name)
-                && self.runs.0.get(name).is_none_or(|run| {
-                    let wait_ms = match run.outcome {
-                        Outcome::Failed => BACK_OFF_MS,
-                        Outcome::Ok | Outcome::Attention => period_ms,
-                    };
-                    // A clock that was set back must not silence a job for as long.
-                    let since_ms = now.ms().saturating_sub(run.last_run_at.ms());
-                    since_ms >= wait_ms || since_ms < 0
-                })
+                && (self.asked_for.contains(name)
+                    || self.runs.0.get(name).is_none_or(|run| {
+                        let wait_ms = match run.outcome {
+                            Outcome::Failed => BACK_OFF_MS,
+                            Outcome::Ok | Outcome::Attention => period_ms,
+                        };
+                        // A clock that was set back must not silence a job for as long.
+                        let since_ms = now.ms().saturating_sub(run.last_run_at.ms());
+                        since_ms >= wait_ms || since_ms < 0
+                    }))
         };
         self.periods_ms
             .iter()
@@ -88,8 +95,17 @@ impl Schedule {
             .collect()
     }
 
+    /// Something happened after which a job should look, unless it did within `apart_ms` before `now`.
+    pub fn ask_for(&mut self, name: &'static str, apart_ms: i64, now: Timestamp) {
+        let last = self.runs.0.get(name).map(|run| run.last_run_at.ms());
+        if last.is_none_or(|last| now.ms().saturating_sub(last) >= apart_ms) {
+            self.asked_for.insert(name);
+        }
+    }
+
     /// A job runs from now on.
     pub fn started(&mut self, name: &'static str) {
+        self.asked_for.remove(name);
         self.running.insert(name);
     }
 
@@ -153,5 +169,13 @@ mod tests {
         assert!(due(&schedule, 5_000 + BACK_OFF_MS - 1).is_empty());
         assert_eq!(due(&schedule, 5_000 + BACK_OFF_MS), ["scan"]);
         assert_eq!(due(&schedule, 0), ["sweep", "scan"], "the clock was set back");
+        schedule.finished("scan", ran(5_000, Outcome::Ok));
+        schedule.ask_for("scan", 1_000, Timestamp::from_ms(5_500));
+        assert!(due(&schedule, 5_500).is_empty(), "it looked just now");
+        schedule.ask_for("scan", 1_000, Timestamp::from_ms(6_000));
+        assert_eq!(due(&schedule, 6_000), ["scan"]);
+        schedule.started("scan");
+        schedule.finished("scan", ran(6_000, Outcome::Ok));
+        assert!(due(&schedule, 6_001).is_empty(), "asked for once");
     }
 }

@@ -16,6 +16,9 @@ use crate::workspace::Workspace;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
+/// Jobs that also run when a session starts (spec 04), and how far apart at least: panes start together.
+const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
+
 /// What the writer does unasked, at its start and then every so often (spec 07).
 const JOBS: [Job; 5] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
@@ -113,6 +116,13 @@ impl Background {
             self.ask(Ask::Save(self.schedule.runs().clone()));
         }
         Ok(())
+    }
+
+    /// A session has started: what must hold then is looked at soon.
+    pub(super) fn session_started(&mut self) {
+        for (name, apart_ms) in AT_SESSION_START {
+            self.schedule.ask_for(name, apart_ms, system::now());
+        }
     }
 
     fn ask(&self, ask: Ask) {

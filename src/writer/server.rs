@@ -23,7 +23,7 @@ use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
-use crate::domain::command::Submission;
+use crate::domain::command::{Command, Submission};
 use crate::domain::privacy::{self, Secrets};
 use crate::ledger::Imported;
 use crate::system::{self, Sources};
@@ -197,6 +197,9 @@ fn commit_loop(
             }
         }
         let outcomes = committer.commit(&submissions)?;
+        if submissions.iter().any(|submission| matches!(submission.command, Command::StartSession(_))) {
+            background.session_started();
+        }
         for ((id, reply), outcome) in replies.into_iter().zip(outcomes) {
             // A client that left does not hear its answer; it will ask again with the same id.
             let _ = reply.send(Reply::Answer { id, outcome: outcome.into() });

@@ -21,7 +21,10 @@ fn status_shows_what_the_writer_does_unasked() {
     let shell = Shell::new();
     let workspace = shell.workspace();
     let runs = all_ran(&workspace);
-    assert_eq!(runs.0.keys().collect::<Vec<_>>(), ["erasure", "health", "integrity", "ttl_sweep"]);
+    assert_eq!(
+        runs.0.keys().collect::<Vec<_>>(),
+        ["erasure", "health", "integrity", "sessions", "ttl_sweep"]
+    );
     let status = shell.json("hm --json status");
     for (name, run) in &runs.0 {
         assert_eq!(run.outcome, Outcome::Ok, "{name}: {}", run.detail);
