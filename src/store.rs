@@ -12,6 +12,7 @@ mod integrity;
 mod project;
 mod search;
 mod team;
+mod triggers;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
 pub use completions::Matches;

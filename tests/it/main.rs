@@ -44,4 +44,5 @@ mod shell;
 mod spool;
 mod tamper;
 mod travel;
+mod triggers;
 mod walls;
