@@ -4,6 +4,7 @@ pub mod checkpoints;
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod hooks;
 pub mod identity;
 pub mod integrity;
 pub mod ledger;

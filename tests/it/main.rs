@@ -18,6 +18,7 @@ mod fixtures;
 mod forget;
 mod frames;
 mod harness;
+mod hooks;
 mod hostile;
 mod http;
 mod import;

@@ -130,7 +130,7 @@ fn masked_once(line: &str) -> String {
     let line = NUMBER.replace_all(&line, "{n}");
     let line = line.to_lowercase();
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(ErrorSignature::MAX_CHARS).collect()
+    line.trim_end_matches(['.', ' ']).chars().take(ErrorSignature::MAX_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
             linking with {quoted} failed: exit status: {n}
             {path}: cannot find -lssl: no such file or directory
             use of undeclared identifier {quoted}
-            error ts2304: cannot find name {quoted}.
+            error ts2304: cannot find name {quoted}
             valueerror: bad value {n} for {quoted}
             assertionerror: assert {n} == {n}
             index out of bounds: the len is {n} but the index is {n}
