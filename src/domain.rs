@@ -1,5 +1,6 @@
 //! The rules of shared memory, pure: no I/O, no clock, no randomness, no SQL.
 
+pub mod action;
 pub mod agent;
 mod antonyms;
 mod candidates;

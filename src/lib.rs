@@ -5,6 +5,7 @@ pub mod cli;
 pub mod client_session;
 pub mod config;
 pub mod domain;
+pub mod hooks;
 pub mod identity;
 pub mod integrity;
 pub mod ledger;

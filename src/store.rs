@@ -14,6 +14,7 @@ mod project;
 mod search;
 mod sessions;
 mod team;
+mod triggers;
 
 pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
 pub use completions::Matches;

@@ -69,9 +69,9 @@ pub(crate) use word;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no {noun}: use one of {allowed}")]
 pub struct BadWord {
-    pub(super) noun: &'static str,
-    pub(super) given: String,
-    pub(super) allowed: String,
+    pub(crate) noun: &'static str,
+    pub(crate) given: String,
+    pub(crate) allowed: String,
 }
 
 word!(

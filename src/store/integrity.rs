@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::{Reader, StoreError};
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 7] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 8] = [
     "claims",
     "claim_evidence",
     "claim_moves",
@@ -13,6 +13,7 @@ pub const TABLES_ABOUT_CLAIMS: [&str; 7] = [
     "decisions",
     "decision_alternatives",
     "decision_outcomes",
+    "triggers",
 ];
 
 /// A claim that a table has rows about.

@@ -16,7 +16,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
-use crate::store::{StoreError, completions, experiments, files, plan, sessions};
+use crate::store::{StoreError, completions, experiments, files, plan, sessions, triggers};
 
 /// What many events change in the same few rows: written once for all events of a transaction.
 #[derive(Debug, Default)]
@@ -163,6 +163,7 @@ fn claim_created(
     }
     index::add(db, at, entry)?;
     completions::add(db, at, body)?;
+    triggers::add(db, at, body)?;
     tally.texts.0 += 1;
     tally.texts.1 += entry.length;
     tally.count(at, at.agent.as_str(), body.claim_type.as_str(), Status::Proposed, 1);
@@ -205,7 +206,7 @@ fn status_changed(
         at.at.ms(),
         at.seq as i64
     ])?;
-    Ok(())
+    triggers::moved(db, &claim, body.to)
 }
 
 fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
+mod actions;
 mod backup;
 mod bench;
 mod checkpoints;
@@ -17,6 +18,7 @@ mod fixtures;
 mod forget;
 mod frames;
 mod harness;
+mod hooks;
 mod hostile;
 mod http;
 mod import;
@@ -45,5 +47,6 @@ mod spool;
 mod tamper;
 mod team;
 mod travel;
+mod triggers;
 mod walls;
 mod work;

@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
 
 use hivemind::config::Config;
+use hivemind::domain::action::{Action, Attempt};
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::claim::{
-    ClaimType, Outcome, Position, Relation, ReportKind, SearchMode, Share, Status,
+    ClaimType, Outcome, Position, Relation, ReportKind, SearchMode, Share, Status, Trigger,
 };
 use hivemind::domain::command::{
     AddEvidence, AddPhase, AddPlan, AddTask, AliasTarget, Alternative, AttachExperiment, CancelExperiment,
@@ -177,9 +178,16 @@ fn hear(mut db: Connection) -> rusqlite::Result<()> {
 
 fn claim(index: usize) -> CreateClaim {
     let word = ["pool", "cache", "queue", "index", "socket"][index % 5];
+    let claim_type = ClaimType::ALL[index % ClaimType::ALL.len()];
+    let trigger = || Trigger {
+        paths: vec![format!("src/area{}", index % 5).parse().expect("a path")],
+        commands: vec![format!("make part{index}").parse().expect("a command line")],
+        ..Trigger::default()
+    };
     let statement = format!("the {word} of part{index} waits for thing{} in place{}", index * 7, index % 11);
     CreateClaim {
-        claim_type: ClaimType::ALL[index % ClaimType::ALL.len()],
+        claim_type,
+        trigger: (claim_type == ClaimType::Negative).then(trigger),
         scopes: vec![format!("src/area{}/file{index}.rs", index % 5).parse().expect("a scope")],
         supersedes: None,
         ttl_hours: index.is_multiple_of(9).then_some(Hours(1)),
@@ -629,6 +637,11 @@ fn no_statement_scans_what_grows() {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
     }
     complete(reads.store().expect("read models").expect("read models"));
+    let attempt =
+        Attempt { command: Some("make part11"), paths: &["src/area2/a.rs".to_owned()], ..Attempt::default() };
+    let action = Action::of(attempt, "/ws", "/ws");
+    let store = reads.store().expect("read models").expect("read models");
+    assert!(store.dead_ends_for(&action).expect("dead ends").len() > 5);
     reads.at(Moment::Time(END)).expect("the past");
     drop(reads);
     let scan = Scan::of(&workspace, &AtomicBool::new(false)).expect("a scan");

@@ -11,7 +11,7 @@ pub(crate) fn all_ran(workspace: &Workspace) -> Runs {
     let mut runs = Runs::default();
     wait_until("every job has run", || {
         runs = Runs::load(&workspace.schedule());
-        runs.0.len() == 4
+        runs.0.len() == 5
     });
     runs
 }

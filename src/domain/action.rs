@@ -1,0 +1,149 @@
+//! What an agent is about to do, and which dead ends lie in its way: structure only, silence when unsure.
+
+mod advice;
+mod error;
+mod normal;
+mod shell;
+mod symbols;
+mod volatile;
+
+pub use advice::{DeadEnd, advise};
+pub use error::error_signature;
+pub use normal::{NormalCommand, normalise};
+
+use crate::domain::claim::{Trigger, word};
+use crate::domain::scope::Scope;
+use crate::domain::text::{CommandLine, ErrorSignature};
+
+word!(
+    /// What of a trigger meets an action.
+    Kind("kind of trigger") {
+        /// A command that is run.
+        Command = "command",
+        /// The error that came up.
+        Error = "error",
+        /// A symbol that is written.
+        Symbol = "symbol",
+        /// A path that is changed.
+        Path = "path",
+    }
+);
+
+/// What is about to happen, or just happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Action {
+    /// The root of the workspace, an absolute path.
+    pub root: String,
+    /// The commands that are run, in normal form.
+    pub commands: Vec<NormalCommand>,
+    /// The paths of the workspace that are changed.
+    pub paths: Vec<Scope>,
+    /// The symbols in the text that is written, whole and in parts.
+    pub symbols: Vec<String>,
+    /// The error it ended with.
+    pub error: Option<ErrorSignature>,
+}
+
+/// An action as a client describes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attempt<'a> {
+    /// The line for the shell.
+    pub command: Option<&'a str>,
+    /// The files that are changed, as the client names them.
+    pub paths: &'a [String],
+    /// The text that is written into them.
+    pub text: Option<&'a str>,
+    /// What was put out by what failed.
+    pub output: Option<&'a str>,
+}
+
+impl Action {
+    /// What an attempt means in a workspace; `cwd` and `root` are absolute paths.
+    pub fn of(attempt: Attempt<'_>, cwd: &str, root: &str) -> Self {
+        let in_workspace = |path: &String| {
+            let path = volatile::absolute(path, cwd);
+            Scope::parse(&path, root).ok().filter(Scope::is_path)
+        };
+        Self {
+            root: root.to_owned(),
+            commands: attempt.command.map(|line| normalise(line, cwd, root)).unwrap_or_default(),
+            paths: attempt.paths.iter().filter_map(in_workspace).collect(),
+            symbols: attempt.text.map(symbols::of).unwrap_or_default(),
+            error: attempt.output.and_then(error_signature),
+        }
+    }
+
+    /// Whether nothing is known of it that a trigger could name.
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.paths.is_empty() && self.symbols.is_empty() && self.error.is_none()
+    }
+
+    /// The keys of every trigger that can match.
+    pub fn keys(&self) -> Vec<(Kind, String)> {
+        let commands = self.commands.iter().flat_map(NormalCommand::keys_of_triggers);
+        let paths = self.paths.iter().flat_map(|path| path.and_ancestors().filter(|above| *above != "."));
+        let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
+        keys.extend(self.error.iter().map(|error| (Kind::Error, error.to_string())));
+        keys.extend(self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.clone())));
+        keys.extend(paths.map(|path| (Kind::Path, path.to_owned())));
+        keys
+    }
+}
+
+/// The root that stands for a workspace when it is not known where it lies. No path leads there.
+const SOME_WORKSPACE: &str = "/{workspace}";
+
+/// Under what a trigger is found, whatever machine asks: [`Action::keys`] has at least one of these when the trigger
+/// matches.
+pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
+    let commands = trigger.commands.iter().filter_map(|line| {
+        // All of a line must match, so one command of it is enough to find it.
+        normalise(line.as_str(), SOME_WORKSPACE, SOME_WORKSPACE).last().map(NormalCommand::key)
+    });
+    let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
+    keys.extend(signature(trigger).map(|error| (Kind::Error, error.into())));
+    keys.extend(symbols_of(trigger).map(|symbol| (Kind::Symbol, symbol.to_owned())));
+    keys.extend(paths_of(trigger).map(|path| (Kind::Path, path.to_string())));
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// What of a trigger meets an action, as the trigger has it: a command before an error, before a symbol, before a
+/// path. A path covers what lies below it; the whole workspace is no trigger, it would warn of everything.
+pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
+    let is_run = |line: &&CommandLine| {
+        let commands = normalise(line.as_str(), &action.root, &action.root);
+        !commands.is_empty()
+            && commands.iter().all(|wanted| action.commands.iter().any(|run| wanted.covers(run)))
+    };
+    if let Some(line) = trigger.commands.iter().find(is_run) {
+        return Some((Kind::Command, line.to_string()));
+    }
+    if let Some(error) = &action.error
+        && signature(trigger).as_ref() == Some(error)
+    {
+        return Some((Kind::Error, error.to_string()));
+    }
+    if let Some(symbol) = symbols_of(trigger).find(|symbol| action.symbols.iter().any(|used| used == symbol))
+    {
+        return Some((Kind::Symbol, symbol.to_owned()));
+    }
+    let path = paths_of(trigger).find(|path| action.paths.iter().any(|touched| path.covers(touched)))?;
+    Some((Kind::Path, path.to_string()))
+}
+
+fn signature(trigger: &Trigger) -> Option<ErrorSignature> {
+    error_signature(trigger.error_signature.as_ref()?.as_str())
+}
+
+fn paths_of(trigger: &Trigger) -> impl Iterator<Item = &Scope> {
+    trigger.paths.iter().filter(|path| path.is_path() && path.as_str() != ".")
+}
+
+/// Symbols of a trigger that say enough, named as such or as a scope.
+fn symbols_of(trigger: &Trigger) -> impl Iterator<Item = &str> {
+    let named = trigger.symbols.iter().map(CommandLine::as_str);
+    let scoped = trigger.paths.iter().filter_map(|path| path.as_str().strip_prefix("symbol:"));
+    named.chain(scoped).map(symbols::bare).filter(|symbol| symbols::says_enough(symbol))
+}

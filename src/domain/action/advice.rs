@@ -1,0 +1,156 @@
+//! What an agent is told when it is about to walk into a dead end: one short paragraph.
+
+use serde::Serialize;
+
+use super::Kind;
+use crate::domain::claim::Status;
+use crate::domain::ids::ClaimId;
+use crate::domain::text::is_unsafe;
+use crate::domain::time::Timestamp;
+
+/// The longest statement that is quoted whole, in characters; the claim has the rest.
+const MAX_STATEMENT_CHARS: usize = 400;
+/// The longest trigger that is quoted whole, in characters.
+const MAX_MET_CHARS: usize = 120;
+/// Dead ends that are told of at once; who is told more reads none.
+const MAX_TOLD: usize = 3;
+
+/// A dead end in the way of an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeadEnd {
+    /// The claim that reports it.
+    pub claim_id: ClaimId,
+    /// What happened.
+    pub statement: String,
+    /// To whom.
+    pub owner: String,
+    /// Where the claim is in its life; never deprecated.
+    pub status: Status,
+    /// When it was reported, epoch ms.
+    pub created_at: Timestamp,
+    /// What kind of trigger meets the action.
+    pub kind: Kind,
+    /// The trigger.
+    pub met: String,
+}
+
+/// The paragraph: what happened, to whom, when, why it is told now, and what to do if it no longer holds. Empty when
+/// there is nothing to tell.
+pub fn advise(dead_ends: &[DeadEnd], now: Timestamp) -> String {
+    let told: Vec<String> = dead_ends.iter().take(MAX_TOLD).map(|dead_end| sentence(dead_end, now)).collect();
+    let Some(first) = dead_ends.first() else { return String::new() };
+    let more = match dead_ends.len().saturating_sub(MAX_TOLD) {
+        0 => String::new(),
+        more => format!(" {more} more: `hivemind://negative`."),
+    };
+    format!(
+        "hivemind: this was tried before. {}{more} If it no longer holds, `challenge` {} with the reason; otherwise take another way.",
+        told.join(" "),
+        if told.len() == 1 { first.claim_id.to_string() } else { "the claim".to_owned() },
+    )
+}
+
+fn sentence(dead_end: &DeadEnd, now: Timestamp) -> String {
+    let what = match dead_end.kind {
+        Kind::Command => "the command",
+        Kind::Error => "the error",
+        Kind::Symbol => "the symbol",
+        Kind::Path => "a change of",
+    };
+    format!(
+        "{} {} reported: \"{}\" (claim {}{}; it is about {what} `{}`).",
+        age(dead_end.created_at, now),
+        quoted(&dead_end.owner, MAX_MET_CHARS),
+        quoted(&dead_end.statement, MAX_STATEMENT_CHARS),
+        dead_end.claim_id,
+        if dead_end.status == Status::Contested { ", contested" } else { "" },
+        quoted(&dead_end.met, MAX_MET_CHARS),
+    )
+}
+
+/// Text of somebody else on one line: it cannot drive a terminal, and it ends where it says.
+fn quoted(text: &str, max_chars: usize) -> String {
+    let plain: String = text.chars().map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ").replace(['"', '`'], "'");
+    if plain.chars().count() <= max_chars {
+        return plain;
+    }
+    format!("{}…", plain.chars().take(max_chars - 1).collect::<String>().trim_end())
+}
+
+/// How long ago, in the largest whole unit.
+fn age(then: Timestamp, now: Timestamp) -> String {
+    let minutes = now.ms().saturating_sub(then.ms()) / 60_000;
+    match minutes {
+        ..1 => "just now".to_owned(),
+        1..60 => ago(minutes, "minute"),
+        60..1_440 => ago(minutes / 60, "hour"),
+        _ => ago(minutes / 1_440, "day"),
+    }
+}
+
+fn ago(count: i64, unit: &str) -> String {
+    format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{DeadEnd, advise};
+    use crate::domain::action::Kind;
+    use crate::domain::claim::Status;
+    use crate::domain::time::Timestamp;
+
+    #[test]
+    fn it_says_what_happened_when_and_to_whom() {
+        let now = Timestamp::from_ms(1_800_000_000_000);
+        let ago = |minutes: i64| Timestamp::from_ms(now.ms() - minutes * 60_000);
+        let vendor = DeadEnd {
+            claim_id: "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48".parse().expect("an id"),
+            statement: "vendoring openssl breaks the musl build".to_owned(),
+            owner: "devops".to_owned(),
+            status: Status::Confirmed,
+            created_at: ago(3 * 1_440 + 5),
+            kind: Kind::Command,
+            met: "cargo vendor".to_owned(),
+        };
+        let path = DeadEnd {
+            claim_id: "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49".parse().expect("an id"),
+            statement: "a \"pool\" of\n20\u{1b}[31m `waits`".to_owned(),
+            owner: "ana".to_owned(),
+            status: Status::Contested,
+            created_at: ago(61),
+            kind: Kind::Path,
+            met: "src/db".to_owned(),
+        };
+        let statement = "x".repeat(500);
+        let error = DeadEnd {
+            kind: Kind::Error,
+            met: "pool timed out after {n}".to_owned(),
+            statement,
+            created_at: ago(0),
+            ..vendor.clone()
+        };
+        let symbol =
+            DeadEnd { kind: Kind::Symbol, met: "Pool::get".to_owned(), created_at: ago(1), ..vendor.clone() };
+        let several = [symbol, path.clone(), path.clone(), path.clone(), path.clone()];
+        let told = [
+            advise(std::slice::from_ref(&vendor), now),
+            advise(&[vendor, path], now),
+            advise(&several, now),
+            advise(&[error], now),
+            advise(&[], now),
+        ];
+        expect![[r#"
+            hivemind: this was tried before. 3 days ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the command `cargo vendor`). If it no longer holds, `challenge` 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48 with the reason; otherwise take another way.
+
+            hivemind: this was tried before. 3 days ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the command `cargo vendor`). 1 hour ago ana reported: "a 'pool' of 20 [31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). If it no longer holds, `challenge` the claim with the reason; otherwise take another way.
+
+            hivemind: this was tried before. 1 minute ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the symbol `Pool::get`). 1 hour ago ana reported: "a 'pool' of 20 [31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). 1 hour ago ana reported: "a 'pool' of 20 [31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). 2 more: `hivemind://negative`. If it no longer holds, `challenge` the claim with the reason; otherwise take another way.
+
+            hivemind: this was tried before. just now devops reported: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the error `pool timed out after {n}`). If it no longer holds, `challenge` 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48 with the reason; otherwise take another way.
+
+        "#]].assert_eq(&told.join("\n\n"));
+    }
+}

@@ -1,0 +1,537 @@
+//! Commands in a normal form, in which two ways to type the same are the same.
+
+use std::fmt;
+
+use super::shell::{Joint, Step, VALUE, cut};
+use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
+
+/// The longest line that is looked at; longer ones are generated, not typed.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+/// Lines within lines (`bash -c`, `$(…)`) that are followed.
+const MAX_DEPTH: usize = 4;
+
+/// Commands that only run another one: the options of theirs that take a value, and how many words of their own
+/// stand before it.
+const WRAPPERS: &[(&str, &[&str], usize)] = &[
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-D", "-R", "--user", "--group"], 0),
+    ("doas", &["-u", "-C"], 0),
+    ("env", &["-u", "--unset"], 0),
+    ("time", &["-f", "-o", "--format", "--output"], 0),
+    ("nice", &["-n", "--adjustment"], 0),
+    ("ionice", &["-c", "-n"], 0),
+    ("stdbuf", &["-i", "-o", "-e"], 0),
+    ("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
+    ("nohup", &[], 0),
+    ("setsid", &[], 0),
+    ("command", &[], 0),
+    ("exec", &["-a"], 0),
+];
+/// Options of wrappers after which it is open what is run: a lookup, a line as one word, another directory.
+const OPEN_OPTIONS: [&str; 6] = ["-v", "-V", "-S", "-C", "--split-string", "--chdir"];
+const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
+/// Words of the shell before a command.
+const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
+/// What else the shell reads itself: none of it is a program.
+const RESERVED: [&str; 10] = ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd"];
+/// What only prepares or says something: whether a dead end is walked into does not hang on it.
+const SETUP: [&str; 20] = [
+    ".", ":", "alias", "echo", "exit", "export", "false", "printf", "pwd", "return", "set", "shopt", "sleep",
+    "source", "trap", "true", "ulimit", "umask", "unset", "wait",
+];
+/// What only looks at the output of what stands before it in a pipe.
+const FILTERS: [&str; 17] = [
+    "awk", "cat", "column", "cut", "egrep", "grep", "head", "jq", "less", "more", "rg", "sed", "sort",
+    "tail", "tee", "uniq", "wc",
+];
+
+/// A simple command in its normal form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NormalCommand {
+    words: Vec<String>,
+    /// The directory it runs in, when that is not the root of the workspace and no word says so already.
+    dir: Option<String>,
+}
+
+impl NormalCommand {
+    /// The program and its arguments; never empty.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Under what a trigger with this command is found: its first two words without directories.
+    pub fn key(&self) -> String {
+        let names: Vec<&str> = self.words.iter().take(2).map(|word| name(word)).collect();
+        names.join(" ")
+    }
+
+    /// Every key of a trigger that can match this command. Who wrote the trigger may have named a file of the
+    /// workspace by its whole path, which without the workspace looks like a temporary one.
+    pub fn keys_of_triggers(&self) -> Vec<String> {
+        let spellings = |word: &String| [name(word).to_owned(), TEMPORARY.to_owned()];
+        match self.words.as_slice() {
+            [] => Vec::new(),
+            [only] => spellings(only).to_vec(),
+            [program, first, ..] => spellings(program)
+                .iter()
+                .flat_map(|program| spellings(first).map(|first| format!("{program} {first}")))
+                .collect(),
+        }
+    }
+
+    /// Whether a trigger with this command matches `action`: the same words, and more may follow. A single word
+    /// must be all of it, as there is hardly an action that does not begin with `cargo` or `git`. A trigger that
+    /// names no directory is about any directory of the workspace.
+    pub fn covers(&self, action: &Self) -> bool {
+        let same_words = if self.words.len() == 1 {
+            self.words == action.words
+        } else {
+            action.words.starts_with(&self.words)
+        };
+        let same_dir = match &self.dir {
+            None => action.dir.as_ref().is_none_or(|dir| !dir.starts_with(['/', '{'])),
+            dir => *dir == action.dir,
+        };
+        same_words && same_dir
+    }
+}
+
+/// What a temporary file without an extension is called.
+const TEMPORARY: &str = "{tmp}";
+
+fn name(word: &str) -> &str {
+    word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
+}
+
+impl fmt::Display for NormalCommand {
+    /// A line that has this normal form, when it is run in the root of the workspace.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(dir) = &self.dir {
+            write!(f, "cd {} && ", shell_words::quote(dir))?;
+        }
+        f.write_str(&shell_words::join(&self.words))
+    }
+}
+
+/// The commands that a shell line runs, each in its normal form: without environment, `sudo` and the like,
+/// redirections and what only filters output; paths relative to the workspace; hashes, ports, times and temporary
+/// files masked. `cwd` and `root` are absolute paths.
+///
+/// What cannot be told from the text alone (an open quote, a here-document, a command in a variable, a directory
+/// that is computed) gives nothing.
+pub fn normalise(line: &str, cwd: &str, root: &str) -> Vec<NormalCommand> {
+    let mut reading = Reading { root, found: Vec::new() };
+    reading.line(line, &absolute(cwd, "/"), MAX_DEPTH);
+    reading.found
+}
+
+struct Reading<'r> {
+    root: &'r str,
+    found: Vec<NormalCommand>,
+}
+
+impl Reading<'_> {
+    fn line(&mut self, line: &str, cwd: &str, depth: usize) {
+        if depth == 0 || line.len() > MAX_LINE_BYTES {
+            return;
+        }
+        // None: computed by the line itself, or dependent on how something ends.
+        let mut cwd = Some(cwd.to_owned());
+        let mut outside = Vec::new();
+        let mut compounds = 0_usize;
+        let mut after_cd = false;
+        for step in cut(line) {
+            match step {
+                Step::Enter => outside.push(cwd.clone()),
+                Step::Leave => cwd = outside.pop().flatten(),
+                Step::Within(line) => {
+                    if let Some(cwd) = &cwd {
+                        self.line(&line, cwd, depth - 1);
+                    }
+                }
+                Step::Run { text, before, after } => {
+                    let Ok(words) = shell_words::split(&text) else { return };
+                    let mut words = words.as_slice();
+                    while let [first, rest @ ..] = words
+                        && KEYWORDS.contains(&first.as_str())
+                    {
+                        compounds += usize::from(matches!(first.as_str(), "if" | "while" | "until"));
+                        words = rest;
+                    }
+                    // Runs only where `cd` did not lead.
+                    let is_instead = std::mem::take(&mut after_cd) && before == Joint::Else;
+                    match words.first().map(String::as_str) {
+                        Some("case" | "function") => return,
+                        Some("for") => compounds += 1,
+                        Some("fi" | "done") => compounds = compounds.saturating_sub(1),
+                        Some("cd" | "pushd" | "popd") => {
+                            // In a pipe or in the background it leads only itself away.
+                            let leads = before != Joint::Pipe && matches!(after, Joint::Next | Joint::Else);
+                            let is_certain = compounds == 0 && before != Joint::Else;
+                            after_cd = leads;
+                            if leads {
+                                cwd = cwd.filter(|_| is_certain).and_then(|cwd| enter(words, &cwd));
+                            }
+                        }
+                        Some(_) => {
+                            if let Some(cwd) = cwd.as_ref().filter(|_| !is_instead) {
+                                self.command(words, before, cwd, depth);
+                            }
+                        }
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, words: &[String], before: Joint, cwd: &str, depth: usize) {
+        let Some(words) = unwrapped(words) else { return };
+        let [program, arguments @ ..] = words else { return };
+        if program.contains(['$', '=', '[', ']', '*']) || program.contains(VALUE) || program.starts_with('-')
+        {
+            return;
+        }
+        let place = Place { cwd, root: self.root };
+        let mut is_placed = program.contains('/') && !program.starts_with('{') && place.says(program);
+        let program = self::program(program, place);
+        if program.is_empty() || program.starts_with('-') {
+            return;
+        }
+        if SHELLS.contains(&program.as_str())
+            && let Some(line) = line_for_shell(arguments)
+        {
+            return self.line(line, cwd, depth - 1);
+        }
+        if SETUP.contains(&program.as_str())
+            || KEYWORDS.contains(&program.as_str())
+            || RESERVED.contains(&program.as_str())
+            || (before == Joint::Pipe && FILTERS.contains(&program.as_str()))
+        {
+            return;
+        }
+        let ends_processes = matches!(program.as_str(), "kill" | "renice" | "strace" | "lsof");
+        let mut normal = vec![program];
+        for (at, argument) in arguments.iter().enumerate() {
+            let is_number = !argument.is_empty() && argument.bytes().all(|byte| byte.is_ascii_digit());
+            let option = at.checked_sub(1).map_or("", |at| arguments[at].as_str());
+            normal.push(if is_port_option(option) {
+                port(argument)
+            } else if is_number && (ends_processes || option == "--pid") {
+                "{pid}".to_owned()
+            } else {
+                let (argument, says_where) = word(argument, place);
+                is_placed |= says_where;
+                argument
+            });
+        }
+        let root = absolute(self.root, "/");
+        let dir = match below(cwd, &root) {
+            Some(".") => None,
+            _ if is_placed => None,
+            Some(inside) => Some(inside.to_owned()),
+            None => Some(masked(cwd)),
+        };
+        self.found.push(NormalCommand { words: normal, dir });
+    }
+}
+
+/// A program by its name when it is installed, by its path when it belongs to the workspace.
+fn program(program: &str, place: Place<'_>) -> String {
+    if !program.contains('/') || program.starts_with('{') {
+        return program.to_owned();
+    }
+    let path = place.path(program);
+    let is_installed = path.contains("node_modules/.bin/") || path.contains("venv/bin/");
+    let path = masked(&path);
+    if (path.starts_with('/') || is_installed) && !path.starts_with('{') {
+        return name(&path).to_owned();
+    }
+    path
+}
+
+/// A command without what only runs it; none when that cannot be told.
+fn unwrapped(mut words: &[String]) -> Option<&[String]> {
+    loop {
+        while words.first().is_some_and(|word| is_assignment(word)) {
+            words = &words[1..];
+        }
+        let program = name(words.first()?);
+        let Some((_, with_value, own)) = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == program) else {
+            return Some(words);
+        };
+        words = &words[1..];
+        while let Some(option) = words.first().filter(|word| word.starts_with('-') && *word != "--") {
+            if OPEN_OPTIONS.contains(&option.as_str()) {
+                return None;
+            }
+            let taken = if with_value.contains(&option.as_str()) { 2 } else { 1 };
+            words = words.get(taken..)?;
+        }
+        let separator = usize::from(words.first().is_some_and(|word| word == "--"));
+        words = words.get(separator + own..)?;
+    }
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+/// The line that a shell is given instead of a script: `-c`, `-lc`, `-o pipefail -c`.
+fn line_for_shell(arguments: &[String]) -> Option<&str> {
+    let mut arguments = arguments.iter();
+    loop {
+        let option = arguments.next()?.strip_prefix(['-', '+'])?;
+        match option {
+            "o" | "O" => {
+                arguments.next()?;
+            }
+            _ if option.ends_with('c') && !option.starts_with('-') => {
+                return arguments.next().map(String::as_str);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where `cd` leads; none when that is not written there.
+fn enter(words: &[String], cwd: &str) -> Option<String> {
+    if words[0] == "popd" {
+        return None;
+    }
+    let mut targets = words[1..].iter().filter(|word| !matches!(word.as_str(), "--" | "-P" | "-L"));
+    let target = targets.next()?;
+    let is_known = targets.next().is_none()
+        && !target.starts_with(['-', '~', '+'])
+        && !target.contains(['$', '*', '?'])
+        && !target.contains(VALUE);
+    is_known.then(|| absolute(target, cwd))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::normalise;
+
+    fn check(lines: &[&str], expected: Expect) {
+        let told: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                let commands: Vec<String> =
+                    normalise(line, "/ws/web", "/ws").iter().map(ToString::to_string).collect();
+                format!("{line} -> {}", commands.join(" | "))
+            })
+            .collect();
+        expected.assert_eq(&told.join("\n"));
+    }
+
+    #[test]
+    fn what_only_runs_a_command_is_dropped() {
+        check(
+            &[
+                "FOO=1 BAR='a b' npm test",
+                "sudo -u postgres psql -c 'select 1'",
+                "sudo -E env PATH=/x:$PATH nice -n 5 timeout -s KILL 5m cargo test pool",
+                "time -p nohup make -j4 &",
+                "env",
+                "env -S 'a b'",
+                "command -v cargo",
+                "bash -lc 'cd .. && cargo vendor --locked | tail -3'",
+                "bash scripts/run.sh -c x",
+                "sh -c",
+                "/usr/local/bin/cargo build",
+                "./node_modules/.bin/tsc -p .",
+                "../gradlew build",
+                "./run.sh",
+                "xargs rm",
+            ],
+            expect![[r#"
+                FOO=1 BAR='a b' npm test -> cd web && npm test
+                sudo -u postgres psql -c 'select 1' -> cd web && psql -c 'select 1'
+                sudo -E env PATH=/x:$PATH nice -n 5 timeout -s KILL 5m cargo test pool -> cd web && cargo test pool
+                time -p nohup make -j4 & -> cd web && make -j4
+                env -> 
+                env -S 'a b' -> 
+                command -v cargo -> 
+                bash -lc 'cd .. && cargo vendor --locked | tail -3' -> cargo vendor --locked
+                bash scripts/run.sh -c x -> bash web/scripts/run.sh -c x
+                sh -c -> cd web && sh -c
+                /usr/local/bin/cargo build -> cd web && cargo build
+                ./node_modules/.bin/tsc -p . -> tsc -p web
+                ../gradlew build -> gradlew build
+                ./run.sh -> web/run.sh
+                xargs rm -> cd web && xargs rm"#]],
+        );
+    }
+
+    #[test]
+    fn the_directory_is_part_of_a_command_unless_its_words_say_it() {
+        check(
+            &[
+                "npm test",
+                "cd .. && npm test",
+                "cd /ws/api; npm test",
+                "cd ../api && node src/main.js && cd .. && node main.js",
+                "(cd ../api && npm ci) && npm ci",
+                "cd api | npm test",
+                "cd nowhere || npm test; npm ci",
+                "cd \"$DIR\" && npm test",
+                "cd .. && cd - && npm test",
+                "cd && npm test",
+                "if cd ..; then npm test; fi; npm test",
+                "for d in a b; do (cd $d && npm test); done; npm ci",
+                "cd /tmp/x1 && python bench.py",
+                "cd /tmp/x1 && cargo test",
+                "cd /elsewhere && cargo test",
+                "pushd .. && npm test && popd && npm test",
+            ],
+            expect![[r#"
+                npm test -> cd web && npm test
+                cd .. && npm test -> npm test
+                cd /ws/api; npm test -> cd api && npm test
+                cd ../api && node src/main.js && cd .. && node main.js -> node api/src/main.js | node main.js
+                (cd ../api && npm ci) && npm ci -> cd api && npm ci | cd web && npm ci
+                cd api | npm test -> cd web && npm test
+                cd nowhere || npm test; npm ci -> cd web/nowhere && npm ci
+                cd "$DIR" && npm test -> 
+                cd .. && cd - && npm test -> 
+                cd && npm test -> 
+                if cd ..; then npm test; fi; npm test -> 
+                for d in a b; do (cd $d && npm test); done; npm ci -> 
+                cd /tmp/x1 && python bench.py -> python {tmp}/bench.py
+                cd /tmp/x1 && cargo test -> cd {tmp} && cargo test
+                cd /elsewhere && cargo test -> cd /elsewhere && cargo test
+                pushd .. && npm test && popd && npm test -> npm test"#]],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_left_out() {
+        check(
+            &[
+                "$CMD test && npm test",
+                "$(which npm) test",
+                "out=$(npm test 2>&1) && echo $out",
+                "git checkout $(git merge-base main HEAD)",
+                "npm test && echo 'open",
+                "cat > a <<EOF\nnpm test\nEOF\nnpm ci",
+                "eval \"npm test\"",
+                "[[ -f a && -d b ]] && npm test",
+                "case a in a) npm test;; esac",
+                "while ! nc -z localhost 5432; do sleep 1; done",
+                "",
+                "   ",
+                "# only this",
+            ],
+            expect![[r#"
+                $CMD test && npm test -> cd web && npm test
+                $(which npm) test -> cd web && which npm
+                out=$(npm test 2>&1) && echo $out -> cd web && npm test
+                git checkout $(git merge-base main HEAD) -> cd web && git merge-base main HEAD | cd web && git checkout {value}
+                npm test && echo 'open -> cd web && npm test
+                cat > a <<EOF
+                npm test
+                EOF
+                npm ci -> 
+                eval "npm test" -> 
+                [[ -f a && -d b ]] && npm test -> cd web && npm test
+                case a in a) npm test;; esac -> 
+                while ! nc -z localhost 5432; do sleep 1; done -> cd web && nc -z localhost 5432
+                 -> 
+                    -> 
+                # only this -> "#]],
+        );
+    }
+
+    /// Pieces from which lines are made that look like what people type, and like what they mistype.
+    fn lines() -> impl Strategy<Value = String> {
+        let pieces = prop::sample::select(vec![
+            "cargo",
+            "test",
+            "cd",
+            "..",
+            "web",
+            "/ws/web/a.ts",
+            "./b.sh",
+            "../ws/x",
+            "/tmp/q/y.py",
+            "/tmp/z",
+            "&&",
+            "||",
+            ";",
+            "|",
+            "&",
+            "\n",
+            "(",
+            ")",
+            "{",
+            "}",
+            "'",
+            "\"",
+            "`",
+            "$(",
+            "${",
+            "$X",
+            "\\",
+            ">",
+            "2>&1",
+            "<<",
+            "<<<",
+            "<(",
+            "#",
+            "FOO=1",
+            "sudo",
+            "-u",
+            "env",
+            "bash",
+            "-c",
+            "-lc",
+            "'a b'",
+            "kill",
+            "1234567",
+            "1a2b3c4d5e",
+            "--port",
+            "3000",
+            "localhost:80",
+            "2026-11-20T10:00:00Z",
+            "if",
+            "then",
+            "fi",
+            "for",
+            "done",
+            "é",
+            "--x=./y",
+            "a.rs::b",
+            "{tmp}",
+            "{value}",
+            "~",
+            "=",
+            "*",
+        ]);
+        prop::collection::vec((pieces, prop::bool::weighted(0.8)), 0..24).prop_map(|pieces| {
+            pieces
+                .into_iter()
+                .map(|(piece, spaced)| piece.to_owned() + if spaced { " " } else { "" })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_normal_form_is_its_own_normal_form(line in prop_oneof![lines(), any::<String>()]) {
+            for command in normalise(&line, "/ws/web", "/ws") {
+                let again = normalise(&command.to_string(), "/ws", "/ws");
+                prop_assert_eq!(again, vec![command.clone()], "{}", command);
+                prop_assert!(command.covers(&command));
+                prop_assert!(command.keys_of_triggers().contains(&command.key()));
+            }
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! A shell line cut into its simple commands: quotes, operators, redirections, substitutions.
+
+/// What stands for a value that only the shell knows: of a substitution, or of a parameter with operators.
+pub(super) const VALUE: &str = "{value}";
+/// Substitutions within substitutions that are followed; people write two.
+const MAX_NESTING: usize = 8;
+
+/// What stands between two commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joint {
+    /// `&&`, `;`, a new line, an end of the line or of a subshell.
+    Next,
+    /// `||`
+    Else,
+    /// `|`
+    Pipe,
+    /// `&`
+    Aside,
+}
+
+/// What a shell comes across, in its order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A simple command without its redirections and comments, still quoted.
+    Run {
+        /// As it is written; what is substituted in it is [`VALUE`].
+        text: String,
+        /// What stands before it.
+        before: Joint,
+        /// What stands after it.
+        after: Joint,
+    },
+    /// The line within a substitution, before the command that it is substituted in.
+    Within(String),
+    /// A subshell begins.
+    Enter,
+    /// A subshell ends.
+    Leave,
+}
+
+/// Cuts a line. From where it cannot be understood on (an open quote, a here-document, a function), nothing of
+/// it is given: a shell may read that in another way.
+pub(super) fn cut(line: &str) -> Vec<Step> {
+    let mut cutter = Cutter {
+        line,
+        at: 0,
+        text: String::new(),
+        within: Vec::new(),
+        before: Joint::Next,
+        subshells: 0,
+        steps: Vec::new(),
+    };
+    // Without an answer what was understood before stays.
+    let _ = cutter.run();
+    cutter.steps
+}
+
+struct Cutter<'l> {
+    line: &'l str,
+    /// How far it is read, in bytes; always on a character boundary.
+    at: usize,
+    /// The command that is being read.
+    text: String,
+    within: Vec<String>,
+    before: Joint,
+    subshells: usize,
+    steps: Vec<Step>,
+}
+
+impl Cutter<'_> {
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.line.as_bytes().get(self.at + ahead).copied()
+    }
+
+    fn run(&mut self) -> Option<()> {
+        loop {
+            if self.byte(0) == Some(b'#') && self.is_between_words() {
+                self.at += self.line[self.at..].find('\n').unwrap_or(self.line.len() - self.at);
+            }
+            if self.piece()? {
+                continue;
+            }
+            let Some(byte) = self.byte(0) else {
+                self.end(Joint::Next);
+                return (self.subshells == 0).then_some(());
+            };
+            match (byte, self.byte(1)) {
+                (b'&', Some(b'&')) => self.join(2, Joint::Next),
+                (b'&', Some(b'>')) => self.redirection()?,
+                (b'&', _) => self.join(1, Joint::Aside),
+                (b'|', Some(b'|')) => self.join(2, Joint::Else),
+                (b'|', Some(b'&')) => self.join(2, Joint::Pipe),
+                (b'|', _) => self.join(1, Joint::Pipe),
+                // The end of a branch of `case`.
+                (b';', Some(b';' | b'&')) => return None,
+                (b';' | b'\n', _) => self.join(1, Joint::Next),
+                (b'<' | b'>', _) => self.redirection()?,
+                (b'(', _) if self.text.trim().is_empty() => {
+                    self.at += 1;
+                    self.subshells += 1;
+                    self.steps.push(Step::Enter);
+                }
+                // A function, or a list of values.
+                (b'(', _) => return None,
+                (b')', _) => {
+                    self.end(Joint::Next);
+                    self.at += 1;
+                    self.subshells = self.subshells.checked_sub(1)?;
+                    self.steps.push(Step::Leave);
+                }
+                _ => {
+                    self.text.push(' ');
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    fn is_between_words(&self) -> bool {
+        self.text.is_empty() || self.text.ends_with(' ')
+    }
+
+    fn join(&mut self, bytes: usize, joint: Joint) {
+        self.end(joint);
+        self.at += bytes;
+    }
+
+    /// The command ends here.
+    fn end(&mut self, after: Joint) {
+        self.steps.extend(self.within.drain(..).map(Step::Within));
+        let text = std::mem::take(&mut self.text);
+        if !text.trim().is_empty() {
+            self.steps.push(Step::Run { text, before: self.before, after });
+        }
+        self.before = after;
+    }
+
+    /// Reads one piece of a word; false at what ends a word.
+    fn piece(&mut self) -> Option<bool> {
+        let rest = &self.line[self.at..];
+        match rest.as_bytes() {
+            [] | [b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>', ..] => {
+                return Some(false);
+            }
+            [b'\\', b'\n', ..] => self.at += 2,
+            [b'\\', ..] => {
+                let escaped = rest[1..].chars().next()?;
+                self.take(1 + escaped.len_utf8());
+            }
+            [b'\'', after @ ..] => {
+                let length = after.iter().position(|byte| *byte == b'\'')?;
+                self.take(length + 2);
+            }
+            [b'"', ..] => self.double_quoted()?,
+            _ if self.substitution()? => {}
+            _ => self.take(rest.chars().next()?.len_utf8()),
+        }
+        Some(true)
+    }
+
+    /// Takes over so many bytes as they are.
+    fn take(&mut self, bytes: usize) {
+        self.text.push_str(&self.line[self.at..self.at + bytes]);
+        self.at += bytes;
+    }
+
+    fn double_quoted(&mut self) -> Option<()> {
+        let end = closing(self.line.as_bytes(), self.at + 1, b'"', MAX_NESTING)?;
+        self.take(1);
+        while self.at < end {
+            if self.byte(0) == Some(b'\\') {
+                self.take(1);
+            } else if self.substitution()? {
+                continue;
+            }
+            self.take(self.line[self.at..].chars().next()?.len_utf8());
+        }
+        self.take(1);
+        Some(())
+    }
+
+    /// Reads `$(…)`, backticks or `${…}`; false when none stands here.
+    fn substitution(&mut self) -> Option<bool> {
+        let (first, close) = match (self.byte(0), self.byte(1)) {
+            (Some(b'`'), _) => (self.at + 1, b'`'),
+            (Some(b'$'), Some(b'(')) => (self.at + 2, b')'),
+            (Some(b'$'), Some(b'{')) => (self.at + 2, b'}'),
+            _ => return Some(false),
+        };
+        let end = closing(self.line.as_bytes(), first, close, MAX_NESTING)?;
+        let within = &self.line[first..end];
+        match close {
+            b'}' if is_name(within) => {
+                self.text.push('$');
+                self.text.push_str(within);
+            }
+            // Arithmetic runs nothing.
+            b')' if within.starts_with('(') => self.text.push_str(VALUE),
+            b'}' => self.text.push_str(VALUE),
+            _ => {
+                self.within.push(within.to_owned());
+                self.text.push_str(VALUE);
+            }
+        }
+        self.at = end + 1;
+        Some(true)
+    }
+
+    /// Leaves out `>file`, `2>&1` and the like; none for a here-document, whose text would look like commands.
+    fn redirection(&mut self) -> Option<()> {
+        let number = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
+        if number.is_empty() || number.ends_with(' ') {
+            self.text.truncate(number.len());
+        }
+        let operator = self.line[self.at..].find(|c| !matches!(c, '<' | '>' | '&' | '|'));
+        let operator = &self.line[self.at..operator.map_or(self.line.len(), |length| self.at + length)];
+        match operator {
+            "<<" => return None,
+            "<" | ">" if self.byte(1) == Some(b'(') => {
+                let end = closing(self.line.as_bytes(), self.at + 2, b')', MAX_NESTING)?;
+                self.within.push(self.line[self.at + 2..end].to_owned());
+                self.text.push_str(VALUE);
+                self.at = end + 1;
+                return Some(());
+            }
+            "<" | ">" | ">>" | "<<<" | "<>" | ">|" | ">&" | "<&" | "&>" | "&>>" => self.at += operator.len(),
+            _ => return None,
+        }
+        while matches!(self.byte(0), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        let command = std::mem::take(&mut self.text);
+        while self.piece()? {}
+        self.text = command;
+        self.text.push(' ');
+        Some(())
+    }
+}
+
+/// Where the quote, bracket or backtick that was opened before `at` is closed.
+fn closing(bytes: &[u8], mut at: usize, close: u8, nesting: usize) -> Option<usize> {
+    let nesting = nesting.checked_sub(1)?;
+    loop {
+        let byte = *bytes.get(at)?;
+        at = match byte {
+            _ if byte == close => return Some(at),
+            b'\\' => at + 1,
+            b'\'' if close != b'"' => at + 1 + bytes[at + 1..].iter().position(|byte| *byte == b'\'')?,
+            b'"' => closing(bytes, at + 1, b'"', nesting)?,
+            b'(' if close == b')' || bytes[at - 1] == b'$' => closing(bytes, at + 1, b')', nesting)?,
+            _ => at,
+        } + 1;
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::{Step, cut};
+
+    fn check(lines: &[&str], expected: Expect) {
+        let mut told = String::new();
+        for line in lines {
+            told.push_str(&format!("{line:?}\n"));
+            for step in cut(line) {
+                told.push_str(&match step {
+                    Step::Run { text, before, after } => format!("    {before:?} [{text}] {after:?}\n"),
+                    Step::Within(line) => format!("    within [{line}]\n"),
+                    Step::Enter => "    enter\n".to_owned(),
+                    Step::Leave => "    leave\n".to_owned(),
+                });
+            }
+        }
+        expected.assert_eq(&told);
+    }
+
+    #[test]
+    fn operators_cut_outside_quotes_only() {
+        check(
+            &[
+                "cd web && npm test; echo done || exit 1",
+                "git commit -m 'a && b; c' \"d | e\" f\\;g",
+                "(cd a && make) | tail -5 & wait",
+                "cargo test \\\n  --all # && not this\nls",
+                "grep -c x 2>/dev/null <in >out 2>&1 &> all >> more && echo 2",
+                "cat <<< 'one line' && ls",
+            ],
+            expect![[r#"
+                "cd web && npm test; echo done || exit 1"
+                    Next [cd web ] Next
+                    Next [ npm test] Next
+                    Next [ echo done ] Else
+                    Else [ exit 1] Next
+                "git commit -m 'a && b; c' \"d | e\" f\\;g"
+                    Next [git commit -m 'a && b; c' "d | e" f\;g] Next
+                "(cd a && make) | tail -5 & wait"
+                    enter
+                    Next [cd a ] Next
+                    Next [ make] Next
+                    leave
+                    Pipe [ tail -5 ] Aside
+                    Aside [ wait] Next
+                "cargo test \\\n  --all # && not this\nls"
+                    Next [cargo test   --all ] Next
+                    Next [ls] Next
+                "grep -c x 2>/dev/null <in >out 2>&1 &> all >> more && echo 2"
+                    Next [grep -c x             ] Next
+                    Next [ echo 2] Next
+                "cat <<< 'one line' && ls"
+                    Next [cat   ] Next
+                    Next [ ls] Next
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_substituted_is_a_line_of_its_own() {
+        check(
+            &[
+                "out=$(cargo test 2>&1 | tail) && echo \"got $(wc -l < \"a b\") of `ls`\"",
+                "diff <(sort a) <(sort b)",
+                "echo ${HOME}/x ${A:-b c} $((1 + 2)) $HOME",
+                "a=$(echo $(echo $(echo x)))",
+            ],
+            expect![[r#"
+                "out=$(cargo test 2>&1 | tail) && echo \"got $(wc -l < \"a b\") of `ls`\""
+                    within [cargo test 2>&1 | tail]
+                    Next [out={value} ] Next
+                    within [wc -l < "a b"]
+                    within [ls]
+                    Next [ echo "got {value} of {value}"] Next
+                "diff <(sort a) <(sort b)"
+                    within [sort a]
+                    within [sort b]
+                    Next [diff {value} {value}] Next
+                "echo ${HOME}/x ${A:-b c} $((1 + 2)) $HOME"
+                    Next [echo $HOME/x {value} {value} $HOME] Next
+                "a=$(echo $(echo $(echo x)))"
+                    within [echo $(echo $(echo x))]
+                    Next [a={value}] Next
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_understood_gives_nothing_from_there_on() {
+        check(
+            &[
+                "ls && echo 'open",
+                "ls && echo \"open",
+                "ls; cat <<EOF\nrm -rf x\nEOF",
+                "ls; f() { rm x; }",
+                "ls; a=(1 2)",
+                "ls && (cd a",
+                "ls) && rm x",
+                "case $x in a) ls;; esac",
+                "ls; echo $(echo",
+                "ls \\",
+            ],
+            expect![[r#"
+                "ls && echo 'open"
+                    Next [ls ] Next
+                "ls && echo \"open"
+                    Next [ls ] Next
+                "ls; cat <<EOF\nrm -rf x\nEOF"
+                    Next [ls] Next
+                "ls; f() { rm x; }"
+                    Next [ls] Next
+                "ls; a=(1 2)"
+                    Next [ls] Next
+                "ls && (cd a"
+                    Next [ls ] Next
+                    enter
+                    Next [ cd a] Next
+                "ls) && rm x"
+                    Next [ls] Next
+                "case $x in a) ls;; esac"
+                    Next [case $x in a] Next
+                "ls; echo $(echo"
+                    Next [ls] Next
+                "ls \\"
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,341 @@
+//! What differs between two runs of the same command: where it was typed, hashes, temporary files, ports, times.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Directories for what does not last.
+const TEMPORARY: [&str; 8] = [
+    "/tmp/",
+    "/var/tmp/",
+    "/private/tmp/",
+    "/var/folders/",
+    "/private/var/folders/",
+    "/dev/shm/",
+    "$TMPDIR/",
+    "$TMP/",
+];
+/// Hex digits in a row from which on they are a hash; what git shortens one to.
+const SHORTEST_HASH: usize = 7;
+/// The longest extension of a file name, such as `.jsonl` and `.sqlite`.
+const LONGEST_EXTENSION: usize = 6;
+
+/// A date with or without a time, with or without separators; epoch seconds and milliseconds stand in [`run`].
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"\d{4}-[01]\d-[0-3]\d(?:[T_ -]?[0-2]\d[:.h-]?[0-5]\d(?:[:.m-]?[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?|20\d\d[01]\d[0-3]\d[T_-][0-2]\d[0-5]\d(?:[0-5]\d)?Z?",
+    )
+});
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| regex("(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+/// A port after a host.
+static HOST_PORT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(://[^/:\s]+|localhost|\d\.\d{1,3}\.\d{1,3}|\]):\d{1,5}"));
+/// A port after any other name. A number of three digits or less may be the tag of an image, or a line.
+static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r":\d{4,5}([/:]|$)"));
+/// The ports inside and outside of a container.
+static PORTS: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d{2,5}:\d{2,5}$"));
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of our own, used by the tests below")
+}
+
+/// Where a command is run and where its workspace lies: absolute paths.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) cwd: &'p str,
+    pub(super) root: &'p str,
+}
+
+impl Place<'_> {
+    /// A path as the workspace has it: relative to its root when it lies in it, otherwise absolute.
+    pub(super) fn path(self, path: &str) -> String {
+        let path = absolute(path, self.cwd);
+        below(&path, self.root).map_or(path.clone(), str::to_owned)
+    }
+
+    /// Whether the normal form of a path says where a command is run: it lies in the workspace, or is seen from here.
+    pub(super) fn says(self, path: &str) -> bool {
+        !path.starts_with('/') || below(&absolute(path, self.cwd), self.root).is_some()
+    }
+}
+
+/// A path without `.`, `..` and doubled slashes, from the root of the file system on.
+pub(super) fn absolute(path: &str, cwd: &str) -> String {
+    let from = if path.starts_with('/') { "" } else { cwd };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in from.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// An absolute path as seen from a directory above it; the directory itself is `.`.
+pub(super) fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(root.trim_end_matches('/'))?;
+    if rest.is_empty() { Some(".") } else { rest.strip_prefix('/').filter(|_| !root.is_empty()) }
+}
+
+/// A word of a command in its normal form, and whether that says where the command is run.
+pub(super) fn word(word: &str, place: Place<'_>) -> (String, bool) {
+    // `--config=./a.toml`, `OUT=./target`: the value is what varies.
+    if let Some((name, value)) = word.split_once('=')
+        && !value.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    {
+        let (value, says_where) = self::word(value, place);
+        let value = if is_port_option(name) { port(&value) } else { value };
+        return (format!("{name}={value}"), says_where);
+    }
+    let word = varying_masked(word);
+    // `tests/test_pool.py::test_get`
+    let path = word.split_once("::").map_or(word.as_str(), |(path, _)| path);
+    let rest = &word[path.len()..];
+    if is_path(path) {
+        (masked(&format!("{}{rest}", place.path(path))), place.says(path))
+    } else {
+        (masked(&word), false)
+    }
+}
+
+/// The value of an option for ports.
+pub(super) fn port(value: &str) -> String {
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { "{port}".to_owned() } else { value.to_owned() }
+}
+
+/// Whether the word after this one is a port.
+pub(super) fn is_port_option(option: &str) -> bool {
+    option.starts_with('-') && option.to_ascii_lowercase().ends_with("port")
+}
+
+/// Whether a word names a file, as far as its looks tell.
+fn is_path(word: &str) -> bool {
+    if word.starts_with(['-', '@', '~', '$', '{'])
+        || word.contains(|c: char| c.is_whitespace() || matches!(c, '@' | ':' | '='))
+    {
+        return false;
+    }
+    if word == "." || word == ".." || word.contains('/') {
+        return true;
+    }
+    has_extension(word)
+}
+
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && (1..=LONGEST_EXTENSION).contains(&extension.len())
+            && extension.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            && extension.bytes().any(|byte| byte.is_ascii_lowercase())
+    })
+}
+
+/// A text without what differs from run to run.
+pub(super) fn masked(text: &str) -> String {
+    let is_temporary =
+        |directory: &str| text.starts_with(directory) || text == directory.trim_end_matches('/');
+    if TEMPORARY.into_iter().any(is_temporary) {
+        // The name of a script says what is run; other names are made up on the way.
+        let name = text.rsplit('/').next().unwrap_or_default();
+        let named = has_extension(name) && !name.starts_with("tmp.");
+        return if named { format!("{{tmp}}/{}", masked(name)) } else { "{tmp}".to_owned() };
+    }
+    let parts: Vec<&str> =
+        text.split('/').map(|part| if is_made_up(part) { "{tmp}" } else { part }).collect();
+    varying_masked(&parts.join("/"))
+}
+
+/// Masks hashes, times and ports, wherever they stand in a text.
+fn varying_masked(text: &str) -> String {
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let text = UUID.replace_all(text, "{uuid}");
+    let text = TIME.replace_all(&text, "{time}");
+    let text = PORTS.replace_all(&text, "{port}:{port}");
+    let text = HOST_PORT.replace_all(&text, "${1}:{port}");
+    let text = PORT.replace_all(&text, ":{port}${1}");
+    runs_masked(&text)
+}
+
+/// Masks each run of letters and digits that is a hash or a time.
+fn runs_masked(text: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let length = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length);
+        masked.push_str(run(word).unwrap_or(word));
+        let next = after.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(after.len());
+        masked.push_str(&after[..next]);
+        rest = &after[next..];
+    }
+    masked
+}
+
+/// What stands for a run of letters and digits that differs from run to run.
+fn run(word: &str) -> Option<&'static str> {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    if digits == word.len() {
+        // Epoch seconds and milliseconds of 2001 to 2033, and dates.
+        let is_epoch = matches!(digits, 10 | 13) && word.starts_with('1');
+        let is_date =
+            digits == 8 && word.starts_with("20") && (1..=12).contains(&word[4..6].parse().unwrap_or(0));
+        return (is_epoch || is_date).then_some("{time}");
+    }
+    let is_hash =
+        word.len() >= SHORTEST_HASH && digits > 0 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then_some("{hash}")
+}
+
+/// Whether `mktemp` and its like made a name up: `tmp.Ab3dE9`, `.tmpx81Qz2`.
+fn is_made_up(name: &str) -> bool {
+    let name = name.strip_prefix('.').unwrap_or(name);
+    name.strip_prefix("tmp").map(|rest| rest.trim_start_matches(['.', '-', '_'])).is_some_and(|rest| {
+        rest.len() >= 6
+            && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && rest.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{Place, word};
+
+    #[test]
+    fn words_are_spelled_alike_wherever_and_whenever() {
+        let place = Place { cwd: "/ws/web", root: "/ws" };
+        let words = [
+            "./a.ts",
+            "../web/a.ts",
+            "/ws/web/a.ts",
+            "/ws/web//a.ts",
+            "a.ts",
+            "src/",
+            ".",
+            "..",
+            "../../other/x.rs",
+            "/wsx/a.ts",
+            "/etc/hosts",
+            "build",
+            "--config=./a.toml",
+            "OUT=/ws/out",
+            "--",
+            "-Wall",
+            "@types/node",
+            "origin/main",
+            "HEAD~3",
+            "https://host:8080/x",
+            "localhost:3000",
+            "127.0.0.1:80",
+            "host:5432/db",
+            "8080:80",
+            "postgres:16",
+            "ubuntu:22.04",
+            "--port=3000",
+            "--jobs=3000",
+            "a.rs:12",
+            "t/test_a.py::test_b",
+            "/tmp/tmp.Ab3dE9/out",
+            "/tmp/x/bench.py",
+            "$TMPDIR/a",
+            "/var/folders/zz/T/x",
+            "/dev/null",
+            "tmp.Ab3dE9xYz1",
+            ".tmpx81Qz2",
+            "tmpfiles",
+            "1a2b3c4",
+            "defaced",
+            "1234567",
+            "x86_64",
+            "sha256",
+            "deps/foo-1a2b3c4d5e6f7a8b",
+            "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48",
+            "2026-11-20",
+            "2026-11-20T22:10:00Z",
+            "log-20261120-221000.txt",
+            "1763672400",
+            "backup_1763672400123.tar",
+            "20261120",
+            "12345678",
+            "v1.2.3",
+            "3.12",
+            "{tmp}/bench.py",
+            "",
+        ];
+        let lines: Vec<String> = words
+            .iter()
+            .map(|given| {
+                let (normal, says_where) = word(given, place);
+                format!("{given} -> {normal}{}", if says_where { " (says where)" } else { "" })
+            })
+            .collect();
+        expect![[r#"
+            ./a.ts -> web/a.ts (says where)
+            ../web/a.ts -> web/a.ts (says where)
+            /ws/web/a.ts -> web/a.ts (says where)
+            /ws/web//a.ts -> web/a.ts (says where)
+            a.ts -> web/a.ts (says where)
+            src/ -> web/src (says where)
+            . -> web (says where)
+            .. -> . (says where)
+            ../../other/x.rs -> /other/x.rs (says where)
+            /wsx/a.ts -> /wsx/a.ts
+            /etc/hosts -> /etc/hosts
+            build -> build
+            --config=./a.toml -> --config=web/a.toml (says where)
+            OUT=/ws/out -> OUT=out (says where)
+            -- -> --
+            -Wall -> -Wall
+            @types/node -> @types/node
+            origin/main -> web/origin/main (says where)
+            HEAD~3 -> HEAD~3
+            https://host:8080/x -> https://host:{port}/x
+            localhost:3000 -> localhost:{port}
+            127.0.0.1:80 -> 127.0.0.1:{port}
+            host:5432/db -> host:{port}/db
+            8080:80 -> {port}:{port}
+            postgres:16 -> postgres:16
+            ubuntu:22.04 -> ubuntu:22.04
+            --port=3000 -> --port={port}
+            --jobs=3000 -> --jobs=3000
+            a.rs:12 -> a.rs:12
+            t/test_a.py::test_b -> web/t/test_a.py::test_b (says where)
+            /tmp/tmp.Ab3dE9/out -> {tmp}
+            /tmp/x/bench.py -> {tmp}/bench.py
+            $TMPDIR/a -> {tmp}
+            /var/folders/zz/T/x -> {tmp}
+            /dev/null -> /dev/null
+            tmp.Ab3dE9xYz1 -> {tmp}
+            .tmpx81Qz2 -> {tmp}
+            tmpfiles -> tmpfiles
+            1a2b3c4 -> {hash}
+            defaced -> defaced
+            1234567 -> 1234567
+            x86_64 -> x86_64
+            sha256 -> sha256
+            deps/foo-1a2b3c4d5e6f7a8b -> web/deps/foo-{hash} (says where)
+            0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48 -> {uuid}
+            2026-11-20 -> {time}
+            2026-11-20T22:10:00Z -> {time}
+            log-20261120-221000.txt -> web/log-{time}.txt (says where)
+            1763672400 -> {time}
+            backup_1763672400123.tar -> web/backup_{time}.tar (says where)
+            20261120 -> {time}
+            12345678 -> 12345678
+            v1.2.3 -> v1.2.3
+            3.12 -> 3.12
+            {tmp}/bench.py -> {tmp}/bench.py
+             -> "#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

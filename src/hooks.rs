@@ -1,0 +1,126 @@
+//! What a coding client tells its hooks, and what it takes for an answer; pure, and lenient in every field.
+
+mod answer;
+mod patch;
+mod payload;
+
+pub use answer::Answer;
+
+use crate::domain::action::{Action, Attempt};
+use crate::domain::claim::word;
+
+word!(
+    /// A coding client with hooks.
+    Client("client") {
+        /// Claude Code.
+        Claude = "claude",
+        /// Codex CLI.
+        Codex = "codex",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Cursor.
+        Cursor = "cursor",
+    }
+);
+
+/// One call of a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// Who calls.
+    pub client: Client,
+    /// The event by the client's name; the answer repeats it. Empty when there is none.
+    pub event: String,
+    /// The client's session.
+    pub session: Option<String>,
+    /// Where the session is, an absolute path.
+    pub cwd: Option<String>,
+    /// What it is about.
+    pub moment: Moment,
+}
+
+/// A moment in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// A session begins, or goes on after something that left nothing of its context.
+    SessionStart {
+        /// Why, in the client's word: `startup`, `resume`, `compact`.
+        source: Option<String>,
+    },
+    /// Somebody asks for something: a turn begins.
+    Prompt {
+        /// What.
+        text: String,
+    },
+    /// A tool is about to be called.
+    BeforeTool(ToolCall),
+    /// A tool was called.
+    AfterTool(ToolCall, ToolOutcome),
+    /// A turn is about to end.
+    Stop {
+        /// Whether this turn goes on because a hook had something to say at its end.
+        already_reminded: bool,
+    },
+    /// A session ends.
+    SessionEnd {
+        /// Why, in the client's word.
+        reason: Option<String>,
+    },
+    /// Nothing we know.
+    Other,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The tool by the client's name.
+    pub name: String,
+    /// The line for the shell.
+    pub command: Option<String>,
+    /// Where it runs, when that is not where the session is; may be relative to it.
+    pub dir: Option<String>,
+    /// The files it changes, as the client names them; none of a tool that only reads.
+    pub paths: Vec<String>,
+    /// The text it writes into them.
+    pub text: Option<String>,
+}
+
+/// How a call of a tool ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOutcome {
+    /// The exit code of a command, where the client tells.
+    pub exit: Option<i64>,
+    /// Whether it failed; who interrupts a tool did not see it fail.
+    pub failed: bool,
+    /// The beginning of what it put out, errors first.
+    pub output_head: Option<String>,
+}
+
+impl Call {
+    /// The action that a tool's call is, before it or once it ended; none at other moments, and when it is not known
+    /// where it happens. `root` is the root of the workspace, an absolute path.
+    pub fn action(&self, root: &str) -> Option<Action> {
+        let (tool, outcome) = match &self.moment {
+            Moment::BeforeTool(tool) => (tool, None),
+            Moment::AfterTool(tool, outcome) => (tool, Some(outcome)),
+            Moment::SessionStart { .. }
+            | Moment::Prompt { .. }
+            | Moment::Stop { .. }
+            | Moment::SessionEnd { .. }
+            | Moment::Other => return None,
+        };
+        let session = self.cwd.as_deref()?;
+        let cwd = match tool.dir.as_deref() {
+            None => session.to_owned(),
+            Some(dir) if dir.starts_with('/') => dir.to_owned(),
+            Some(dir) => format!("{session}/{dir}"),
+        };
+        let failed = outcome.filter(|outcome| outcome.failed);
+        let attempt = Attempt {
+            command: tool.command.as_deref(),
+            paths: &tool.paths,
+            text: tool.text.as_deref(),
+            output: failed.and_then(|outcome| outcome.output_head.as_deref()),
+        };
+        Some(Action::of(attempt, &cwd, root))
+    }
+}

@@ -1,0 +1,83 @@
+//! From what there is to say to the JSON that a client understands at that event.
+
+use serde_json::{Value, json};
+
+use super::{Call, Client, Moment};
+
+/// What a hook has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing: the client goes on as if there were no hook.
+    Silence,
+    /// Something for the agent to read.
+    Context(String),
+}
+
+impl Call {
+    /// Whether what is said now reaches the agent. What is to be said before a tool is said after it where a client
+    /// hears nothing before (Gemini, Cursor).
+    pub fn is_heard(&self) -> bool {
+        match (&self.moment, self.client) {
+            // A turn that goes on because of a reminder is not reminded again.
+            (Moment::SessionEnd { .. } | Moment::Other | Moment::Stop { already_reminded: true }, _)
+            | (Moment::BeforeTool(_), Client::Gemini | Client::Cursor)
+            | (Moment::Prompt { .. }, Client::Cursor) => false,
+            // Cursor reads no answer to its events for one kind of tool.
+            (Moment::AfterTool(..), Client::Cursor) => self.event.starts_with("postToolUse"),
+            (
+                Moment::SessionStart { .. }
+                | Moment::Prompt { .. }
+                | Moment::BeforeTool(_)
+                | Moment::AfterTool(..)
+                | Moment::Stop { already_reminded: false },
+                _,
+            ) => true,
+        }
+    }
+
+    /// The line to print; none for no output at all. No answer ever decides for the user: it neither denies a tool
+    /// nor approves one that the client would have asked about.
+    pub fn answer(&self, answer: &Answer) -> Option<String> {
+        let heard = match answer {
+            Answer::Context(text) if self.is_heard() && !text.is_empty() => Some(text),
+            Answer::Context(_) | Answer::Silence => None,
+        };
+        let line = match heard {
+            Some(text) => self.saying(text),
+            None => self.nothing()?,
+        };
+        Some(line.to_string())
+    }
+
+    fn saying(&self, text: &str) -> Value {
+        let at_end = matches!(self.moment, Moment::Stop { .. });
+        match self.client {
+            Client::Cursor if at_end => json!({ "followup_message": text }),
+            Client::Cursor => json!({ "additional_context": text }),
+            // They know no other way to reach the agent at the end of a turn: it goes on with this, once.
+            Client::Codex if at_end => json!({ "decision": "block", "reason": text }),
+            Client::Gemini if at_end => json!({ "decision": "deny", "reason": text }),
+            Client::Claude | Client::Codex | Client::Gemini => json!({
+                "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": text }
+            }),
+        }
+    }
+
+    /// What a client needs to go on: Cursor takes no answer before a tool for a refusal.
+    fn nothing(&self) -> Option<Value> {
+        match (&self.moment, self.client) {
+            (Moment::BeforeTool(_), Client::Cursor) => Some(json!({})),
+            (Moment::Prompt { .. }, Client::Cursor) => Some(json!({ "continue": true })),
+            (
+                Moment::SessionStart { .. }
+                | Moment::Prompt { .. }
+                | Moment::BeforeTool(_)
+                | Moment::AfterTool(..)
+                | Moment::Stop { .. }
+                | Moment::SessionEnd { .. }
+                | Moment::Other,
+                _,
+            ) => None,
+        }
+    }
+}

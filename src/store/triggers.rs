@@ -1,0 +1,72 @@
+//! Which dead ends lie in the way of an action: their triggers by key, as few as the action can meet.
+
+use rusqlite::{Connection, params};
+
+use super::claims::malformed;
+use super::{Reader, StoreError};
+use crate::domain::action::{self, Action, DeadEnd};
+use crate::domain::claim::{Status, Trigger};
+use crate::domain::event::{ClaimCreated, Recorded};
+use crate::domain::ids::ClaimId;
+use crate::domain::time::Timestamp;
+
+/// Dead ends under the keys of one action that are looked at, the newest first: a check costs milliseconds however
+/// many of them begin with `git commit`.
+const MAX_CANDIDATES: usize = 256;
+
+/// The keys of a new claim's trigger.
+pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
+    let Some(trigger) = &body.trigger else { return Ok(()) };
+    let mut statement =
+        db.prepare_cached("INSERT INTO triggers (kind, key, claim_id, seq) VALUES (?1, ?2, ?3, ?4)")?;
+    for (kind, key) in action::keys(trigger) {
+        statement.execute(params![kind.as_str(), key, body.claim_id.to_string(), at.seq as i64])?;
+    }
+    Ok(())
+}
+
+/// What is out of force warns nobody.
+pub(super) fn moved(db: &Connection, claim: &str, to: Status) -> Result<(), StoreError> {
+    if to == Status::Deprecated {
+        db.prepare_cached("DELETE FROM triggers WHERE claim_id = ?1")?.execute([claim])?;
+    }
+    Ok(())
+}
+
+impl Reader {
+    /// The dead ends in force whose trigger an action meets: by what they are met, the most exact first, then the
+    /// newest.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn dead_ends_for(&self, action: &Action) -> Result<Vec<DeadEnd>, StoreError> {
+        let keys = action.keys();
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = serde_json::to_string(&keys).map_err(malformed)?;
+        let sql = "SELECT DISTINCT c.id, c.statement, c.owner, c.status, c.created_at, c.trigger_when \
+                   FROM json_each(?1) CROSS JOIN triggers t \
+                   ON t.kind = json_each.value ->> 0 AND t.key = json_each.value ->> 1 \
+                   CROSS JOIN claims c ON c.id = t.claim_id ORDER BY c.created_seq DESC LIMIT ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query(params![keys, MAX_CANDIDATES as i64])?;
+        let mut dead_ends = Vec::new();
+        while let Some(row) = rows.next()? {
+            let word = |column: usize| row.get::<_, String>(column);
+            let trigger: Trigger = serde_json::from_str(&word(5)?).map_err(malformed)?;
+            let Some((kind, met)) = action::met(&trigger, action) else { continue };
+            dead_ends.push(DeadEnd {
+                claim_id: word(0)?.parse::<ClaimId>().map_err(malformed)?,
+                statement: word(1)?,
+                owner: word(2)?,
+                status: word(3)?.parse().map_err(malformed)?,
+                created_at: Timestamp::from_ms(row.get(4)?),
+                kind,
+                met,
+            });
+        }
+        dead_ends.sort_by_key(|dead_end| dead_end.kind);
+        Ok(dead_ends)
+    }
+}

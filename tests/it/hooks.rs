@@ -1,0 +1,149 @@
+//! Hook payloads of every client in their recorded shapes: what is read of them, and what is answered.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use hivemind::hooks::{Answer, Call, Client, Moment};
+use serde_json::{Value, json};
+
+fn fixtures() -> Vec<(Client, String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hooks");
+    let mut found = Vec::new();
+    for client in Client::ALL {
+        let dir = std::fs::read_dir(root.join(client.as_str())).expect("fixtures of every client");
+        let mut files: Vec<PathBuf> = dir.map(|entry| entry.expect("an entry").path()).collect();
+        files.sort();
+        for file in files {
+            let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+            found.push((*client, name, std::fs::read_to_string(&file).expect("a fixture")));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_payload_is_read_and_answered() {
+    let said = Answer::Context("this was tried before".to_owned());
+    let mut told = String::new();
+    for (client, name, payload) in fixtures() {
+        let call = Call::parse(client, &payload);
+        assert!(name.starts_with(&call.event), "{name} is about {}", call.event);
+        let mut line = |what: &str, text: String| writeln!(told, "    {what}: {text}").expect("room");
+        line("call", format!("{client} {name}, session {:?}, in {:?}", call.session, call.cwd));
+        line("moment", format!("{:?}", call.moment));
+        let shown = |answer: Option<String>| answer.unwrap_or_else(|| "(nothing)".to_owned());
+        line("said", shown(call.answer(&said)));
+        line("silent", shown(call.answer(&Answer::Silence)));
+        told.push('\n');
+    }
+    expect_file!["../fixtures/hooks/golden.txt"].assert_eq(&told);
+}
+
+#[test]
+fn an_answer_never_decides_about_a_tool() {
+    for (client, name, payload) in fixtures() {
+        let call = Call::parse(client, &payload);
+        for answer in [Answer::Silence, Answer::Context("x".to_owned()), Answer::Context(String::new())] {
+            let Some(line) = call.answer(&answer) else { continue };
+            let json: Value = serde_json::from_str(&line).expect("an answer is JSON");
+            assert!(json.is_object() && !line.contains("permission"), "{name}: {line}");
+            let is_end = matches!(call.moment, Moment::Stop { .. });
+            assert!(json.get("decision").is_none() || is_end, "{name}: {line}");
+            assert_eq!(line.contains(r#""x""#), call.is_heard() && answer == Answer::Context("x".to_owned()));
+        }
+    }
+}
+
+/// The payload with one of its fields, at any depth, replaced.
+fn with_each_field_replaced(payload: &Value, by: &Value) -> Vec<Value> {
+    let Some(fields) = payload.as_object() else { return Vec::new() };
+    let mut variants = Vec::new();
+    for (name, value) in fields {
+        let mut with = |value: Value| {
+            let mut variant = fields.clone();
+            variant.insert(name.clone(), value);
+            variants.push(Value::Object(variant));
+        };
+        with(by.clone());
+        with_each_field_replaced(value, by).into_iter().for_each(with);
+    }
+    variants
+}
+
+#[test]
+fn a_field_that_is_missing_or_of_another_type_is_no_error() {
+    let mut read = 0;
+    for (client, name, payload) in fixtures() {
+        let payload: Value = serde_json::from_str(&payload).expect("a fixture is JSON");
+        let event = payload["hook_event_name"].as_str().expect("an event");
+        for by in [json!(null), json!(7), json!("text"), json!([]), json!([1, "a"]), json!({}), json!(true)] {
+            for variant in with_each_field_replaced(&payload, &by) {
+                let call = Call::parse(client, &variant.to_string());
+                let same_event = variant["hook_event_name"] == event;
+                let original = Call::parse(client, &payload.to_string());
+                let kind = std::mem::discriminant::<Moment>;
+                assert_eq!(
+                    kind(&call.moment) == kind(&original.moment),
+                    same_event || original.moment == Moment::Other,
+                    "{name}: {variant}"
+                );
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 3_000, "only {read} variants were read");
+    for nothing in ["", "null", "[]", "7", "{", "{}", "\u{feff}{}"] {
+        let call = Call::parse(Client::Claude, nothing);
+        assert_eq!((call.moment.clone(), call.answer(&Answer::Silence)), (Moment::Other, None), "{nothing}");
+    }
+}
+
+#[test]
+fn what_clients_call_is_an_action() {
+    let mut seen = BTreeSet::new();
+    for (client, name, payload) in fixtures() {
+        let call = Call::parse(client, &payload);
+        let Some(action) = call.action("/home/ana/shop") else { continue };
+        assert_eq!(action.is_empty(), name.contains("ead"), "{client} {name}: {action:?}");
+        seen.extend(action.paths.iter().map(|path| format!("{client} {path}")));
+        seen.extend(action.commands.iter().map(|command| format!("{client} $ {command}")));
+        seen.extend(action.error.iter().map(|error| format!("{client} ! {error}")));
+    }
+    let seen: Vec<String> = seen.into_iter().collect();
+    expect_test::expect![[r#"
+        claude ! failed to sync
+        claude $ cargo bench
+        claude $ cargo build
+        claude $ cargo vendor --locked
+        claude $ cd web && npm test
+        claude notes/load.ipynb
+        claude src/db/new.rs
+        claude src/db/pool.rs
+        codex ! ls: cannot access {quoted}: no such file or directory
+        codex ! pool timed out after {n}
+        codex $ cargo build
+        codex $ cargo test pool
+        codex $ cargo vendor --locked
+        codex $ cd crates/store && cargo build
+        codex $ cd crates/store && cargo vendor
+        codex $ ls 'a b'
+        codex src/a.rs
+        codex src/b.rs
+        codex src/db/old.rs
+        codex src/db/pool.rs
+        codex src/db/wait.rs
+        cursor ! fail {path}
+        cursor $ cargo vendor
+        cursor $ cd web && npm test
+        cursor $ npm test
+        cursor src/db/pool.rs
+        gemini ! eacces: permission denied, open {quoted}
+        gemini ! error ts2304: cannot find name {quoted}
+        gemini $ cd web && npm run build
+        gemini $ npm run build
+        gemini src/db/pool.rs
+        gemini src/x.rs"#]]
+    .assert_eq(&seen.join("\n"));
+}

@@ -1,0 +1,111 @@
+//! Dead ends in the way of an action, asked of the read models: while in force, by key, and fast.
+
+use std::time::Duration;
+
+use hivemind::domain::action::{Action, Attempt, DeadEnd, Kind};
+use hivemind::domain::claim::{ClaimType, Position, Trigger};
+use hivemind::domain::command::{Command, CreateClaim, DeprecateClaim, Submission};
+use hivemind::domain::ids::ClaimId;
+use hivemind::store::Reader;
+use hivemind::system;
+
+use crate::harness::{TempWorkspace, claim_of, dump, fact, long, position, request};
+
+fn dead_end(statement: &str, command: &str, path: Option<&str>) -> Submission {
+    let trigger = Trigger {
+        commands: vec![command.parse().expect("a command line")],
+        paths: path.iter().map(|path| path.parse().expect("a path")).collect(),
+        ..Trigger::default()
+    };
+    let claim = CreateClaim { claim_type: ClaimType::Negative, trigger: Some(trigger), ..fact(statement) };
+    request("devops", Command::CreateClaim(claim))
+}
+
+fn deprecate(claim_id: ClaimId) -> Submission {
+    let reason = "it works now".parse().expect("a reason");
+    request("devops", Command::DeprecateClaim(DeprecateClaim { claim_id, reason }))
+}
+
+fn in_the_way(workspace: &TempWorkspace, line: &str, path: &str) -> Vec<DeadEnd> {
+    let attempt = Attempt { command: Some(line), paths: &[path.to_owned()], ..Attempt::default() };
+    let reader = Reader::open(&workspace.team_memory()).expect("read models").expect("a file");
+    reader.dead_ends_for(&Action::of(attempt, "/ws", "/ws")).expect("an answer")
+}
+
+#[test]
+fn a_dead_end_warns_while_it_is_in_force() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let vendor = dead_end("vendoring openssl breaks musl", "cargo vendor", Some("vendor"));
+    let pool = dead_end("the pool is not to be touched", "make pool", Some("vendor/pool"));
+    let scoped = CreateClaim {
+        claim_type: ClaimType::Negative,
+        scopes: vec!["vendor".parse().expect("a scope")],
+        ..fact("a scope alone warns nobody")
+    };
+    let scoped = request("devops", Command::CreateClaim(scoped));
+    let mut commit = |group: &[Submission]| {
+        for outcome in committer.commit(group).expect("a ledger") {
+            outcome.expect("an accepted command");
+        }
+    };
+    commit(&[vendor.clone(), pool.clone(), scoped]);
+
+    let met = in_the_way(&workspace, "cd /ws && cargo vendor --locked", "vendor/pool/a.rs");
+    let told: Vec<_> = met.iter().map(|end| (end.claim_id, end.kind, end.met.as_str())).collect();
+    let (vendor, pool) = (claim_of(&vendor), claim_of(&pool));
+    // The command says more than the path, although the other claim is newer.
+    assert_eq!(told, [(vendor, Kind::Command, "cargo vendor"), (pool, Kind::Path, "vendor/pool")]);
+    assert_eq!(met[0].statement, "vendoring openssl breaks musl");
+    assert_eq!(in_the_way(&workspace, "cargo build", "src/a.rs"), []);
+
+    // Contested it still warns, and says so; deprecated it is gone.
+    commit(&[position("analyst", pool, Position::Challenge)]);
+    assert_eq!(in_the_way(&workspace, "make pool", "x")[0].status.as_str(), "contested");
+    commit(&[deprecate(pool), deprecate(vendor)]);
+    assert_eq!(in_the_way(&workspace, "cargo vendor; make pool", "vendor/pool"), []);
+
+    commit(&[dead_end("and again", "cargo vendor", None)]);
+    let folded = dump(&workspace.team_memory());
+    committer.rebuild(|_| ()).expect("a rebuild");
+    assert_eq!(dump(&workspace.team_memory()), folded);
+    assert_eq!(in_the_way(&workspace, "cargo vendor", "x").len(), 1);
+}
+
+#[test]
+fn ten_thousand_dead_ends_are_asked_in_milliseconds() {
+    let claims = if long() { 10_000 } else { 1_000 };
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    // All of them begin with the same word, and a third with the same two.
+    let ends: Vec<Submission> = (0..claims)
+        .map(|index| {
+            let command = match index % 3 {
+                0 => format!("cargo test part{index}"),
+                _ => format!("cargo job{index} --all"),
+            };
+            dead_end(
+                &format!("part{index} fails in place{}", index % 97),
+                &command,
+                Some(&format!("src/part{index}")),
+            )
+        })
+        .collect();
+    for group in ends.chunks(250) {
+        for outcome in committer.commit(group).expect("a ledger") {
+            outcome.expect("an accepted command");
+        }
+    }
+    let line = format!("cd src && cargo job{} --all", claims - 2);
+    let asked = system::instant();
+    let met = in_the_way(&workspace, &line, &format!("src/part{}/a.rs", claims / 2));
+    let took = asked.elapsed();
+    assert_eq!(met.len(), 2);
+    assert_eq!(
+        in_the_way(&workspace, &format!("cargo test part{}", claims - 1), "x").len(),
+        usize::from(claims % 3 == 1)
+    );
+    eprintln!("{claims} dead ends: {took:?}, opening included");
+    // Unoptimised, on a machine that does other things beside.
+    assert!(took < Duration::from_millis(200), "{took:?}");
+}
