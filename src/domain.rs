@@ -15,6 +15,7 @@ pub mod privacy;
 pub mod ranking;
 pub mod receipt;
 pub mod rejection;
+pub mod relevance;
 pub mod scope;
 pub mod state;
 mod stop_words;
