@@ -579,6 +579,7 @@ fn small() -> Entries {
         evidence_stale: true,
         confidence: 0.92,
         linked_to_active_task: true,
+        seq: 3,
         ..plain("c3", "architect", "one connection per worker, because <shared> ones deadlock")
     };
     let old = Claim { touched_at: ago(100), ..plain("c5", "devops", "staging has two cores") };
