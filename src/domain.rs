@@ -17,6 +17,7 @@ pub mod privacy;
 pub mod ranking;
 pub mod receipt;
 pub mod rejection;
+pub mod relevance;
 pub mod scope;
 pub mod session;
 pub mod state;

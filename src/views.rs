@@ -1,5 +1,6 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod context;
 mod experiments;
 mod markdown;
 mod receipt;
@@ -10,13 +11,12 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Status};
+use crate::domain::claim::ClaimType;
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
-use crate::pack;
 use crate::reads::{Reads, TravelError};
 use crate::schedule::Runs;
 use crate::store::{
@@ -34,8 +34,6 @@ pub use receipt::{receipt_json, receipt_line};
 pub const DEFAULT_LIMIT: usize = 50;
 /// The most entries of a list page.
 pub const MAX_LIMIT: usize = 500;
-/// Claims of each kind considered for a context; the budget holds far fewer.
-const CONTEXT_CANDIDATES: usize = 100;
 /// The type of the events that [`StatusView::denials`] counts.
 const MEMORY_DENIED: &str = "memory.denied";
 /// Rejected commands that status shows.
@@ -386,7 +384,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
-        View::Context(agent, budget) => Ok(context(seq, store, agent, *budget, now)?),
+        View::Context(agent, budget) => Ok(context::context(seq, store, agent, *budget, now)?),
         View::Plan(session) => {
             Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
         }
@@ -443,10 +441,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
         View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
-        View::Context(agent, budget) => {
-            let agent = agent.to_string();
-            Ok(packed(pack::Entries { agent, ..pack::Entries::default() }, *budget, now))
-        }
+        View::Context(agent, budget) => Ok(context::empty(agent, *budget, now)),
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
@@ -497,52 +492,6 @@ fn negative() -> ClaimFilter {
         limit: DEFAULT_LIMIT,
         ..ClaimFilter::default()
     }
-}
-
-fn context(
-    seq: u64,
-    store: &Reader,
-    agent: &AgentId,
-    budget: usize,
-    now: Timestamp,
-) -> Result<Answer, StoreError> {
-    let limit = CONTEXT_CANDIDATES;
-    let contested = store
-        .claims(&ClaimFilter { status: vec![Status::Contested], limit, ..ClaimFilter::default() })?
-        .claims;
-    let own = store
-        .claims(&ClaimFilter {
-            owner: Some(agent.to_string()),
-            in_force: true,
-            limit,
-            ..ClaimFilter::default()
-        })?
-        .claims;
-    let negative = store.claims(&ClaimFilter { limit, ..negative() })?.claims;
-    // A claim is shown once: where somebody is asked to act, else where it warns, else among the agent's own.
-    let shown_elsewhere = |id: &str| {
-        contested.iter().any(|claim| claim.id == id) || negative.iter().any(|claim| claim.id == id)
-    };
-    let entries = pack::Entries {
-        agent: agent.to_string(),
-        seq,
-        own: own.into_iter().filter(|claim| !shown_elsewhere(&claim.id)).collect(),
-        negative: negative.into_iter().filter(|claim| claim.status != Status::Contested).collect(),
-        contested: contested.clone(),
-    };
-    Ok(packed(entries, budget, now))
-}
-
-fn packed(entries: pack::Entries, budget: usize, now: Timestamp) -> Answer {
-    let text = pack::pack(&entries, budget, now);
-    let json = json!({
-        "agent": entries.agent,
-        "seq": entries.seq,
-        "contested": shown(&entries.contested, now),
-        "own": shown(&entries.own, now),
-        "negative": shown(&entries.negative, now),
-    });
-    Answer { seq: entries.seq, json, text, mime_type: "application/xml", next: None }
 }
 
 fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {

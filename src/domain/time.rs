@@ -30,6 +30,11 @@ impl Timestamp {
         Self(self.0.saturating_add(minutes as i64 * 60_000))
     }
 
+    /// How long before `now`; nothing for what is yet to come.
+    pub const fn age(self, now: Self) -> Span {
+        Span(now.0.saturating_sub(self.0))
+    }
+
     /// Whether `self` lies within `hours` before `now`.
     pub const fn is_within(self, hours: Hours, now: Self) -> bool {
         now.0.saturating_sub(self.0) <= hours.ms()
@@ -70,6 +75,22 @@ impl fmt::Display for Timestamp {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(at) => write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M:%SZ")),
             Err(_) => write!(f, "{} ms", self.0),
+        }
+    }
+}
+
+/// A length of time in milliseconds, shown in its largest unit: `12m`; a negative one is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(pub i64);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.max(0) / 1_000;
+        match seconds {
+            0..60 => write!(f, "{seconds}s"),
+            60..3_600 => write!(f, "{}m", seconds / 60),
+            3_600..172_800 => write!(f, "{}h", seconds / 3_600),
+            _ => write!(f, "{}d", seconds / 86_400),
         }
     }
 }

@@ -63,13 +63,7 @@ pub fn table(headers: &[&str], rows: &[Vec<String>], width: usize) -> String {
 
 /// How long ago something was, in its largest unit.
 pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
-    let seconds = now.ms().saturating_sub(at_ms).max(0) / 1_000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..172_800 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    Timestamp::from_ms(at_ms).age(now).to_string()
 }
 
 /// How a claim's evidence came about, and whether it still is about the files as they are.

@@ -85,20 +85,13 @@ async fn hostile_text_is_kept_and_breaks_nothing() {
     for budget in [200, 1_000, 9_500, 100_000] {
         let pack = pane.read(&format!("hivemind://context/devops?budget={budget}")).await.expect("a pack");
         let document = Document::parse(&pack).unwrap_or_else(|error| panic!("{error} at {budget}: {pack}"));
-        assert!(pack.chars().count() <= budget && pack.lines().all(|line| line.chars().count() <= 800));
+        assert!(pack.chars().count() <= budget && pack.lines().all(|line| line.chars().count() <= 400));
         assert!(!pack.chars().any(acts), "{pack:?}");
-        let known = [
-            "hivemind_state",
-            "attention",
-            "contested",
-            "relevant_claims",
-            "claim",
-            "anti_patterns",
-            "avoid",
-            "dropped",
-        ];
+        let known = "hivemind_state attention contradiction contested relevant_claims claim anti_patterns avoid \
+                     governance dropped";
         for node in document.descendants().filter(Node::is_element) {
-            assert!(known.contains(&node.tag_name().name()), "stored text made <{}>", node.tag_name().name());
+            let name = node.tag_name().name();
+            assert!(known.split(' ').any(|known| known == name), "stored text made <{name}>");
         }
     }
 
@@ -186,9 +179,10 @@ async fn poisoned_memories_stay_data() {
         .filter(|node| node.is_text() && node.text().is_some_and(|t| t.contains("POISON")))
     {
         let element = node.parent_element().expect("text stands in an element");
-        for attribute in ["id", "by", "status", "confidence"] {
+        for attribute in ["by", "age", "status", "confidence"] {
             assert!(element.has_attribute(attribute), "no {attribute} at {:?}", node.text());
         }
+        assert!(element.has_attribute("id") || element.has_attribute("claim"), "no id at {:?}", node.text());
         assert_eq!(element.attribute("by"), Some("devops"));
         assert_ne!(element.attribute("status"), Some("confirmed"), "nobody confirms itself");
         seen += 1;

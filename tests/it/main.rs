@@ -27,6 +27,7 @@ mod kill;
 mod laws;
 mod mcp;
 mod notes;
+mod packs;
 mod paging;
 mod plans;
 mod poisoned;

@@ -212,7 +212,7 @@ async fn four_panes_share_one_memory() {
         devops.read(&format!("hivemind://claims/{id}")).await.expect("it").starts_with("# confirmed fact")
     );
     let context = devops.read("hivemind://context").await.expect("the context");
-    assert!(context.contains("<avoid id=") && !context.contains("<contested"), "{context}");
+    assert!(context.contains("<avoid claim=") && !context.contains("<contested"), "{context}");
     let negative = unpinned.read("hivemind://negative?scope=src/db/pool.rs").await.expect("dead ends");
     assert!(negative.contains(dead_end.field("claim_id")));
     assert!(unpinned.read("hivemind://negative?scope=docs").await.expect("none").contains("No dead ends"));

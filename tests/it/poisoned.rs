@@ -117,19 +117,28 @@ async fn two_hundred_orders_are_obeyed_by_nothing_that_is_listed() {
     let (before, block, after) = around(&prompt);
     assert_eq!((before, after), (clean_before, clean_after));
     assert!(block.contains(MARK), "the block holds what is stored");
-    let mut element = "";
-    for line in block.lines() {
-        assert!(!line.chars().any(char::is_control), "{line:?}");
-        if line.starts_with('<') {
-            element = line;
-        } else if line.contains(MARK) {
-            // In an element that says whose it is, and what it is worth.
-            for attribute in [" by=\"", " status=\"", " confidence=\"", " supports=\"", " challenges=\""] {
-                assert!(element.contains(attribute), "{line} stands in {element}");
+    let pack = format!("<hivemind_state{block}</hivemind_state>");
+    assert!(!pack.chars().any(|c| c.is_control() && c != '\n'), "{pack:?}");
+    let document = roxmltree::Document::parse(&pack).expect("XML");
+    let mut marked = 0;
+    for element in document.descendants().filter(roxmltree::Node::is_element) {
+        for attribute in element.attributes().filter(|attribute| attribute.value().contains(MARK)) {
+            assert_eq!(attribute.name(), "scope", "{attribute:?}");
+        }
+        let Some(text) = element.text().filter(|text| text.contains(MARK)) else { continue };
+        if element.has_tag_name("contradiction") {
+            // Each side says whose it is before anything else, and no side says it for the other.
+            assert!(text.starts_with("A (devops, ") && text.matches(" | B (devops, ").count() == 1, "{text}");
+            assert_eq!(text.matches('|').count(), 1, "{text}");
+        } else {
+            // In an element that says whose it is, how old, and what it is worth.
+            for attribute in ["by", "age", "status", "confidence"] {
+                assert!(element.has_attribute(attribute), "{element:?} has no {attribute}");
             }
         }
-        assert!(line.matches(['<', '>']).count() <= 2, "one tag to a line: {line}");
+        marked += 1;
     }
+    assert!(marked > 10, "{marked} in {pack}");
 
     // Markdown: stored text begins no line, so it is no heading, no item and no next page.
     let mut addresses = vec![

@@ -1,0 +1,246 @@
+//! What a pack shows, as plain data: queries fill it, and nothing here knows where it came from.
+//!
+//! Within each list the most wanted come first, but for claims: those are ordered by relevance when packed. An
+//! entry is given once: a claim that stands under attention or among the anti-patterns is not among the claims.
+
+use crate::domain::claim::{ClaimType, ContradictionKind, Grade, Status};
+use crate::domain::relevance::{Footing, StaleAfter};
+use crate::domain::time::{Span, Timestamp};
+
+/// Everything one agent may be shown at a ledger position.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entries {
+    /// For whom.
+    pub agent: String,
+    /// In which session.
+    pub session: Option<String>,
+    /// Ledger position of what follows.
+    pub seq: u64,
+    /// Where the team, or this session, is heading.
+    pub trajectory: Option<Trajectory>,
+    /// How full the client says its context window is.
+    pub window: Option<Window>,
+    /// What needs somebody.
+    pub attention: Vec<Attention>,
+    /// Tasks that are active.
+    pub tasks: Vec<Task>,
+    /// What the session keeps through compaction.
+    pub anchors: Vec<Anchor>,
+    /// Claims, in any order; those that are stale are counted only.
+    pub claims: Vec<Claim>,
+    /// After how long a claim is stale.
+    pub stale_after: StaleAfter,
+    /// Dead ends in force; those that match nothing active are not shown.
+    pub anti_patterns: Vec<AntiPattern>,
+    /// What a session that was split off starts with besides.
+    pub turn0: Option<Turn0>,
+    /// What the team has before it.
+    pub governance: Governance,
+    /// Rows that could not be read and were left out.
+    pub quarantined: u64,
+}
+
+/// The read-head: where the work is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trajectory {
+    /// What is meant to be done now.
+    pub intent: String,
+    /// Title of the plan.
+    pub plan: Option<String>,
+    /// Title of the phase.
+    pub phase: Option<String>,
+    /// Tasks that are active.
+    pub active_tasks: u64,
+}
+
+/// Tokens of a context window, as its client reported them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Tokens that are used.
+    pub used_tokens: u64,
+    /// Tokens there are.
+    pub window_tokens: u64,
+}
+
+/// Something that needs somebody.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attention {
+    /// Two sides that contradict each other.
+    Contradiction(Contradiction),
+    /// A claim that somebody challenges.
+    Contested(Claim),
+    /// A claim that waits for a run.
+    PendingProof {
+        /// The claim.
+        claim: Claim,
+        /// Id of the run.
+        run: Option<String>,
+    },
+    /// A lease about to end.
+    Lease {
+        /// Id of the task.
+        task: String,
+        /// Its title.
+        title: String,
+        /// What is left of the lease.
+        left: Span,
+    },
+    /// Something that does not fit together.
+    Fault {
+        /// What is concerned.
+        id: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Two sides that contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contradiction {
+    /// Its id.
+    pub id: String,
+    /// How they contradict each other.
+    pub kind: ContradictionKind,
+    /// Since when.
+    pub detected_at: Timestamp,
+    /// The side that was there first, and the one that brought it about.
+    pub sides: [Side; 2],
+}
+
+/// One side of a contradiction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    /// Id of the claim.
+    pub claim: String,
+    /// Who stands for it.
+    pub by: String,
+    /// Where the claim is in its life, when it was made and what it says; none once it was erased.
+    pub said: Option<(Status, Timestamp, String)>,
+}
+
+/// A task that is active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Its id.
+    pub id: String,
+    /// Id or title of its phase.
+    pub phase: Option<String>,
+    /// Where it is in its life.
+    pub status: String,
+    /// What is left of the lease on it.
+    pub lease_left: Option<Span>,
+    /// Files and globs that are locked through it.
+    pub files: u64,
+    /// What is to be done.
+    pub title: String,
+}
+
+/// Something a session keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// Its name.
+    pub key: String,
+    /// What it holds.
+    pub value: String,
+    /// Since when.
+    pub set_at: Timestamp,
+}
+
+/// A claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub statement: String,
+    /// What kind of statement it is.
+    pub claim_type: ClaimType,
+    /// Where it is in its life.
+    pub status: Status,
+    /// How the best of its evidence came about.
+    pub grade: Grade,
+    /// Whether the files its evidence rests on were edited since.
+    pub evidence_stale: bool,
+    /// Effective confidence now, 0 to 1.
+    pub confidence: f64,
+    /// What it is about.
+    pub scopes: Vec<String>,
+    /// Whose it is.
+    pub by: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last touched.
+    pub touched_at: Timestamp,
+    /// Ledger position of its last change.
+    pub seq: u64,
+    /// Whether another claim took its place.
+    pub superseded: bool,
+    /// Whether it came from a task that is active.
+    pub linked_to_active_task: bool,
+    /// Whether its scope matches a file the session touched.
+    pub touches_session_files: bool,
+}
+
+impl Claim {
+    pub(super) fn footing(&self) -> Footing {
+        Footing {
+            claim_type: self.claim_type,
+            status: self.status,
+            superseded: self.superseded,
+            touched_at: self.touched_at,
+            linked_to_active_task: self.linked_to_active_task,
+            touches_session_files: self.touches_session_files,
+            confidence: self.confidence,
+        }
+    }
+}
+
+/// A dead end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AntiPattern {
+    /// The negative claim.
+    pub claim: Claim,
+    /// When it warns.
+    pub trigger: Option<String>,
+    /// Why it failed.
+    pub because: Option<String>,
+    /// Whether it is about an active task or about files the session touched.
+    pub matches: bool,
+}
+
+/// What a session that was split off starts with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Turn0 {
+    /// The session it was split off from.
+    pub parent_session: String,
+    /// Why.
+    pub reason: String,
+    /// What was said before the messages, in few words.
+    pub summary: Option<String>,
+    /// The last messages, oldest first.
+    pub messages: Vec<Message>,
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// By whom.
+    pub role: String,
+    /// What.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What the team has before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Governance {
+    /// Tasks that can be claimed.
+    pub ready: u64,
+    /// Claims somebody challenges.
+    pub contested: u64,
+    /// Claims that wait for a run.
+    pub pending_proof: u64,
+    /// How far the work went from what was meant.
+    pub drift: Option<String>,
+}

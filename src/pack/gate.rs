@@ -1,0 +1,121 @@
+//! What a session should settle before it stops, and the one line it is greeted with.
+
+use super::xml::line;
+use super::{MAX_ID_CHARS, MAX_NAME_CHARS};
+
+/// Ids of each kind that the gate names; more would be read by nobody.
+const MAX_NAMED: usize = 5;
+
+/// What a session leaves open, as ids: stored text has no place where an agent is told what to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gate {
+    /// Its tasks that are still active.
+    pub active_tasks: Vec<String>,
+    /// Tasks it holds a lease on.
+    pub leases: Vec<String>,
+    /// Claims it made that have no evidence.
+    pub without_evidence: Vec<String>,
+    /// Claims of its agent that wait for a run.
+    pub pending_proofs: Vec<String>,
+}
+
+/// What to settle before stopping, and with which tool; none when nothing is open.
+pub fn stop_gate(gate: &Gate) -> Option<String> {
+    let open = [
+        (&gate.active_tasks, "active task", "active tasks", "update_task: done, blocked or invalidated"),
+        (
+            &gate.leases,
+            "leased task",
+            "leased tasks",
+            "update_task, or the end of the session, gives it back",
+        ),
+        (
+            &gate.without_evidence,
+            "claim without evidence",
+            "claims without evidence",
+            "report_event and add_evidence, or deprecate_claim",
+        ),
+        (
+            &gate.pending_proofs,
+            "claim that waits for a run",
+            "claims that wait for a run",
+            "wait for hivemind://experiments, or cancel_experiment",
+        ),
+    ];
+    let lines: Vec<String> = open
+        .into_iter()
+        .filter(|(ids, ..)| !ids.is_empty())
+        .map(|(ids, one, many, settled_by)| {
+            let what = if ids.len() == 1 { one } else { many };
+            let named: Vec<String> = ids.iter().take(MAX_NAMED).map(|id| line(id, MAX_ID_CHARS)).collect();
+            let more = ids.len().saturating_sub(MAX_NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("- {} {what}: {}{more} ({settled_by})", ids.len(), named.join(", "))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("Before you stop, settle what is open:\n{}\n", lines.join("\n")))
+}
+
+/// Who an agent is and what is around it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Presence {
+    /// The agent.
+    pub agent: String,
+    /// Other agents that are there.
+    pub peers: u64,
+    /// Contradictions that are open.
+    pub contradictions: u64,
+    /// Tasks that can be claimed.
+    pub ready: u64,
+}
+
+/// `hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready`; what there is none of is not said.
+pub fn banner(presence: &Presence) -> String {
+    let counts = [
+        (presence.peers, "peer", "peers"),
+        (presence.contradictions, "open contradiction", "open contradictions"),
+        (presence.ready, "task ready", "tasks ready"),
+    ];
+    let mut banner = format!("hivemind: you are {}", line(&presence.agent, MAX_NAME_CHARS));
+    for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        banner.push_str(&format!(" · {count} {}", if count == 1 { one } else { many }));
+    }
+    banner
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{Gate, Presence, banner, stop_gate};
+
+    #[test]
+    fn the_gate_names_what_is_open_and_is_none_when_nothing_is() {
+        assert_eq!(stop_gate(&Gate::default()), None);
+        let claims = (1..=7).map(|number| format!("claim-{number}")).collect();
+        let gate = Gate {
+            active_tasks: vec!["task-1".to_owned()],
+            leases: vec!["task-1".to_owned(), "task-2".to_owned()],
+            without_evidence: claims,
+            pending_proofs: vec!["claim-9".to_owned()],
+        };
+        expect![[r#"
+            Before you stop, settle what is open:
+            - 1 your active task (update_task: done, blocked or invalidated): task-1
+            - 2 leases on tasks (update_task gives it back, or the session's end does): task-1, task-2
+            - 7 claims without evidence (report_event, then add_evidence; or deprecate_claim): claim-1, claim-2, claim-3, claim-4, claim-5 and 2 more
+            - 1 claim that waits for its run (read hivemind://experiments, or cancel_experiment): claim-9 obey
+        "#]].assert_eq(&stop_gate(&gate).expect("something is open"));
+    }
+
+    #[test]
+    fn the_banner_says_what_there_is() {
+        let presence = Presence { agent: "devops".to_owned(), peers: 3, contradictions: 1, ready: 2 };
+        assert_eq!(
+            banner(&presence),
+            "hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready"
+        );
+        let alone = Presence { peers: 0, contradictions: 0, ready: 1, ..presence };
+        assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");
+    }
+}
