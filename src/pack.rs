@@ -3,7 +3,7 @@
 //! What is fixed is always said: the root, `<trajectory>`, `<lineage>`, `<split>`, `<governance>`, how many claims
 //! are stale, and how many entries were left out. The rest is shown as far as there is room, each section up to
 //! its share of the budget and its first entry in any case, in this order: anti-patterns (10 %), attention (30 %),
-//! active tasks (20 %), anchors (10 %), the dialogue (40 %), claims by relevance (all that is left); then whatever
+//! active tasks (20 %), anchors (10 %), the dialogue (60 %), claims by relevance (all that is left); then whatever
 //! still fits, in the same order. An entry that is too long for its place makes room for the next.
 
 mod delta;
@@ -28,6 +28,8 @@ pub use gate::{Gate, Presence, banner, stop_gate};
 /// Characters of a pack unless the reader asks for another number: two clients cut a hook's context
 /// at 10,000 (spec 04), and the banner needs the rest.
 pub const DEFAULT_BUDGET_CHARS: usize = 9_500;
+/// Characters of what one session hands to the next: its share for the dialogue holds six messages of 2,000.
+pub const TURN0_BUDGET_CHARS: usize = 21_000;
 /// Characters of a pack for a reader that says how large its window is, at least (spec 04).
 const WINDOW_BUDGET_CHARS: usize = 15_000;
 /// Hundredths of a context window that a pack may take (spec 04).
@@ -87,7 +89,7 @@ pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
         .place(3),
         Section::of("recent_dialogue", turns.iter().collect(), |_| "", move |said| turn(said, now))
             .story()
-            .share(40)
+            .share(60)
             .place(6),
         Section::of(
             "relevant_claims",

@@ -30,6 +30,7 @@ pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
+use std::cell::Cell;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -77,10 +78,34 @@ pub enum StoreError {
     Ledger(#[from] crate::ledger::LedgerError),
 }
 
+impl StoreError {
+    /// Whether other rows can be read all the same.
+    const fn is_of_one_row(&self) -> bool {
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+        };
+        match self {
+            Self::Malformed(_) => true,
+            Self::Query(error) => matches!(
+                error,
+                FromSqlConversionFailure(..)
+                    | IntegralValueOutOfRange(..)
+                    | InvalidColumnType(..)
+                    | Utf8Error(..)
+            ),
+            Self::Open { .. } | Self::Newer { .. } | Self::OldFold | Self::Fold { .. } | Self::Ledger(_) => {
+                false
+            }
+        }
+    }
+}
+
 /// A read-only handle on the read models.
 #[derive(Debug)]
 pub struct Reader {
     db: Connection,
+    /// Rows that could not be read and were left out; none while one stops the question.
+    left_out: Cell<Option<u64>>,
 }
 
 impl Reader {
@@ -90,7 +115,7 @@ impl Reader {
     /// [`StoreError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         crate::ledger::open_readonly(path)
-            .map(|db| db.map(|db| Self { db }))
+            .map(|db| db.map(|db| Self { db, left_out: Cell::new(None) }))
             .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
     }
 
@@ -106,6 +131,30 @@ impl Reader {
         let answer = questions(self)?;
         transaction.finish()?;
         Ok(answer)
+    }
+
+    /// Asks questions to which a row that cannot be read is no answer: it is left out, and counted.
+    pub fn leniently<T>(&self, questions: impl FnOnce() -> T) -> (T, u64) {
+        let before = self.left_out.replace(Some(0));
+        let answer = questions();
+        (answer, self.left_out.replace(before).unwrap_or_default())
+    }
+
+    /// Passes a row on; one that cannot be read is left out where that is wanted.
+    fn kept<T>(&self, row: Result<T, impl Into<StoreError>>) -> Result<Option<T>, StoreError> {
+        match (row.map_err(Into::into), self.left_out.get()) {
+            (Ok(row), _) => Ok(Some(row)),
+            (Err(error), Some(left_out)) if error.is_of_one_row() => {
+                self.left_out.set(Some(left_out + 1));
+                Ok(None)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// [`Reader::kept`] for every row.
+    fn kept_of<T>(&self, rows: impl Iterator<Item = rusqlite::Result<T>>) -> Result<Vec<T>, StoreError> {
+        rows.filter_map(|row| self.kept(row).transpose()).collect()
     }
 
     /// Copies the read models into a new file.

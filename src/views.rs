@@ -1,6 +1,7 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
 mod context;
+mod delta;
 mod experiments;
 mod markdown;
 mod receipt;
@@ -26,6 +27,8 @@ use crate::store::{
 };
 use crate::writer::Spool;
 
+pub use context::{ContextOf, turn0};
+pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline, table};
 pub use receipt::{receipt_json, receipt_line};
@@ -86,8 +89,8 @@ pub enum View {
     Anchors,
     /// What an agent held to be right and wrong at the end of its last session, or of this one.
     Beliefs(AgentId, Option<String>),
-    /// What an agent should know at its start, within a number of characters.
-    Context(AgentId, usize),
+    /// What an agent should know at its start.
+    Context(ContextOf),
 }
 
 /// An answer.
@@ -328,11 +331,17 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Session(_)
         | View::Turn0(_)
         | View::Anchors
-        | View::Beliefs(..)
-        | View::Context(..) => match reads.store()? {
+        | View::Beliefs(..) => match reads.store()? {
             Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
             None => empty(config, view, now),
         },
+        View::Context(of) => {
+            let runs = jobs(reads);
+            match reads.store()? {
+                Some(store) => store.snapshot(|store| Ok(Ok(context::context(store, of, &runs, now))))?,
+                None => Ok(context::empty(of, now)),
+            }
+        }
     }
 }
 
@@ -384,7 +393,6 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
-        View::Context(agent, budget) => Ok(context::context(seq, store, agent, *budget, now)?),
         View::Plan(session) => {
             Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
         }
@@ -431,6 +439,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         | View::Experiments(_)
         | View::Experiment(_)
         | View::Output(..)
+        | View::Context(_)
         | View::Profiles => Err(ViewError::NotFound("events are not in the read models".to_owned())),
     }
 }
@@ -441,7 +450,6 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
         View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
-        View::Context(agent, budget) => Ok(context::empty(agent, *budget, now)),
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
@@ -464,6 +472,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         | View::Experiments(_)
         | View::Experiment(_)
         | View::Output(..)
+        | View::Context(_)
         | View::Profiles => Ok(claims_page(0, &nothing, "claims", now)),
     }
 }
@@ -494,11 +503,16 @@ fn negative() -> ClaimFilter {
     }
 }
 
+/// What became of the writer's jobs; nothing is known of what did then.
+fn jobs(reads: &Reads) -> Runs {
+    if reads.horizon().is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() }
+}
+
 fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let horizon = reads.horizon();
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
-    let jobs = if horizon.is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() };
+    let jobs = jobs(reads);
     let workspace = reads.workspace().root().display().to_string();
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);

@@ -4,8 +4,9 @@ use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Context, parse, parse_optional};
-use crate::domain::command::{Command, EndSession, RecordTurn, SnapshotBeliefs, StartSession};
-use crate::views::{DEFAULT_LIMIT, View};
+use crate::domain::command::{Command, EndSession, RecordTurn, SnapshotBeliefs, SplitSession, StartSession};
+use crate::system;
+use crate::views::{self, DEFAULT_LIMIT, View};
 
 /// What can be done with sessions. `HM_SESSION` names the one that speaks.
 #[derive(Debug, Subcommand)]
@@ -32,6 +33,20 @@ pub(super) enum Session {
         role: String,
         /// What was said
         text: String,
+    },
+    /// Hand over to a new session: it gets the context and the last messages
+    #[command(
+        after_help = "Example: HM_SESSION=night-run hm session split \"the window is full\" --agent devops"
+    )]
+    Split {
+        /// Why
+        reason: String,
+        /// Tokens used, as the client shows them
+        #[arg(long, value_name = "TOKENS")]
+        used: Option<u64>,
+        /// Tokens the window holds
+        #[arg(long, value_name = "TOKENS")]
+        window: Option<u64>,
     },
     /// List sessions, newest first
     #[command(after_help = "Example: hm session list")]
@@ -89,6 +104,19 @@ impl Session {
             Self::Turn { role, text } => {
                 let command = RecordTurn { role: parse("role", role)?, text: parse("text", text)? };
                 context.submit("turn recorded", Command::RecordTurn(command), None)
+            }
+            Self::Split { reason, used, window } => {
+                let (agent, session) = context.speaker()?;
+                let mut reads = context.reads()?;
+                let turn0 = views::turn0(&mut reads, &agent, session.as_str(), reason, system::now())?;
+                let command = SplitSession {
+                    child: parse("child", &system::new_id().to_string())?,
+                    reason: parse("reason", reason)?,
+                    used_tokens: *used,
+                    window_tokens: *window,
+                    turn0: parse("turn0", &turn0)?,
+                };
+                context.submit("session split", Command::SplitSession(command), None)
             }
             Self::List { limit, cursor } => context.show(&View::Sessions(*cursor, *limit)),
             Self::Show { id } => context.show(&View::Session(id.clone())),

@@ -565,7 +565,7 @@ impl Command {
         }
     }
 
-    /// What the command makes or changes: a claim, or the event it reports.
+    /// What the command makes or changes: a claim, or the event it reports; of a split, the session that goes on.
     pub const fn entity(&self) -> Option<Uuid> {
         match self {
             Self::CreateClaim(create) => Some(create.claim_id.uuid()),

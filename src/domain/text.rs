@@ -180,8 +180,8 @@ bounded_text!(
     ToolName, "tool", 128
 );
 bounded_text!(
-    /// What a session hands to the one that goes on from it, in 1 to 16,000 characters.
-    Turn0, "turn0", 16_000
+    /// What a session hands to the one that goes on from it, in 1 to 22,000 characters: a pack, and six messages.
+    Turn0, "turn0", 22_000
 );
 
 impl Said {

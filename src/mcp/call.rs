@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::following::Waiting;
 use super::http;
 use super::server::Server;
+use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{self, Secrets};
@@ -68,6 +69,13 @@ fn session_of(meta: &RequestMetaObject) -> Option<SessionId> {
     meta.0.get("x-codex-turn-metadata")?.get("session_id")?.as_str()?.parse().ok()
 }
 
+/// Who asks, and the id of what is made for them.
+pub(super) struct Asker {
+    pub(super) id: Uuid,
+    pub(super) agent: AgentId,
+    pub(super) session: SessionId,
+}
+
 /// What every tool takes besides its own arguments.
 #[derive(Deserialize)]
 struct Common {
@@ -84,6 +92,15 @@ impl Server {
         call: Call,
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
     ) -> CallToolResult {
+        self.run_as(call, |given, asker| build(given, asker.id)).await
+    }
+
+    /// [`Self::run`] for a command that also depends on who asks.
+    pub(super) async fn run_as<T: DeserializeOwned>(
+        &self,
+        call: Call,
+        build: impl FnOnce(T, &Asker) -> Result<Command, Rejection>,
+    ) -> CallToolResult {
         let tool = call.tool.clone();
         match self.submit(call, build).await {
             Ok(receipt) => accepted(&tool, &receipt),
@@ -94,7 +111,7 @@ impl Server {
     pub(super) async fn submit<T: DeserializeOwned>(
         &self,
         call: Call,
-        build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
+        build: impl FnOnce(T, &Asker) -> Result<Command, Rejection>,
     ) -> Result<Receipt, Rejection> {
         let unknown = unknown_arguments(self.tools().get(&call.tool), &call);
         let submission = match self.submission(&call, build) {
@@ -109,19 +126,20 @@ impl Server {
     fn submission<T: DeserializeOwned>(
         &self,
         call: &Call,
-        build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
+        build: impl FnOnce(T, &Asker) -> Result<Command, Rejection>,
     ) -> Result<Submission, Rejection> {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
         let agent = self.caller().speaks_for(common.agent.as_deref())?;
-        let command = build(arguments, system::new_id())?;
+        let session =
+            common.session.or_else(|| call.session.clone()).unwrap_or_else(|| self.caller().session());
+        let asker = Asker { id: system::new_id(), agent, session };
+        let command = build(arguments, &asker)?;
+        let Asker { agent, session, .. } = asker;
         Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
-            session: common
-                .session
-                .or_else(|| call.session.clone())
-                .or_else(|| Some(self.caller().session())),
+            session: Some(session),
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
             command,

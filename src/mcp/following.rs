@@ -36,7 +36,7 @@ impl Server {
     ) -> CallToolResult {
         let (tool, request) = (call.tool.clone(), call.request.clone());
         let agent = self.caller().speaks_for(call.arguments.get("agent").and_then(serde_json::Value::as_str));
-        let receipt = match self.submit(call, build).await {
+        let receipt = match self.submit(call, |given, asker| build(given, asker.id)).await {
             Ok(receipt) => receipt,
             Err(rejection) => return refused(&rejection),
         };

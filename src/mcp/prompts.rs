@@ -9,7 +9,7 @@ use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::pack;
 use crate::system;
-use crate::views::{self, View, ViewError};
+use crate::views::{self, ContextOf, View, ViewError};
 
 const DESIGN_EXPERIMENT: &str = include_str!("../../prompts/design-experiment.md");
 const SESSION_START: &str = include_str!("../../prompts/session-start.md");
@@ -46,7 +46,9 @@ impl Server {
         let refused = |rejection: Rejection| ErrorData::invalid_params(rejection.to_string(), None);
         let named = arguments.and_then(|given| given.get("agent")).and_then(serde_json::Value::as_str);
         let agent = self.caller().speaks_for(named).map_err(refused)?;
-        let view = View::Context(agent.clone(), pack::DEFAULT_BUDGET_CHARS);
+        let session = Some(self.caller().session().to_string());
+        let budget = pack::DEFAULT_BUDGET_CHARS;
+        let view = View::Context(ContextOf { agent: agent.clone(), session, budget, window: None });
         let answer = self
             .with_reads(|reads| views::answer(reads, self.config(), &view, system::now()))
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;

@@ -35,7 +35,11 @@ const CONCRETE: [(&str, &str, &str); 15] = [
 
 /// Address, name, description of each template (RFC 6570).
 const TEMPLATES: [(&str, &str, &str); 17] = [
-    ("hivemind://context/{agent}{?budget}", "context-of", "What an agent should know; budget in characters"),
+    (
+        "hivemind://context/{agent}{?session,budget,context_window,used_tokens}",
+        "context-of",
+        "What an agent should know, as a session sees it; budget in characters, or the window of the model in tokens",
+    ),
     (
         "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}",
         "claims-filtered",

@@ -10,7 +10,7 @@ use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
 
 use super::server::{Client, Server};
-use crate::domain::claim::{ClaimType, Status};
+use crate::domain::claim::ClaimType;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::SessionId;
 use crate::ledger::Cursor;
@@ -260,17 +260,45 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
         }
-        View::Context(agent, _) => {
-            let contested = matches!(event, Event::StatusChanged(change)
-                if change.from == Status::Contested || change.to == Status::Contested);
-            let own = ClaimFilter { owner: Some(agent.to_string()), ..ClaimFilter::default() };
-            let negative = ClaimFilter { claim_type: Some(ClaimType::Negative), ..ClaimFilter::default() };
-            let open = ClaimFilter { status: vec![Status::Contested], ..ClaimFilter::default() };
-            Ok(contested
-                || any_claim(reads, &own)?
-                || any_claim(reads, &negative)?
-                || any_claim(reads, &open)?)
-        }
+        // Nearly everything may move something in it; what hooks merely see does not.
+        View::Context(of) => Ok(match event {
+            Event::ToolUsed(_)
+            | Event::CommandRan(_)
+            | Event::GuardFired(_)
+            | Event::TurnRecorded(_)
+            | Event::SpoolFlushed(_)
+            | Event::MemoryDenied(_) => false,
+            Event::FileEdited(_) | Event::SessionStarted(_) | Event::SessionEnded(_) => {
+                recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()
+            }
+            Event::CommandRejected(_) => recorded.agent == of.agent,
+            Event::ClaimCreated(_)
+            | Event::StatusChanged(_)
+            | Event::ClaimSuperseded(_)
+            | Event::PositionTaken(_)
+            | Event::EvidenceAdded(_)
+            | Event::EventReported(_)
+            | Event::DecisionRecorded(_)
+            | Event::OutcomeRecorded(_)
+            | Event::ContradictionDetected(_)
+            | Event::ContradictionResolved(_)
+            | Event::TargetAliased(_)
+            | Event::ExperimentQueued(_)
+            | Event::ExperimentStarted(_)
+            | Event::ExperimentCancelRequested(_)
+            | Event::ExperimentCompleted(_)
+            | Event::EventRedacted(_)
+            | Event::PlanAdded(_)
+            | Event::PhaseAdded(_)
+            | Event::TaskAdded(_)
+            | Event::TaskClaimed(_)
+            | Event::TaskReleased(_)
+            | Event::TaskUpdated(_)
+            | Event::IntentDeclared(_)
+            | Event::AnchorSaved(_)
+            | Event::SessionSplit(_)
+            | Event::BeliefsSnapshotted(_) => true,
+        }),
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
         View::Plan(_) | View::ReadyTasks => Ok(event.task_id().is_some()

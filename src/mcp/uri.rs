@@ -10,7 +10,7 @@ use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search};
-use crate::views::{DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, View};
+use crate::views::{ContextOf, DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, View};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,9 +77,10 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
             let pinned = caller.pinned().cloned();
             let agent = pinned
                 .ok_or_else(|| bad("agent", "this pane is not pinned: read hivemind://context/NAME"))?;
-            View::Context(agent, budget(&mut parameters)?)
+            let session = Some(caller.session().to_string());
+            View::Context(context(&mut parameters, agent, session)?)
         }
-        ("context", name) => View::Context(agent(caller, name)?, budget(&mut parameters)?),
+        ("context", name) => View::Context(context(&mut parameters, agent(caller, name)?, None)?),
         _ => return Err(unknown()),
     };
     match parameters.0.first() {
@@ -141,8 +142,22 @@ fn limit(parameters: &mut Parameters) -> Result<usize, BadAddress> {
     }
 }
 
-fn budget(parameters: &mut Parameters) -> Result<usize, BadAddress> {
-    Ok(parameters.parse("budget")?.unwrap_or(pack::DEFAULT_BUDGET_CHARS))
+/// `context_window` (tokens) raises the budget; with `used_tokens` beside it the context says when to split.
+fn context(
+    parameters: &mut Parameters,
+    agent: AgentId,
+    session: Option<String>,
+) -> Result<ContextOf, BadAddress> {
+    let window_tokens = parameters.parse("context_window")?;
+    let used_tokens: Option<u64> = parameters.parse("used_tokens")?;
+    let budget = parameters.parse("budget")?.unwrap_or_else(|| pack::budget_for(window_tokens));
+    let window = used_tokens.zip(window_tokens);
+    Ok(ContextOf {
+        agent,
+        session: parameters.take("session").or(session),
+        budget,
+        window: window.map(|(used_tokens, window_tokens)| pack::Window { used_tokens, window_tokens }),
+    })
 }
 
 fn statuses(parameters: &mut Parameters) -> Result<Vec<Status>, BadAddress> {
@@ -302,8 +317,8 @@ mod tests {
                 "file:///etc/passwd",
             ],
             expect![[r#"
-                hivemind://context -> Context(AgentId("devops"), 9500)
-                hivemind://context/QA?budget=500&format=json -> Context(AgentId("reviewer"), 500) json
+                hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None })
+                hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, budget: 500, window: None }) json
                 hivemind://context/sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
                 hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")), None)
                 hivemind://negative?scope=../etc -> scope: scope `../etc` leaves the workspace: give a path relative to the workspace root
@@ -311,8 +326,8 @@ mod tests {
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
-                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, since_ms: None, until_ms: None, before: None, limit: 5 }, seen: Seen({}) })
-                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, since_ms: Some(1), until_ms: Some(2), before: None, limit: 50 }, seen: Seen({}) })
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, task: None, since_ms: None, until_ms: None, before: None, limit: 5 }, seen: Seen({}) })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, task: None, since_ms: Some(1), until_ms: Some(2), before: None, limit: 50 }, seen: Seen({}) })
                 hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit
                 hivemind://search?q=pool&cursor=next -> cursor: this is no cursor of a search: take it from the page before, as it is
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))

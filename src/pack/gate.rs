@@ -101,10 +101,10 @@ mod tests {
         };
         expect![[r#"
             Before you stop, settle what is open:
-            - 1 your active task (update_task: done, blocked or invalidated): task-1
-            - 2 leases on tasks (update_task gives it back, or the session's end does): task-1, task-2
-            - 7 claims without evidence (report_event, then add_evidence; or deprecate_claim): claim-1, claim-2, claim-3, claim-4, claim-5 and 2 more
-            - 1 claim that waits for its run (read hivemind://experiments, or cancel_experiment): claim-9 obey
+            - 1 active task: task-1 (update_task: done, blocked or invalidated)
+            - 2 leased tasks: task-1, task-2 (update_task, or the end of the session, gives it back)
+            - 7 claims without evidence: claim-1, claim-2, claim-3, claim-4, claim-5 and 2 more (report_event and add_evidence, or deprecate_claim)
+            - 1 claim that waits for a run: claim-9 (wait for hivemind://experiments, or cancel_experiment)
         "#]].assert_eq(&stop_gate(&gate).expect("something is open"));
     }
 

@@ -109,6 +109,9 @@ pub struct ClaimSummary {
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+    /// The task it came out of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_task_id: Option<String>,
 }
 
 impl ClaimSummary {
@@ -228,8 +231,9 @@ pub struct ClaimView {
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
-     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale";
-const SUMMARY_COLUMNS: usize = 18;
+     c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
+     c.origin_task_id";
+const SUMMARY_COLUMNS: usize = 19;
 
 impl Reader {
     /// One claim with everything known about it.
@@ -301,6 +305,7 @@ impl Reader {
         select.require_if("c.claim_type =", filter.claim_type.map(ClaimType::as_str));
         select.require_if("c.owner =", filter.owner.clone());
         select.require_if("c.session =", filter.session.clone());
+        select.require_if("c.origin_task_id =", filter.task.map(|task| task.to_string()));
         select.require_if("c.created_at >=", filter.since_ms);
         select.require_if("c.created_at <=", filter.until_ms);
         let names = filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
@@ -332,7 +337,7 @@ impl Reader {
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
         let mut claims = Vec::new();
         while let Some(row) = rows.next()? {
-            claims.push(summary(row)?);
+            claims.extend(self.kept(summary(row))?);
         }
         let next = (claims.len() > filter.limit).then(|| {
             claims.truncate(filter.limit);
@@ -480,6 +485,7 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         grade: word(15)?.parse().map_err(malformed)?,
         reproduced: row.get(16)?,
         stale: row.get(17)?,
+        origin_task_id: row.get(18)?,
     })
 }
 

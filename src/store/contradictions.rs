@@ -102,7 +102,7 @@ impl Reader {
         let mut rows = statement.query(params![status, tier.as_str(), before, filter.limit as i64 + 1])?;
         let mut contradictions = Vec::new();
         while let Some(row) = rows.next()? {
-            contradictions.push(contradiction(row)?);
+            contradictions.extend(self.kept(contradiction(row))?);
         }
         let next = (contradictions.len() > filter.limit).then(|| {
             contradictions.truncate(filter.limit);

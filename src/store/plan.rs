@@ -348,7 +348,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn task(&self, id: TaskId) -> Result<Option<TaskView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{TASK} WHERE id = ?1"))?;
-        Ok(one.query_row([id.to_string()], task).optional()?)
+        Ok(self.kept(one.query_row([id.to_string()], task).optional())?.flatten())
     }
 
     /// Tasks that can be taken: open, held by nobody at `now`, everything before them done; oldest first.
@@ -361,8 +361,7 @@ impl Reader {
              (SELECT 1 FROM json_each(tasks.depends_on) LEFT JOIN tasks t ON t.id = json_each.value \
               WHERE t.status IS NULL OR t.status <> 'done') ORDER BY created_seq LIMIT ?1"
         ))?;
-        let tasks = ready.query_map([limit as i64], task)?.collect::<Result<_, _>>()?;
-        Ok(tasks)
+        self.kept_of(ready.query_map([limit as i64], task)?)
     }
 
     /// Tasks in a status, oldest first.
@@ -384,8 +383,7 @@ impl Reader {
     pub fn held_tasks(&self) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
-        let tasks = found.query_map([], task)?.collect::<Result<_, _>>()?;
-        Ok(tasks)
+        self.kept_of(found.query_map([], task)?)
     }
 
     /// Where a session is looking: where it said, else where the team does.
@@ -408,7 +406,7 @@ impl Reader {
                     seq: row.get::<_, i64>("seq")? as u64,
                 })
             });
-            if let Some(found) = found.optional()? {
+            if let Some(found) = self.kept(found.optional())?.flatten() {
                 return Ok(Some(found));
             }
         }

@@ -313,7 +313,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn session(&self, id: &str) -> Result<Option<SessionView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{SESSION} WHERE session = ?1"))?;
-        Ok(one.query_row([id], session).optional()?)
+        Ok(self.kept(one.query_row([id], session).optional())?.flatten())
     }
 
     /// Sessions that have not ended, newest first.
@@ -324,8 +324,7 @@ impl Reader {
         let mut found = self.db.prepare_cached(&format!(
             "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
         ))?;
-        let sessions = found.query_map([limit as i64], session)?.collect::<Result<_, _>>()?;
-        Ok(sessions)
+        self.kept_of(found.query_map([limit as i64], session)?)
     }
 
     /// Sessions older than a position, newest first.
@@ -337,8 +336,7 @@ impl Reader {
             "{SESSION} WHERE started_seq < ?1 ORDER BY started_seq DESC LIMIT ?2"
         ))?;
         let before = before.map_or(i64::MAX, |seq| seq as i64);
-        let sessions = found.query_map(params![before, limit as i64], session)?.collect::<Result<_, _>>()?;
-        Ok(sessions)
+        self.kept_of(found.query_map(params![before, limit as i64], session)?)
     }
 
     /// The last messages of a session, oldest first; at most six.
@@ -357,7 +355,7 @@ impl Reader {
                 seq: row.get::<_, i64>(3)? as u64,
             })
         })?;
-        Ok(turns.collect::<Result<_, _>>()?)
+        self.kept_of(turns)
     }
 
     /// What the anchors hold, the newest first.
@@ -369,8 +367,7 @@ impl Reader {
             "SELECT key, value, agent, saved_at, seq FROM anchors WHERE superseded_by IS NULL \
              ORDER BY seq DESC LIMIT ?1",
         )?;
-        let anchors = found.query_map([limit as i64], anchor_view)?;
-        Ok(anchors.collect::<Result<_, _>>()?)
+        self.kept_of(found.query_map([limit as i64], anchor_view)?)
     }
 
     /// Everything an anchor ever held, the newest first.
@@ -450,8 +447,7 @@ impl Reader {
         let mut found = self
             .db
             .prepare_cached("SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path")?;
-        let files = found.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        Ok(files)
+        self.kept_of(found.query_map([session], |row| row.get(0))?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::Row;
 use serde::Serialize;
 
 use super::{Reader, StoreError};
@@ -56,11 +57,7 @@ impl Reader {
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let word = |column: usize| row.get::<_, String>(column);
-            let malformed = |problem: BadWord| StoreError::Malformed(problem.to_string());
-            let claim_type: ClaimType = word(0)?.parse().map_err(malformed)?;
-            let status: Status = word(1)?.parse().map_err(malformed)?;
-            let claims = row.get::<_, i64>(2)? as u64;
+            let Some((claim_type, status, claims)) = self.kept(counted(row))? else { continue };
             *counts.by_status.entry(status).or_default() += claims;
             if claim_type == ClaimType::Negative && status != Status::Deprecated {
                 counts.negative += claims;
@@ -109,6 +106,13 @@ impl Reader {
                 rejected_at: row.get(5)?,
             })
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.kept_of(rows)
     }
+}
+
+fn counted(row: &Row<'_>) -> Result<(ClaimType, Status, u64), StoreError> {
+    let word = |column: usize| row.get::<_, String>(column);
+    let malformed = |problem: BadWord| StoreError::Malformed(problem.to_string());
+    let claims = row.get::<_, i64>(2)? as u64;
+    Ok((word(0)?.parse().map_err(malformed)?, word(1)?.parse().map_err(malformed)?, claims))
 }

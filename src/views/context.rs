@@ -1,128 +1,436 @@
-//! What an agent should know at its start: asks the read models and hands the answers to the packer.
+//! What an agent should know: asks the read models, and hands the answers to the packer.
+
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Answer, negative, shown, to_json};
+use super::{Answer, ViewError, negative, shown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
+use crate::domain::ids::TaskId;
+use crate::domain::plan::TaskStatus;
+use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Attention, Entries};
+use crate::reads::Reads;
+use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Reader, SideView, StoreError,
+    AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Reader, RejectedCommand,
+    SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView,
 };
 
-/// Entries of each kind considered for a context; the budget holds far fewer.
+/// Claims of each kind considered for a context; the budget holds far fewer.
 const CANDIDATES: usize = 100;
+/// Claims considered at each place the work is at, and dead ends.
+const AT_A_PLACE: usize = 20;
+/// Places the work is at that are asked about: the tasks' scopes first, then the files touched last.
+const MAX_PLACES: usize = 12;
+/// Tasks considered: what somebody works on, and what is asked for.
+const MAX_TASKS: usize = 50;
+/// Anchors considered; more than a tenth of any usual budget holds.
+const MAX_ANCHORS: usize = 40;
+/// Refusals of queued commands considered.
+const MAX_REJECTED: usize = 5;
+/// Leases that end within so many milliseconds need attention: a third of the usual lease.
+const EXPIRES_SOON_MS: i64 = 5 * 60_000;
+
+/// What one event may hold, and room for the rest of it (spec 01: a payload has at most 32 KB).
+const MAX_TURN0_BYTES: usize = 28_000;
+
+/// For whom a context is, and how much of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextOf {
+    /// For whom.
+    pub agent: AgentId,
+    /// In which session; none looks where the team looks.
+    pub session: Option<String>,
+    /// Its characters at most.
+    pub budget: usize,
+    /// Tokens the session has used of its window, and how many that holds, as its client reports them.
+    pub window: Option<pack::Window>,
+}
 
 /// What is asked of the read models.
 #[derive(Debug, Default)]
 struct Found {
+    seq: u64,
+    trajectory: Option<TrajectoryView>,
+    titles: crate::store::Titles,
+    session: Option<SessionView>,
+    tasks: Vec<TaskView>,
+    ready: Vec<TaskView>,
+    files: Vec<String>,
     contradictions: Vec<Contradiction>,
     contested: Vec<ClaimSummary>,
     pending_proof: Vec<ClaimSummary>,
-    own: Vec<ClaimSummary>,
+    claims: Vec<ClaimSummary>,
     negative: Vec<ClaimSummary>,
-    governance: pack::Governance,
+    anchors: Vec<AnchorView>,
+    dialogue: Vec<TurnView>,
+    rejected: Vec<RejectedCommand>,
+    contested_count: u64,
+    pending_count: u64,
+    quarantined: u64,
 }
 
-/// The context of an agent.
-pub(super) fn context(
-    seq: u64,
-    store: &Reader,
+/// Asks one question after the other; what cannot be answered is counted and left out.
+struct Asking<'a> {
+    store: &'a Reader,
+    failed: u64,
+}
+
+impl Asking<'_> {
+    fn ask<T: Default>(&mut self, question: impl FnOnce(&Reader) -> Result<T, StoreError>) -> T {
+        match question(self.store) {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::debug!(%error, "a part of the context is left out");
+                self.failed += 1;
+                T::default()
+            }
+        }
+    }
+}
+
+/// The context of an agent. A row that cannot be read is left out and counted; it stops nothing.
+pub(super) fn context(store: &Reader, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer {
+    packed(&found(store, of), of, runs, None, now)
+}
+
+/// The context of an agent before anything was ever written.
+pub(super) fn empty(of: &ContextOf, now: Timestamp) -> Answer {
+    packed(&Found::default(), of, &Runs::default(), None, now)
+}
+
+/// What a session hands to the one that goes on from it: its context, with the dialogue and where it comes from.
+/// Shorter where its script takes so many bytes that no event could hold it.
+///
+/// # Errors
+/// [`ViewError`] when the read models cannot be opened.
+pub fn turn0(
+    reads: &mut Reads,
     agent: &AgentId,
-    budget: usize,
+    session: &str,
+    reason: &str,
     now: Timestamp,
-) -> Result<Answer, StoreError> {
-    let limit = CANDIDATES;
-    let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
-    let in_status = |status| ClaimFilter { status: vec![status], limit, ..ClaimFilter::default() };
-    let counts = store.counts()?.by_status;
-    let count = |status| counts.get(&status).copied().unwrap_or_default();
-    let mut found = Found {
-        contradictions: store.contradictions(&open)?.contradictions,
-        contested: store.claims(&in_status(Status::Contested))?.claims,
-        pending_proof: store.claims(&in_status(Status::PendingProof))?.claims,
-        own: store
-            .claims(&ClaimFilter {
-                owner: Some(agent.to_string()),
-                in_force: true,
-                limit,
-                ..ClaimFilter::default()
-            })?
-            .claims,
-        negative: store.claims(&ClaimFilter { limit, ..negative() })?.claims,
-        governance: pack::Governance {
-            contested: count(Status::Contested),
-            pending_proof: count(Status::PendingProof),
-            ..pack::Governance::default()
-        },
+) -> Result<String, ViewError> {
+    let mut budget = pack::TURN0_BUDGET_CHARS;
+    let mut of = ContextOf { agent: agent.clone(), session: Some(session.to_owned()), budget, window: None };
+    let found = match reads.store()? {
+        Some(store) => store.snapshot(|store| Ok(found(store, &of)))?,
+        None => Found::default(),
     };
-    // A claim is shown once: where somebody is asked to act, else where it warns, else among the agent's own.
-    let disputed: Vec<String> = found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
+    loop {
+        of.budget = budget;
+        let text = packed(&found, &of, &Runs::default(), Some((session, reason)), now).text;
+        if text.len() <= MAX_TURN0_BYTES {
+            return Ok(text);
+        }
+        budget -= budget / 8;
+    }
+}
+
+fn found(store: &Reader, of: &ContextOf) -> Found {
+    let mut asking = Asking { store, failed: 0 };
+    let (mut found, unreadable) = store.leniently(|| ask(&mut asking, of));
+    found.quarantined = unreadable + asking.failed;
+    found
+}
+
+fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
+    let session = of.session.as_deref();
+    let limit = CANDIDATES;
+    let in_status = |status| ClaimFilter { status: vec![status], limit, ..ClaimFilter::default() };
+    let mut found = Found {
+        seq: asking.ask(|store| Ok(store.folded()?.seq)),
+        trajectory: asking.ask(|store| store.trajectory(session)),
+        ready: asking.ask(|store| store.ready_tasks(MAX_TASKS)),
+        contradictions: asking.ask(|store| {
+            let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
+            Ok(store.contradictions(&open)?.contradictions)
+        }),
+        contested: asking.ask(|store| Ok(store.claims(&in_status(Status::Contested))?.claims)),
+        pending_proof: asking.ask(|store| Ok(store.claims(&in_status(Status::PendingProof))?.claims)),
+        anchors: asking.ask(|store| store.anchors(MAX_ANCHORS)),
+        rejected: asking.ask(|store| store.rejected_commands(MAX_REJECTED)),
+        ..Found::default()
+    };
+    if let Some(session) = session {
+        found.session = asking.ask(|store| store.session(session));
+        found.files = asking.ask(|store| store.files_of(session));
+        found.dialogue = asking.ask(|store| store.dialogue(session));
+    }
+    let counts = asking.ask(Reader::counts).by_status;
+    found.contested_count = counts.get(&Status::Contested).copied().unwrap_or_default();
+    found.pending_count = counts.get(&Status::PendingProof).copied().unwrap_or_default();
+    if let Some(looking) = &found.trajectory {
+        let (plan, phase) = (looking.plan_id.as_deref(), looking.phase_id.as_deref());
+        found.titles = asking.ask(|store| store.titles(plan, phase));
+    }
+    found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
+    ask_for_claims(asking, of, &mut found);
+    found
+}
+
+/// What the session works on, first; then what others do.
+fn active_tasks(
+    asking: &mut Asking<'_>,
+    of: &ContextOf,
+    trajectory: Option<&TrajectoryView>,
+) -> Vec<TaskView> {
+    let mut tasks = asking.ask(|store| store.tasks_in(TaskStatus::Active, MAX_TASKS));
+    tasks.extend(asking.ask(|store| store.tasks_in(TaskStatus::Blocked, MAX_TASKS)));
+    for id in trajectory.iter().flat_map(|looking| &looking.task_ids) {
+        let Ok(wanted) = id.parse::<TaskId>() else { continue };
+        if !tasks.iter().any(|task| task.id == *id) {
+            tasks.extend(asking.ask(|store| store.task(wanted)).filter(|task| !task.status.is_over()));
+        }
+    }
+    tasks.sort_by_key(|task| !is_mine(task, of, trajectory));
+    tasks
+}
+
+/// Whether a task is one the session works on: it holds it, it was asked for, or it is where the session looks.
+fn is_mine(task: &TaskView, of: &ContextOf, trajectory: Option<&TrajectoryView>) -> bool {
+    let looked_at = trajectory.is_some_and(|looking| {
+        looking.task_ids.contains(&task.id)
+            || (looking.phase_id.is_some() && looking.phase_id == task.phase_id && task.holder.is_none())
+    });
+    let held = match (&task.session, &of.session) {
+        (Some(holder), Some(session)) => holder == session,
+        (Some(_), None) => task.holder.as_deref() == Some(of.agent.as_str()),
+        (None, _) => false,
+    };
+    held || looked_at
+}
+
+fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
+    let mine: Vec<TaskView> =
+        found.tasks.iter().filter(|task| is_mine(task, of, found.trajectory.as_ref())).cloned().collect();
+    let places = places(&mine, &found.files);
+    let in_force = ClaimFilter { in_force: true, limit: CANDIDATES, ..ClaimFilter::default() };
+    let mut filters = vec![
+        ClaimFilter { owner: Some(of.agent.to_string()), ..in_force.clone() },
+        ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() },
+    ];
+    let of_task = |task: &TaskView| ClaimFilter { task: task.id.parse().ok(), ..in_force.clone() };
+    filters.extend(mine.iter().map(of_task));
+    for place in &places {
+        filters.push(ClaimFilter { scope: Some(place.clone()), limit: AT_A_PLACE, ..in_force.clone() });
+    }
+    let mut seen = BTreeSet::new();
+    for filter in filters {
+        let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
+        found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id.clone())));
+    }
+    let mut warned = BTreeSet::new();
+    for place in &places {
+        let filter = ClaimFilter { scope: Some(place.clone()), limit: AT_A_PLACE, ..negative() };
+        let dead_ends = asking.ask(|store| Ok(store.claims(&filter)?.claims));
+        found.negative.extend(dead_ends.into_iter().filter(|claim| warned.insert(claim.id.clone())));
+    }
+    // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
+    let disputed: BTreeSet<String> = found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
     };
     found.negative.retain(|claim| !needs_somebody(claim));
-    found.own.retain(|claim| !needs_somebody(claim) && !found.negative.iter().any(|it| it.id == claim.id));
-    Ok(packed(seq, agent, &found, budget, now))
+    let mut dropped: BTreeSet<String> = BTreeSet::new();
+    for id in found.claims.iter().filter_map(|claim| claim.origin_task_id.clone()).collect::<BTreeSet<_>>() {
+        let Ok(task) = id.parse::<TaskId>() else { continue };
+        // A task that should not be done says nothing about now; its claims stay where they are.
+        if asking.ask(|store| store.task(task)).is_some_and(|task| task.status == TaskStatus::Invalidated) {
+            dropped.insert(id);
+        }
+    }
+    found.claims.retain(|claim| {
+        !needs_somebody(claim)
+            && !warned.contains(&claim.id)
+            && claim.origin_task_id.as_ref().is_none_or(|task| !dropped.contains(task))
+            && claim.claim_type != crate::domain::claim::ClaimType::Negative
+    });
 }
 
-/// The context of an agent before anything was ever written.
-pub(super) fn empty(agent: &AgentId, budget: usize, now: Timestamp) -> Answer {
-    packed(0, agent, &Found::default(), budget, now)
+/// Where the work is: what the tasks are about and lock, then the files touched last.
+fn places(mine: &[TaskView], files: &[String]) -> Vec<Scope> {
+    let mut places: Vec<Scope> = Vec::new();
+    let of_tasks = mine.iter().flat_map(|task| task.scopes.iter().chain(&task.file_locks));
+    for text in of_tasks.chain(files) {
+        let Ok(scope) = text.parse::<Scope>() else { continue };
+        if scope.as_str() != "." && !places.contains(&scope) && places.len() < MAX_PLACES {
+            places.push(scope);
+        }
+    }
+    places
 }
 
 fn sides(contradiction: &Contradiction) -> [&str; 2] {
     [&contradiction.left.claim_id, &contradiction.right.claim_id]
 }
 
-fn packed(seq: u64, agent: &AgentId, found: &Found, budget: usize, now: Timestamp) -> Answer {
-    let claim = |summary| claim(summary, now);
+fn packed(
+    found: &Found,
+    of: &ContextOf,
+    runs: &Runs,
+    handed_over: Option<(&str, &str)>,
+    now: Timestamp,
+) -> Answer {
+    let mine = |task: &&TaskView| is_mine(task, of, found.trajectory.as_ref());
+    let my_tasks: Vec<&str> = found.tasks.iter().filter(mine).map(|task| task.id.as_str()).collect();
+    let files: Vec<Scope> = found.files.iter().filter_map(|path| path.parse().ok()).collect();
+    let places = places(&found.tasks.iter().filter(mine).cloned().collect::<Vec<_>>(), &found.files);
+    let claim = |summary: &ClaimSummary| claim(summary, &my_tasks, &files, now);
     let entries = Entries {
-        agent: agent.to_string(),
-        seq,
-        attention: found
-            .contradictions
+        agent: of.agent.to_string(),
+        session: of.session.clone(),
+        seq: found.seq,
+        trajectory: found.trajectory.as_ref().map(|looking| pack::Trajectory {
+            intent: looking.intent.clone(),
+            plan: found.titles.plan.clone(),
+            phase: found.titles.phase.clone(),
+            active_tasks: found.tasks.len() as u64,
+        }),
+        window: of.window,
+        attention: attention(found, of, runs, &claim, now),
+        tasks: found.tasks.iter().map(|task| pack_task(task, now)).collect(),
+        anchors: found
+            .anchors
             .iter()
-            .map(|both| Attention::Contradiction(contradiction(both)))
-            .chain(found.contested.iter().map(|summary| Attention::Contested(claim(summary))))
-            .chain(
-                found
-                    .pending_proof
-                    .iter()
-                    .map(|summary| Attention::PendingProof { claim: claim(summary), run: None }),
-            )
-            .collect(),
-        claims: found.own.iter().map(claim).collect(),
-        // Until tasks say where somebody works, every dead end may be on the way.
-        anti_patterns: found
-            .negative
-            .iter()
-            .map(|summary| pack::AntiPattern {
-                claim: claim(summary),
-                trigger: None,
-                because: None,
-                matches: true,
+            .map(|anchor| pack::Anchor {
+                key: anchor.key.clone(),
+                value: anchor.value.clone(),
+                set_at: Timestamp::from_ms(anchor.saved_at),
             })
             .collect(),
-        governance: found.governance.clone(),
+        claims: found.claims.iter().map(claim).collect(),
+        anti_patterns: found.negative.iter().map(|dead_end| warning(dead_end, &places, &claim)).collect(),
+        turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
+        governance: pack::Governance {
+            ready: found.ready.len() as u64,
+            contested: found.contested_count,
+            pending_proof: found.pending_count,
+            drift: None,
+        },
+        quarantined: found.quarantined,
         ..Entries::default()
     };
-    let text = pack::pack(&entries, budget, now);
+    let text = pack::pack(&entries, of.budget, now);
     let json = json!({
-        "agent": agent,
-        "seq": seq,
+        "agent": of.agent,
+        "session": of.session,
+        "seq": found.seq,
+        "trajectory": to_json(&found.trajectory),
+        "tasks": to_json(&found.tasks),
+        "anchors": to_json(&found.anchors),
         "contradictions": to_json(&found.contradictions),
         "contested": shown(&found.contested, now),
         "pending_proof": shown(&found.pending_proof, now),
-        "own": shown(&found.own, now),
+        "claims": shown(&found.claims, now),
         "negative": shown(&found.negative, now),
+        "ready": found.ready.len(),
+        "quarantined": found.quarantined,
     });
-    Answer { seq, json, text, mime_type: "application/xml", next: None }
+    Answer { seq: found.seq, json, text, mime_type: "application/xml", next: None }
 }
 
-fn claim(summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
+/// What needs somebody: the sides of a contradiction first, then what waits, what is about to be lost, and faults.
+fn attention(
+    found: &Found,
+    of: &ContextOf,
+    runs: &Runs,
+    claim: &impl Fn(&ClaimSummary) -> pack::Claim,
+    now: Timestamp,
+) -> Vec<Attention> {
+    let contradictions =
+        found.contradictions.iter().map(|both| Attention::Contradiction(contradiction(both)));
+    let contested = found.contested.iter().map(|summary| Attention::Contested(claim(summary)));
+    let pending = found
+        .pending_proof
+        .iter()
+        .map(|summary| Attention::PendingProof { claim: claim(summary), run: None });
+    let is_mine = |task: &&TaskView| task.session.is_some() && task.session == of.session;
+    let leases = found.tasks.iter().filter(is_mine).filter_map(|task| {
+        let left = task.lease_until? - now.ms();
+        (left <= EXPIRES_SOON_MS).then(|| Attention::Lease {
+            task: task.id.clone(),
+            title: task.title.clone(),
+            left: now.age(Timestamp::from_ms(task.lease_until.unwrap_or_default())),
+        })
+    });
+    let refused = found.rejected.iter().filter(|refused| refused.agent == of.agent.as_str());
+    let refused = refused.map(|refused| Attention::Fault {
+        id: refused.command_id.clone(),
+        what: format!("your queued {} did not pass: {}", refused.kind, refused.message),
+    });
+    let faults = runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok);
+    let faults =
+        faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
+    contradictions.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
+}
+
+fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
+    pack::Task {
+        id: task.id.clone(),
+        phase: task.phase_id.clone(),
+        status: task.status.to_string(),
+        lease_left: task.lease_until.map(|until| now.age(Timestamp::from_ms(until))),
+        files: task.file_locks.len() as u64,
+        title: task.title.clone(),
+    }
+}
+
+fn warning(
+    dead_end: &ClaimSummary,
+    places: &[Scope],
+    claim: &impl Fn(&ClaimSummary) -> pack::Claim,
+) -> pack::AntiPattern {
+    let scopes = dead_end.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    let matches = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
+    pack::AntiPattern { claim: claim(dead_end), trigger: None, because: None, matches }
+}
+
+fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {
+    let summary = found.session.as_ref().map(|session| session.summary.join(" … "));
+    let messages = found.dialogue.iter().map(|turn| pack::Message {
+        role: turn.role.to_string(),
+        text: turn.text.clone(),
+        at: Timestamp::from_ms(turn.at),
+    });
+    pack::Turn0 {
+        parent_session: parent.to_owned(),
+        reason: reason.to_owned(),
+        summary: summary.filter(|summary| !summary.is_empty()),
+        messages: messages.collect(),
+    }
+}
+
+/// The tasks a session works on, and where they are.
+pub(super) fn places_of(store: &Reader, of: &ContextOf) -> Result<(Vec<String>, Vec<Scope>), StoreError> {
+    let session = of.session.as_deref();
+    let trajectory = store.trajectory(session)?;
+    let mut asking = Asking { store, failed: 0 };
+    let mut mine = active_tasks(&mut asking, of, trajectory.as_ref());
+    mine.retain(|task| is_mine(task, of, trajectory.as_ref()));
+    let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
+    let places = places(&mine, &files);
+    Ok((mine.into_iter().map(|task| task.id).collect(), places))
+}
+
+/// A claim as a pack shows it to who works on these tasks at these places.
+pub(super) fn claim_for(
+    summary: &ClaimSummary,
+    my_tasks: &[String],
+    places: &[Scope],
+    now: Timestamp,
+) -> pack::Claim {
+    let my_tasks: Vec<&str> = my_tasks.iter().map(String::as_str).collect();
+    claim(summary, &my_tasks, places, now)
+}
+
+fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timestamp) -> pack::Claim {
+    let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    let touched = scopes.into_iter().any(|scope| files.iter().any(|file| scope.overlaps(file)));
     pack::Claim {
         id: summary.id.clone(),
         statement: summary.statement.clone(),
@@ -137,12 +445,12 @@ fn claim(summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
         touched_at: Timestamp::from_ms(summary.touched_at),
         seq: summary.seq,
         superseded: summary.superseded_by.is_some(),
-        linked_to_active_task: false,
-        touches_session_files: false,
+        linked_to_active_task: summary.origin_task_id.as_deref().is_some_and(|task| my_tasks.contains(&task)),
+        touches_session_files: touched,
     }
 }
 
-fn contradiction(both: &Contradiction) -> pack::Contradiction {
+pub(super) fn contradiction(both: &Contradiction) -> pack::Contradiction {
     pack::Contradiction {
         id: both.id.clone(),
         kind: both.kind,

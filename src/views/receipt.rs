@@ -11,6 +11,7 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
     if let Some(id) = receipt.entity_id {
         let name = match command {
             "report_event" | "observe" | "forget" => "event_id",
+            "split_session" => "child_session",
             "add_plan" => "plan_id",
             "add_phase" => "phase_id",
             "add_task" | "claim_task" | "update_task" => "task_id",

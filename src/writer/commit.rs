@@ -1017,6 +1017,8 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
         Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
         Some(Event::GuardFired(fired)) => Some(fired.claim_id.uuid()),
+        // Fronts of ours mint UUIDs.
+        Some(Event::SessionSplit(split)) => split.child.as_str().parse().ok(),
         Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),
         Some(Event::ExperimentCompleted(completed)) => Some(completed.run_id.uuid()),
         Some(event) => event.claim_id().map(ClaimId::uuid),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, creation};
 
-const CLAIMS: &str = "hivemind://claims{?status,type,scope,owner,session,since,until,limit,cursor}";
+const CLAIMS: &str = "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}";
 const EVENTS: &str = "hivemind://events{?after,type,agent,limit}";
 
 fn values(completion: &Value) -> Vec<&str> {
@@ -70,7 +70,7 @@ async fn words_come_from_their_vocabularies() {
         (CLAIMS, "limit", "1"),
         (CLAIMS, "status", "x"),
         ("hivemind://search{?q,scope,type,status,mode,since,until,limit,cursor}", "mode", ""),
-        ("hivemind://context/{agent}{?budget}", "agent", "a"),
+        ("hivemind://context/{agent}{?session,budget,context_window,used_tokens}", "agent", "a"),
         (EVENTS, "type", "claim.s"),
         (EVENTS, "agent", "sys"),
         ("session-start", "agent", ""),

@@ -211,6 +211,10 @@ async fn four_panes_share_one_memory() {
     assert!(
         devops.read(&format!("hivemind://claims/{id}")).await.expect("it").starts_with("# confirmed fact")
     );
+    // A dead end is told to who works where it is.
+    let task = json!({ "title": "size the pool", "scopes": ["src/db/pool.rs"] });
+    let task = bench.accepted(&devops, "add_task", task).await;
+    bench.accepted(&devops, "claim_task", json!({ "task_id": task.field("task_id") })).await;
     let context = devops.read("hivemind://context").await.expect("the context");
     assert!(context.contains("<avoid claim=") && !context.contains("<contested"), "{context}");
     let negative = unpinned.read("hivemind://negative?scope=src/db/pool.rs").await.expect("dead ends");

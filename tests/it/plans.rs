@@ -32,7 +32,7 @@ use hivemind::store::{
     StoreError,
 };
 use hivemind::system;
-use hivemind::views::{View, answer};
+use hivemind::views::{ContextOf, View, answer};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -542,7 +542,13 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Anchors,
         View::Beliefs(agent("devops"), None),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
-        View::Context(agent("devops"), 9_500),
+        View::Context(ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None }),
+        View::Context(ContextOf {
+            agent: agent("devops"),
+            session: Some("w7".to_owned()),
+            budget: 9_500,
+            window: None,
+        }),
     ]);
     views
 }

@@ -329,8 +329,15 @@ impl Story<'_> {
     }
 
     async fn packs_at_the_end(&mut self) -> Result<(), Problem> {
-        self.begin("packs", Analyst, "What a new session of analyst starts with: before the story, and now.");
-        self.step.call = Some("resources/read hivemind://context".to_owned());
+        self.begin(
+            "packs",
+            Analyst,
+            "analyst takes a task at that path; what its session starts with: before the story, and now.",
+        );
+        let task = [("title", json!("size the pool")), ("scopes", json!([POOL]))];
+        let added = self.cast.writes(&mut self.step, Analyst, "add_task", &task).await?;
+        let task = [("task_id", json!(id(&added.body, "task_id")?))];
+        self.cast.writes(&mut self.step, Analyst, "claim_task", &task).await?;
         let before = std::mem::take(&mut self.pack_before);
         let after = self.cast.reads(Analyst, "hivemind://context").await?;
         let right = section(&after, "relevant_claims").contains(&self.better)

@@ -1,0 +1,185 @@
+//! What is said to a session between its packs: what others did since, what it leaves open, who is around.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::context::{ContextOf, claim_for, contradiction, places_of};
+use super::{DEFAULT_LIMIT, ViewError};
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::event::Event;
+use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
+use crate::ledger;
+use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMove};
+use crate::reads::Reads;
+use crate::store::{ClaimFilter, ContradictionFilter, Reader, StoreError};
+
+/// Events looked at, the latest: what is longer ago stands in the context of the next start.
+const MAX_EVENTS: usize = 500;
+
+/// What happened, by what it happened to.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Claims, with the status each had before; none for a new one.
+    claims: BTreeMap<ClaimId, Option<Status>>,
+    /// Contradictions, by the events that found them.
+    contradictions: BTreeSet<String>,
+    /// Tasks, with who held each before.
+    tasks: BTreeMap<TaskId, Option<String>>,
+    intent: Option<String>,
+}
+
+/// What others did since a ledger position, for a session that knows everything before it; empty when nothing did.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn delta(reads: &mut Reads, of: &ContextOf, since: u64, now: Timestamp) -> Result<String, ViewError> {
+    let latest =
+        ledger::Filter { after: since, limit: MAX_EVENTS, newest: true, ..ledger::Filter::default() };
+    let Some(ledger) = reads.ledger()? else { return Ok(String::new()) };
+    let mut seen = Seen::default();
+    let mut events = ledger.list(&latest)?;
+    events.sort_by_key(|event| event.seq);
+    for stored in events.iter().filter(|event| event.seq > since) {
+        let ours = stored.session.as_ref().map(|session| session.as_str()) == of.session.as_deref();
+        if ours && of.session.is_some() {
+            continue;
+        }
+        let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
+        note(&mut seen, &event, &stored.id.to_string());
+    }
+    let Some(store) = reads.store()? else { return Ok(String::new()) };
+    let changes = store.snapshot(|store| changes(store, of, since, &seen, now))?;
+    Ok(pack::delta(&changes, now))
+}
+
+fn note(seen: &mut Seen, event: &Event, id: &str) {
+    if let Event::ClaimCreated(created) = event {
+        seen.claims.insert(created.claim_id, None);
+    } else if let Event::StatusChanged(change) = event {
+        seen.claims.entry(change.claim_id).or_insert(Some(change.from));
+    } else if let Event::ContradictionDetected(_) = event {
+        seen.contradictions.insert(id.to_owned());
+    } else if let Event::IntentDeclared(declared) = event {
+        seen.intent = Some(declared.trajectory.intent.to_string());
+    } else if let Event::TaskClaimed(claimed) = event {
+        seen.tasks.entry(claimed.task_id).or_insert(None);
+    } else if let Event::TaskReleased(released) = event {
+        seen.tasks.entry(released.task_id).or_insert(None);
+    } else if let Event::TaskUpdated(updated) = event
+        && updated.from != updated.to
+    {
+        seen.tasks.entry(updated.task_id).or_insert(None);
+    }
+}
+
+fn changes(
+    store: &Reader,
+    of: &ContextOf,
+    since: u64,
+    seen: &Seen,
+    now: Timestamp,
+) -> Result<Changes, StoreError> {
+    let session = of.session.as_deref();
+    let (mine, places) = places_of(store, of)?;
+    let mut changes = Changes {
+        agent: of.agent.to_string(),
+        session: of.session.clone(),
+        since,
+        seq: store.folded()?.seq,
+        ..Changes::default()
+    };
+    // A session that said for itself where it looks does not follow the team.
+    let looking = store.trajectory(session)?;
+    changes.intent = seen.intent.clone().filter(|intent| looking.is_some_and(|at| at.intent == *intent));
+    if !seen.contradictions.is_empty() {
+        let open = ContradictionFilter { limit: DEFAULT_LIMIT, ..ContradictionFilter::default() };
+        let open = store.contradictions(&open)?.contradictions.into_iter();
+        let new = open.filter(|found| seen.contradictions.contains(&found.id));
+        changes.attention = new.map(|both| Attention::Contradiction(contradiction(&both))).collect();
+    }
+    for (id, was) in seen.claims.iter().rev() {
+        let wanted = ClaimFilter { id: Some(*id), limit: 1, ..ClaimFilter::default() };
+        let Some(summary) = store.claims(&wanted)?.claims.pop() else { continue };
+        let is_over = summary.status == Status::Deprecated;
+        // What came and went while nobody looked is no news.
+        if (is_over && was.is_none()) || *was == Some(summary.status) {
+            continue;
+        }
+        let claim = claim_for(&summary, &mine, &places, now);
+        let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+        let near = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
+        if summary.claim_type == ClaimType::Negative && !is_over {
+            // Elsewhere it warns right before the action.
+            let (trigger, because) = (None, None);
+            changes.anti_patterns.push(pack::AntiPattern { claim, trigger, because, matches: near });
+        } else {
+            changes.claims.push(ClaimChange { claim, was: *was });
+        }
+    }
+    // What happened to the agent's own claims first, then what is new where it works.
+    let far = |change: &ClaimChange| {
+        (change.claim.by != of.agent.as_str() || change.was.is_none(), !change.claim.touches_session_files)
+    };
+    changes.claims.sort_by_key(far);
+    for id in seen.tasks.keys() {
+        let Some(task) = store.task(*id)? else { continue };
+        if task.session.is_some() && task.session.as_deref() == session {
+            continue;
+        }
+        let (status, to) = (task.status.to_string(), task.holder);
+        changes.tasks.push(TaskMove { id: task.id, title: task.title, status, from: None, to });
+    }
+    Ok(changes)
+}
+
+/// What a session leaves open.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
+    let Some(session) = of.session.as_deref() else { return Ok(Gate::default()) };
+    let held = store.held_tasks()?.into_iter().filter(|task| task.session.as_deref() == Some(session));
+    let (active, leased): (Vec<_>, Vec<_>) =
+        held.partition(|task| task.status == crate::domain::plan::TaskStatus::Active);
+    let limit = DEFAULT_LIMIT;
+    let own = ClaimFilter {
+        session: Some(session.to_owned()),
+        owner: Some(of.agent.to_string()),
+        in_force: true,
+        limit,
+        ..ClaimFilter::default()
+    };
+    let without_evidence = store.claims(&own)?.claims.into_iter();
+    // Who only supposes something owes no proof yet.
+    let without_evidence =
+        without_evidence.filter(|claim| claim.evidence == 0 && claim.claim_type != ClaimType::Hypothesis);
+    let pending = ClaimFilter { status: vec![Status::PendingProof], limit, ..ClaimFilter::default() };
+    let pending = store.claims(&pending)?.claims.into_iter();
+    Ok(Gate {
+        active_tasks: active.into_iter().map(|task| task.id).collect(),
+        leases: leased.into_iter().map(|task| task.id).collect(),
+        without_evidence: without_evidence.map(|claim| claim.id).collect(),
+        pending_proofs: pending
+            .filter(|claim| claim.owner == of.agent.as_str())
+            .map(|claim| claim.id)
+            .collect(),
+    })
+}
+
+/// Who is around, and what there is to do.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
+    let alive = store.alive_sessions(super::MAX_LIMIT)?;
+    let peers: BTreeSet<&str> =
+        alive.iter().map(|session| session.agent.as_str()).filter(|peer| *peer != agent).collect();
+    let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
+    Ok(Presence {
+        agent: agent.to_owned(),
+        peers: peers.len() as u64,
+        contradictions: store.contradictions(&open)?.contradictions.len() as u64,
+        ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
+    })
+}
