@@ -78,9 +78,12 @@ struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make this directory a workspace
-    #[command(after_help = "Example: cd my-project && hm init")]
-    Init,
+    /// Make this directory a workspace, and write it into the settings of the clients found
+    #[command(after_help = "Examples:\n  cd my-project && hm init\n  hm init --clients claude,codex --yes")]
+    Init(init::Init),
+    /// Take out of the settings of clients what hm init wrote there; the memory stays
+    #[command(after_help = "Examples:\n  hm uninit --dry-run\n  hm uninit --clients cursor --yes")]
+    Uninit(init::Uninit),
     /// Watch four agents share a memory: a story through real processes, in a temporary workspace
     #[command(after_help = "Examples:\n  hm demo\n  hm demo --keep\n  hm demo --json")]
     Demo(demo::Demo),
@@ -296,7 +299,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
     }
     match verb {
-        Verb::Init => init::run(&global),
+        Verb::Init(args) => args.run(&global),
+        Verb::Uninit(args) => args.run(&global),
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Token(verb) => verb.run(&Context::find(global)?),

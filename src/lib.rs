@@ -2,6 +2,7 @@
 
 pub mod checkpoints;
 pub mod cli;
+pub mod clients;
 pub mod config;
 pub mod domain;
 pub mod identity;

@@ -20,6 +20,7 @@ mod harness;
 mod hostile;
 mod http;
 mod import;
+mod init;
 mod integrity;
 mod kill;
 mod laws;
