@@ -106,6 +106,7 @@ impl Installed {
     /// [`InstallError`].
     pub fn load(level: Level, places: &Places, state_home: Option<&Path>) -> Result<Self, InstallError> {
         let root = places.root().to_owned();
+        let root = root.canonicalize().unwrap_or(root);
         let (base, dir) = match (level, &places.home, state_home) {
             (Level::Project, ..) => (root.clone(), root.join(MARKER).join("init")),
             (Level::User, Some(_), Some(state)) => (PathBuf::new(), state.join("hivemind").join("init")),
@@ -125,7 +126,7 @@ impl Installed {
     /// # Errors
     /// [`InstallError::Io`].
     pub fn plan_add(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
-        let mut change = Change::of(client, file)?;
+        let mut change = self.look(client, file)?;
         if change.outcome == Outcome::Nothing {
             change.outcome = match edit::add(file, change.before.as_deref()) {
                 Ok(Some(text)) => Outcome::Write(text),
@@ -142,17 +143,34 @@ impl Installed {
     /// # Errors
     /// [`InstallError::Io`].
     pub fn plan_remove(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
-        let mut change = Change::of(client, file)?;
+        let mut change = self.look(client, file)?;
         if let (Some(text), Outcome::Nothing) = (&change.before, &change.outcome) {
             change.outcome = match self.before(file, text) {
                 Ok(Some(before)) if before == *text => Outcome::Nothing,
                 Ok(Some(before)) => Outcome::Write(before),
                 Ok(None) => Outcome::Delete,
-                Err(_) if !mentions_us(text) => Outcome::Nothing,
                 Err(problem) => Outcome::Refused(problem.to_string()),
             };
         }
+        if matches!(change.outcome, Outcome::Refused(_)) && !change.before.as_deref().is_some_and(mentions_us)
+        {
+            change.outcome = Outcome::Nothing;
+        }
         Ok(change)
+    }
+
+    /// A file as it is. What a project links to elsewhere is none of the project's.
+    fn look(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
+        let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
+        let change = Change::of(client, file)?;
+        let is_bound = self.level == Level::Project && self.base.exists();
+        match there.filter(|there| is_bound && !there.starts_with(&self.base)) {
+            Some(there) if change.outcome == Outcome::Nothing => {
+                let why = format!("it is a link to {}, outside the project", there.display());
+                Ok(Change { outcome: Outcome::Refused(why), ..change })
+            }
+            _ => Ok(change),
+        }
     }
 
     /// A file without us; none when it goes.
@@ -294,7 +312,7 @@ impl Change {
     }
 }
 
-/// Whether a file that does not parse may hold something of ours at all.
+/// Whether a file that cannot be edited may hold something of ours at all.
 fn mentions_us(text: &str) -> bool {
     text.contains(SERVER) || text.contains("hm hook")
 }

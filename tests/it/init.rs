@@ -621,6 +621,25 @@ fn toml_keeps_its_style() {
     assert_eq!(problem.to_string(), "`mcp_servers` is no table");
 }
 
+#[cfg(unix)]
+#[test]
+fn what_a_project_links_to_elsewhere_is_left_alone() {
+    use std::os::unix::fs::symlink;
+    let machine = Machine::new();
+    machine.write("home/.claude.json", "{}");
+    machine.write("home/elsewhere/kept", "");
+    symlink(machine.home().join(".claude.json"), machine.project().join(".mcp.json")).expect("a link");
+    symlink(machine.home().join("elsewhere"), machine.project().join(".cursor")).expect("a link");
+    let output = machine.run(&["init", "--clients", "claude,cursor", "--yes"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(machine.read("home/.claude.json"), "{}");
+    assert!(!machine.home().join("elsewhere/mcp.json").exists());
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(text.matches("outside the project").count(), 3, "{text}");
+    assert!(machine.project().join(".claude/settings.json").exists());
+    machine.hm(&["uninit", "--yes"]);
+}
+
 #[test]
 fn the_hook_commands_are_what_they_were_in_the_first_release() {
     let commands: Vec<_> =
