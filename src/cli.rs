@@ -5,6 +5,7 @@ mod claim;
 mod contradictions;
 mod decision;
 mod demo;
+mod doctor;
 mod experiment;
 mod export;
 mod forget;
@@ -84,6 +85,9 @@ enum Verb {
     /// Take out of the settings of clients what hm init wrote there; the memory stays
     #[command(after_help = "Examples:\n  hm uninit --dry-run\n  hm uninit --clients cursor --yes")]
     Uninit(init::Uninit),
+    /// Look for what keeps clients, hooks and writer from working; exit 1 when there is something
+    #[command(after_help = "Examples:\n  hm doctor\n  hm doctor --json")]
+    Doctor,
     /// Watch four agents share a memory: a story through real processes, in a temporary workspace
     #[command(after_help = "Examples:\n  hm demo\n  hm demo --keep\n  hm demo --json")]
     Demo(demo::Demo),
@@ -301,6 +305,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Init(args) => args.run(&global),
         Verb::Uninit(args) => args.run(&global),
+        Verb::Doctor => doctor::run(&Context::find(global)?),
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Token(verb) => verb.run(&Context::find(global)?),

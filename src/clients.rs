@@ -5,6 +5,8 @@ mod entry;
 mod in_json;
 mod in_toml;
 mod install;
+mod marks;
+mod trust;
 
 use std::ffi::OsString;
 use std::io;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub use edit::{Problem, Standing, add, argv, hook_commands, remove, standings};
 pub use entry::{Entry, HookEvent, Hooks, Layout, Server};
 pub use install::{Change, InstallError, Installed, Outcome};
+pub use marks::Mark;
+pub use trust::{Trust, trust};
 
 use crate::system::Environment;
 

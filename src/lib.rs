@@ -4,6 +4,7 @@ pub mod checkpoints;
 pub mod cli;
 pub mod clients;
 pub mod config;
+pub mod doctor;
 pub mod domain;
 pub mod identity;
 pub mod integrity;

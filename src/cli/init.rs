@@ -93,7 +93,7 @@ impl Init {
         }
         let nobody = "no client was found: name them with --clients, or take --all\n";
         let none = if clients.is_empty() { nobody } else { "nothing to do: every client is configured\n" };
-        let done = "start the clients anew";
+        let done = "start the clients anew, and `hm doctor` says what they still want";
         run.finish(text, none, done, |installed, change, file| installed.add(change, file))
     }
 }

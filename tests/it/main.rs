@@ -10,6 +10,7 @@ mod crash;
 mod decisions;
 mod demo;
 mod disk;
+mod doctor;
 mod evidence;
 mod experiments;
 mod faults;
