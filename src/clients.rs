@@ -161,8 +161,18 @@ impl Client {
 
     /// Whether it is on this machine or in this project.
     pub fn is_found(&self, places: &Places) -> bool {
+        self.is_installed(places) || self.left_signs(places, |base| base == Base::Project)
+    }
+
+    /// Whether it is on this machine: what a project holds may be a colleague's.
+    pub fn is_installed(&self, places: &Places) -> bool {
         self.programs.iter().any(|program| places.program(program).is_some())
-            || self.signs.iter().filter_map(|sign| places.path(sign)).any(|path| path.exists())
+            || self.left_signs(places, |base| base != Base::Project)
+    }
+
+    fn left_signs(&self, places: &Places, below: impl Fn(Base) -> bool) -> bool {
+        let signs = self.signs.iter().filter(|Spot(base, _)| below(*base));
+        signs.filter_map(|sign| places.path(sign)).any(|path| path.exists())
     }
 
     /// The files that `hm init` writes; none where no home directory is known.

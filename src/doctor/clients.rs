@@ -49,6 +49,11 @@ impl Doctor<'_> {
             }
             return checks;
         }
+        if !client.is_installed(&self.places) {
+            let told = format!("{}; {} is not on this machine", found.files.join(", "), client.title);
+            checks.push(Check::note(format!("{} config", client.name), told));
+            return checks;
+        }
         checks.push(config(client, &found));
         for argv in &found.argv {
             checks.push(self.server(client, argv, servers).await);

@@ -22,6 +22,11 @@ impl Patient {
     fn sound() -> Self {
         let patient = Self { machine: Machine::new() };
         patient.install("exit 0");
+        for client in ["claude", "codex", "gemini", "agy", "opencode", "code", "cursor"] {
+            let program = patient.machine.bin().join(client);
+            fs::write(&program, "#!/bin/sh\n").expect("a program");
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("permissions");
+        }
         patient.machine.hm(&["init", "--all", "--yes"]);
         let root = patient.machine.project();
         let claude = json!({ "projects": { root.to_str().expect("a path"): {
@@ -349,6 +354,21 @@ fn a_dead_writer_and_a_stuck_one_are_named() {
     let message = find(&answer, "writer")["message"].as_str().expect("a text").to_owned();
     assert!(code == 1 && message.contains("holds the writer's lock and does not answer"), "{message}");
     wait_until("the writer answers again", || patient.examined().0 == 0);
+}
+
+#[test]
+fn what_a_colleague_configured_for_a_client_that_is_not_here_is_no_fault() {
+    let patient = Patient::sound();
+    let project = patient.machine.project().display().to_string();
+    patient
+        .machine
+        .write("home/.gemini/trustedFolders.json", &json!({ project: "DO_NOT_TRUST" }).to_string());
+    assert_eq!(patient.examined().0, 1);
+    fs::remove_file(patient.machine.bin().join("gemini")).expect("a program");
+    patient.check_faults(expect![[""]]);
+    let (_, answer) = patient.examined();
+    let told = find(&answer, "gemini config")["message"].as_str().expect("a text");
+    assert_eq!(told, ".gemini/settings.json; Gemini CLI is not on this machine");
 }
 
 #[test]
