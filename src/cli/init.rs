@@ -157,30 +157,29 @@ impl<'a> Run<'a> {
         }
         self.say(&text)?;
         let agreed = wanted > 0 && self.is_agreed(wanted)?;
-        let mut left = Vec::new();
+        let mut failed = Vec::new();
         if agreed {
+            let mut changed = 0;
             for (change, file) in &self.changes {
-                if let Err(error) = make(&mut self.installed, change, file) {
-                    left.push(error.to_string());
+                match make(&mut self.installed, change, file) {
+                    Ok(()) => changed += usize::from(change.is_wanted()),
+                    Err(error) => failed.push(error.to_string()),
                 }
             }
-            let written = wanted - left.len();
-            self.say(&format!("{written} of {wanted} files changed; {done}\n"))?;
+            self.say(&format!("{changed} of {wanted} files changed; {done}\n"))?;
         } else if wanted > 0 && !self.choice.dry_run {
             self.say("these files are as they were: say y on a terminal, or pass --yes\n")?;
         }
         if self.global.json {
             let root = self.places.root().display().to_string();
-            let files: Vec<Value> =
-                self.changes.iter().map(|(change, _)| self.json(change, agreed)).collect();
-            let whole = json!({ "workspace": root, "written": agreed && left.is_empty(), "files": files });
+            let files: Vec<Value> = self.changes.iter().map(|(change, _)| self.json(change)).collect();
+            let written = agreed && failed.is_empty();
+            let whole = json!({ "workspace": root, "written": written, "files": files, "failed": failed });
             output::print(true, "", &whole)?;
+        } else if !failed.is_empty() {
+            return Err(Failure::internal(failed.join("; ")));
         }
-        match (left.is_empty(), refused) {
-            (false, _) => Err(Failure::internal(left.join("; "))),
-            (true, true) => Err(Failure::Broken),
-            (true, false) => Ok(()),
-        }
+        if failed.is_empty() && !refused { Ok(()) } else { Err(Failure::Broken) }
     }
 
     fn say(&self, text: &str) -> Result<(), Failure> {
@@ -214,7 +213,7 @@ impl<'a> Run<'a> {
         text
     }
 
-    fn json(&self, change: &Change, agreed: bool) -> Value {
+    fn json(&self, change: &Change) -> Value {
         let (outcome, problem) = match &change.outcome {
             Outcome::Write(_) => ("write", None),
             Outcome::Delete => ("delete", None),
@@ -224,7 +223,7 @@ impl<'a> Run<'a> {
         let path = self.path(change);
         json!({
             "client": change.client.name, "diff": change.diff(&path), "path": path, "outcome": outcome,
-            "problem": problem, "taken": change.is_taken, "done": agreed && change.is_wanted(),
+            "problem": problem, "taken": change.is_taken,
         })
     }
 

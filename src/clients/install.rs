@@ -212,11 +212,14 @@ impl Installed {
     /// # Errors
     /// [`InstallError`]; the file is then as it was.
     pub fn remove(&mut self, change: &Change) -> Result<(), InstallError> {
-        change.still_holds()?;
         let key = self.key(&change.path).to_owned();
         match &change.outcome {
-            Outcome::Write(text) => self.write(&change.path, text)?,
+            Outcome::Write(text) => {
+                change.still_holds()?;
+                self.write(&change.path, text)?;
+            }
             Outcome::Delete => {
+                change.still_holds()?;
                 std::fs::remove_file(&change.path).map_err(|source| io_error(&change.path, source))?;
             }
             Outcome::Nothing => {}

@@ -12,10 +12,11 @@ use hivemind::system::Environment;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::HM;
+use crate::harness::{HM, long};
 
 /// A user and a project on a machine where no client is installed.
 pub(crate) struct Machine {
@@ -701,6 +702,12 @@ fn any_layout() -> impl Strategy<Value = fn(&Value) -> String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if long() { 10_000 } else { 256 },
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
+
     /// Whatever the document: it is refused, or gains our entries and nothing else changes; a second time nothing
     /// does; and taken out again, the same data is left.
     #[test]
