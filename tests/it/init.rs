@@ -641,6 +641,40 @@ fn what_a_project_links_to_elsewhere_is_left_alone() {
     machine.hm(&["uninit", "--yes"]);
 }
 
+/// VS Code keeps to its own place on other systems.
+#[cfg(target_os = "linux")]
+#[test]
+fn clients_that_were_moved_are_found_where_they_are() {
+    let machine = Machine::new();
+    let moved = machine.home().join("moved");
+    let mut command = machine.command(&["init", "--user", "--all", "--yes"]);
+    for (name, below) in
+        [("CODEX_HOME", "codex"), ("CLAUDE_CONFIG_DIR", "claude"), ("XDG_CONFIG_HOME", "config")]
+    {
+        command.env(name, moved.join(below));
+    }
+    let output = command.output().expect("hm can be run");
+    assert!(output.status.success(), "{output:?}");
+    let files = machine.files();
+    let homes: Vec<_> = files
+        .keys()
+        .filter(|path| path.is_file())
+        .map(|path| path.strip_prefix(machine.home()).expect("below home").display().to_string())
+        .collect();
+    expect![[r#"
+        .cursor/hooks.json
+        .cursor/mcp.json
+        .gemini/config/mcp_config.json
+        .gemini/settings.json
+        moved/claude/.claude.json
+        moved/claude/settings.json
+        moved/codex/config.toml
+        moved/codex/hooks.json
+        moved/config/Code/User/mcp.json
+        moved/config/opencode/opencode.json"#]]
+    .assert_eq(&homes.join("\n"));
+}
+
 #[test]
 fn the_hook_commands_are_what_they_were_in_the_first_release() {
     let commands: Vec<_> =
