@@ -5,10 +5,12 @@ mod claim;
 mod contradictions;
 mod decision;
 mod demo;
+mod doctor;
 mod experiment;
 mod export;
 mod forget;
 mod guard;
+mod hook;
 mod import;
 mod init;
 mod log;
@@ -28,7 +30,7 @@ mod verify;
 mod writer;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -80,9 +82,15 @@ struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make this directory a workspace
-    #[command(after_help = "Example: cd my-project && hm init")]
-    Init,
+    /// Make this directory a workspace, and write it into the settings of the clients found
+    #[command(after_help = "Examples:\n  cd my-project && hm init\n  hm init --clients claude,codex --yes")]
+    Init(init::Init),
+    /// Take out of the settings of clients what hm init wrote there; the memory stays
+    #[command(after_help = "Examples:\n  hm uninit --dry-run\n  hm uninit --clients cursor --yes")]
+    Uninit(init::Uninit),
+    /// Look for what keeps clients, hooks and writer from working; exit 1 when there is something
+    #[command(after_help = "Examples:\n  hm doctor\n  hm doctor --json")]
+    Doctor,
     /// Watch four agents share a memory: a story through real processes, in a temporary workspace
     #[command(after_help = "Examples:\n  hm demo\n  hm demo --keep\n  hm demo --json")]
     Demo(demo::Demo),
@@ -138,6 +146,9 @@ enum Verb {
     /// See what agents held to be right and wrong
     #[command(subcommand, after_help = "Example: hm belief show devops")]
     Belief(session::Belief),
+    /// Be what a client's hook runs: the payload on stdin, the answer on stdout; never fails
+    #[command(after_help = "Example: hm hook claude < payload.json")]
+    Hook(hook::Hook),
     /// Settle a claim by running something, and keep what it shows
     #[command(subcommand, after_help = "Example: hm experiment list --status failed")]
     Experiment(experiment::Experiment),
@@ -177,10 +188,15 @@ struct Context {
 
 impl Context {
     fn find(global: Global) -> Result<Self, Failure> {
+        let here = std::env::current_dir().map_err(Failure::internal)?;
+        Self::at(global, &here)
+    }
+
+    /// [`Context::find`] from another directory than this one.
+    fn at(global: Global, here: &Path) -> Result<Self, Failure> {
         let environment = Environment::read();
         let named = global.dir.clone().or_else(|| environment.dir.clone().map(PathBuf::from));
-        let here = std::env::current_dir().map_err(Failure::internal)?;
-        let workspace = Workspace::find(named.as_deref(), &here, environment.runtime_dir.as_deref())
+        let workspace = Workspace::find(named.as_deref(), here, environment.runtime_dir.as_deref())
             .map_err(Failure::usage)?;
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
         Ok(Self { workspace, config, environment, global })
@@ -325,7 +341,9 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
     }
     match verb {
-        Verb::Init => init::run(&global),
+        Verb::Init(args) => args.run(&global),
+        Verb::Uninit(args) => args.run(&global),
+        Verb::Doctor => doctor::run(&Context::find(global)?),
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Token(verb) => verb.run(&Context::find(global)?),
@@ -339,6 +357,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
+        Verb::Hook(args) => args.run(global),
         Verb::Contradictions(args) => args.run(&Context::find(global)?),
         Verb::Experiment(verb) => {
             let context = Context::find(global)?;

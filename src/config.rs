@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::domain::agent::{BadRoster, Roster};
+use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::privacy::{BadPattern, Own};
+use crate::hooks::Client;
 
 /// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
 const MAX_IDLE_MINUTES: u64 = 365 * 24 * 60;
@@ -23,6 +24,13 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 [agents.aliases]
 # Other names agents go by, besides the built-in ones (arch, infra, backend, ana, ui, qa ...).
 # data = "analyst"
+
+[clients]
+# Who a client's pane is when neither --agent nor HM_AGENT says so; its hooks tell it.
+# claude = "architect"
+# codex = "devops"
+# gemini = "analyst"
+# cursor = "frontend"
 
 [quorum]
 # Supports that confirm a claim, when nobody challenges it.
@@ -45,6 +53,7 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 #[serde(default, deny_unknown_fields)]
 struct File {
     agents: Agents,
+    clients: BTreeMap<Client, String>,
     quorum: QuorumKeys,
     privacy: PrivacyKeys,
     writer: WriterKeys,
@@ -95,6 +104,8 @@ impl Default for WriterKeys {
 pub struct Config {
     /// Who there is.
     pub roster: Roster,
+    /// Who a client's pane is when nothing else says so.
+    pub clients: BTreeMap<Client, AgentId>,
     /// What rules depend on.
     pub policy: Policy,
     /// The team's own secret patterns.
@@ -132,6 +143,14 @@ pub enum ConfigError {
         /// What is wrong.
         source: BadRoster,
     },
+    /// A client's pane is to be an agent nobody knows.
+    #[error("{path}: [clients]: {source}")]
+    Client {
+        /// Which file.
+        path: String,
+        /// Who.
+        source: UnknownAgent,
+    },
     /// A secret pattern that cannot be used.
     #[error("{path}: {source}")]
     Privacy {
@@ -163,6 +182,8 @@ impl Config {
             .map_err(|source| ConfigError::Privacy { path: shown(), source })?;
         let QuorumKeys { supports, owner_counts, all_active } = file.quorum;
         Ok(Self {
+            clients: clients(&roster, &file.clients)
+                .map_err(|source| ConfigError::Client { path: path.display().to_string(), source })?,
             roster,
             own_secrets,
             secret_patterns: file.privacy.patterns,
@@ -171,6 +192,28 @@ impl Config {
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })
     }
+}
+
+/// Who the panes of each client are unless something else says so.
+const CLIENT_AGENTS: [(Client, &str); 4] = [
+    (Client::Claude, "architect"),
+    (Client::Codex, "devops"),
+    (Client::Gemini, "analyst"),
+    (Client::Cursor, "frontend"),
+];
+
+fn clients(
+    roster: &Roster,
+    own: &BTreeMap<Client, String>,
+) -> Result<BTreeMap<Client, AgentId>, UnknownAgent> {
+    // A default of an agent this team does not have would be nobody.
+    let defaults = CLIENT_AGENTS.into_iter();
+    let mut clients: BTreeMap<Client, AgentId> =
+        defaults.filter_map(|(client, name)| Some((client, roster.resolve(name).ok()?))).collect();
+    for (client, name) in own {
+        clients.insert(*client, roster.resolve(name)?);
+    }
+    Ok(clients)
 }
 
 fn roster(agents: &Agents) -> Result<Roster, BadRoster> {
@@ -243,6 +286,17 @@ mod tests {
             config.idle_exit.as_secs() / 60
         };
         assert_eq!([idle("0"), idle("30"), idle("9223372036854775807")], [1, 30, 525_600]);
+    }
+
+    #[test]
+    fn a_client_is_an_agent_of_the_team() {
+        let config = load("[clients]\ncodex = \"qa\"\n").expect("a valid file");
+        let of = |client: &str| config.clients[&client.parse().expect("a client")].as_str().to_owned();
+        assert_eq!([of("claude"), of("codex"), of("gemini")], ["architect", "reviewer", "analyst"]);
+        let unknown = load("[clients]\nclaude = \"sage\"\n").expect_err("nobody");
+        assert!(unknown.contains("[clients]") && unknown.contains("sage"), "{unknown}");
+        let small = load("[agents]\nroster = [\"devops\"]\n").expect("a valid file");
+        assert_eq!(small.clients.len(), 1);
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub enum Moment {
     Stop {
         /// Whether this turn goes on because a hook had something to say at its end.
         already_reminded: bool,
+        /// What the agent said last, where the client tells.
+        said: Option<String>,
     },
     /// A session ends.
     SessionEnd {

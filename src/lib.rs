@@ -3,7 +3,9 @@
 pub mod checkpoints;
 pub mod cli;
 pub mod client_session;
+pub mod clients;
 pub mod config;
+pub mod doctor;
 pub mod domain;
 pub mod hooks;
 pub mod identity;

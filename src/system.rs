@@ -1,7 +1,8 @@
 //! Where time, identity and entropy enter: nothing else in the crate reads them.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -36,6 +37,13 @@ impl std::fmt::Debug for Sources {
 pub fn now() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_ms(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// When a file was last written; none when it is not there.
+pub fn modified(path: &Path) -> Option<Timestamp> {
+    let at = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
+    let since_epoch = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_millis()).ok().map(Timestamp::from_ms)
 }
 
 /// A clock for measuring spans, not for dates.
@@ -96,6 +104,12 @@ pub fn parent_process() -> Option<u32> {
     None
 }
 
+/// The client whose hook this is: Claude Code says it, for it puts a shell between; else the process above.
+pub fn client_process() -> Option<u32> {
+    let told = std::env::var("CLAUDE_PID").ok().and_then(|told| told.trim().parse().ok());
+    told.or_else(parent_process)
+}
+
 /// What the process was told by its environment, read once at start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
@@ -115,12 +129,24 @@ pub struct Environment {
     pub secrets: Known,
     /// `XDG_STATE_HOME`, else `~/.local/state`: where keys lie, outside every workspace.
     pub state_home: Option<PathBuf>,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`: settings of programs, if not in `~/.config`.
+    pub config_home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`: all files of Claude Code, if not in the home directory.
+    pub claude_dir: Option<PathBuf>,
+    /// `CODEX_HOME`: all files of Codex, if not in `~/.codex`.
+    pub codex_home: Option<PathBuf>,
+    /// `PATH`: where programs are looked for.
+    pub search_path: Option<OsString>,
 }
 
 impl Environment {
     /// Reads the environment of this process.
     pub fn read() -> Self {
         let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        // A relative path is to be ignored, says the specification of these directories.
+        let dir = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
         Self {
             dir: var("HM_DIR"),
             agent: var("HM_AGENT"),
@@ -129,11 +155,13 @@ impl Environment {
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
             secrets: Known::from_variables(variables()),
-            // A relative path is to be ignored, says the specification of these directories.
-            state_home: var("XDG_STATE_HOME")
-                .map(PathBuf::from)
-                .filter(|path| path.is_absolute())
+            state_home: dir("XDG_STATE_HOME")
                 .or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state"))),
+            home: std::env::home_dir(),
+            config_home: dir("XDG_CONFIG_HOME"),
+            claude_dir: dir("CLAUDE_CONFIG_DIR"),
+            codex_home: dir("CODEX_HOME"),
+            search_path: std::env::var_os("PATH"),
         }
     }
 }

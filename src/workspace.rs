@@ -154,6 +154,11 @@ impl Workspace {
         self.runtime().join("integrity.log")
     }
 
+    /// When hooks last ran: `<client>.<event>`, empty files.
+    pub fn hook_marks(&self) -> PathBuf {
+        self.runtime().join("hooks")
+    }
+
     /// What runs of experiments left.
     pub fn experiments(&self) -> PathBuf {
         self.runtime().join("experiments")

@@ -120,17 +120,17 @@ CREATE TABLE belief_snapshots (
 CREATE INDEX belief_snapshots_agent ON belief_snapshots (agent, seq);
 CREATE INDEX belief_snapshots_session ON belief_snapshots (session, seq) WHERE session IS NOT NULL;
 
--- Warnings right before a repeat: once in a turn.
+-- Warnings right before an action, once in a turn; the guard is a negative claim, or a task with locks.
 CREATE TABLE firings (
   session  TEXT NOT NULL,
-  claim_id TEXT NOT NULL,
+  guard TEXT NOT NULL,
   seq      INTEGER NOT NULL,
   matched  TEXT NOT NULL,
   agent    TEXT NOT NULL,
   fired_at INTEGER NOT NULL,
-  PRIMARY KEY (session, claim_id, seq)
+  PRIMARY KEY (session, guard, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX firings_claim ON firings (claim_id, seq);
+CREATE INDEX firings_guard ON firings (guard, seq);
 
 -- Files a session touched, with the last time it did.
 CREATE TABLE session_files (

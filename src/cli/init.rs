@@ -1,21 +1,275 @@
-//! `hm init`: make a directory a workspace.
+//! `hm init` and `hm uninit`: make a directory a workspace, and tell the clients of it; or take that back.
 
-use serde_json::json;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Value, json};
 
 use super::Global;
 use super::output::{self, Failure};
+use crate::clients::{CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places};
 use crate::system::Environment;
-use crate::workspace::Workspace;
+use crate::workspace::{MARKER, Workspace};
 
-pub(super) fn run(global: &Global) -> Result<(), Failure> {
-    let environment = Environment::read();
-    let here = std::env::current_dir().map_err(Failure::internal)?;
-    let root = global.dir.clone().or_else(|| environment.dir.map(Into::into)).unwrap_or(here);
-    let workspace = Workspace::init(&root, environment.runtime_dir.as_deref()).map_err(Failure::usage)?;
-    let root = workspace.root().display().to_string();
-    let text = format!(
-        "{root} is a workspace now: .hivemind/config.toml holds its settings (commit it).\n\
-         Give each pane: hm serve --agent NAME\n"
-    );
-    output::print(global.json, &text, &json!({ "workspace": root }))
+/// What both verbs take.
+#[derive(Debug, Args)]
+struct Choice {
+    /// Only these: claude, codex, gemini, antigravity, opencode, vscode, cursor; several with commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    clients: Vec<String>,
+    /// The files of this project, which its team shares (the default)
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// Your own files, which count in every project on this machine
+    #[arg(long)]
+    user: bool,
+    /// Write without asking
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Make this directory a workspace, and write it into the settings of the clients found.
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    #[command(flatten)]
+    choice: Choice,
+    /// Every client, found or not
+    #[arg(long, conflicts_with = "clients")]
+    all: bool,
+}
+
+/// Take out of the settings of clients what hm init wrote there.
+#[derive(Debug, Args)]
+pub(super) struct Uninit {
+    #[command(flatten)]
+    choice: Choice,
+}
+
+/// What a run is about.
+struct Run<'a> {
+    choice: &'a Choice,
+    global: &'a Global,
+    places: Places,
+    level: Level,
+    installed: Installed,
+    changes: Vec<(Change, ConfigFile)>,
+}
+
+impl Init {
+    pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
+        let environment = Environment::read();
+        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let root = global.dir.clone().or_else(|| environment.dir.clone().map(Into::into)).unwrap_or(here);
+        let named = named(&self.choice.clients)?;
+        let is_new = !root.join(MARKER).join("config.toml").exists();
+        let root = if self.choice.dry_run {
+            root.canonicalize().unwrap_or(root)
+        } else {
+            let made = Workspace::init(&root, environment.runtime_dir.as_deref()).map_err(Failure::usage)?;
+            made.root().to_owned()
+        };
+        let shown = root.display();
+        let text = match (is_new, self.choice.dry_run) {
+            (true, false) => {
+                format!("{shown} is a workspace now: .hivemind/config.toml holds its settings (commit it).\n")
+            }
+            (true, true) => format!("{shown} would become a workspace: .hivemind/ with its settings.\n"),
+            (false, _) => format!("{shown} is a workspace already.\n"),
+        };
+        let mut run = Run::new(&self.choice, global, &root, &environment)?;
+        let wanted = |client: &&Client| match named.as_slice() {
+            [] => self.all || client.is_found(&run.places),
+            named => named.contains(&client.name),
+        };
+        let clients: Vec<&'static Client> = CLIENTS.iter().filter(wanted).collect();
+        for client in &clients {
+            for file in client.files(run.level, &run.places) {
+                run.changes.push((run.installed.plan_add(client, &file)?, file));
+            }
+        }
+        let nobody = "no client was found: name them with --clients, or take --all\n";
+        let none = if clients.is_empty() { nobody } else { "nothing to do: every client is configured\n" };
+        let done = "start the clients anew, and `hm doctor` says what they still want";
+        run.finish(text, none, done, |installed, change, file| installed.add(change, file))
+    }
+}
+
+impl Uninit {
+    pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
+        let environment = Environment::read();
+        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let dir = global.dir.clone().or_else(|| environment.dir.clone().map(Into::into));
+        let workspace = Workspace::find(dir.as_deref(), &here, environment.runtime_dir.as_deref());
+        // What a colleague's `hm init` wrote can be taken out without a workspace of one's own.
+        let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
+        let named = named(&self.choice.clients)?;
+        let mut run = Run::new(&self.choice, global, &root, &environment)?;
+        for client in CLIENTS {
+            if named.is_empty() || named.contains(&client.name) {
+                for file in client.every_file(run.level, &run.places) {
+                    run.changes.push((run.installed.plan_remove(client, &file)?, file));
+                }
+            }
+        }
+        let memory = "The memory and its settings stay in .hivemind/: delete it to forget everything.\n";
+        run.finish(
+            memory.to_owned(),
+            "nothing to do: no client is configured by hm init\n",
+            "`hm init` puts it back",
+            |installed, change, _| installed.remove(change),
+        )
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        choice: &'a Choice,
+        global: &'a Global,
+        root: &Path,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let places = Places::new(root, environment);
+        let level = if choice.user { Level::User } else { Level::Project };
+        let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
+        Ok(Self { choice, global, places, level, installed, changes: Vec::new() })
+    }
+
+    /// Shows every change, asks, makes them, and says what became of each.
+    fn finish(
+        mut self,
+        opening: String,
+        nothing: &str,
+        done: &str,
+        make: impl Fn(&mut Installed, &Change, &ConfigFile) -> Result<(), InstallError>,
+    ) -> Result<(), Failure> {
+        let wanted = self.changes.iter().filter(|(change, _)| change.is_wanted()).count();
+        let refused = self.changes.iter().any(|(change, _)| matches!(change.outcome, Outcome::Refused(_)));
+        let mut text = opening;
+        for (change, _) in &self.changes {
+            text.push_str(&self.shown(change));
+        }
+        if wanted == 0 && !refused {
+            text.push_str(nothing);
+        }
+        self.say(&text)?;
+        let agreed = wanted > 0 && self.is_agreed(wanted)?;
+        let mut failed = Vec::new();
+        if agreed {
+            let mut changed = 0;
+            for (change, file) in &self.changes {
+                match make(&mut self.installed, change, file) {
+                    Ok(()) => changed += usize::from(change.is_wanted()),
+                    Err(error) => failed.push(error.to_string()),
+                }
+            }
+            self.say(&format!("{changed} of {wanted} files changed; {done}\n"))?;
+        } else if wanted > 0 && !self.choice.dry_run {
+            self.say("these files are as they were: say y on a terminal, or pass --yes\n")?;
+        }
+        if self.global.json {
+            let root = self.places.root().display().to_string();
+            let files: Vec<Value> = self.changes.iter().map(|(change, _)| self.json(change)).collect();
+            let written = agreed && failed.is_empty();
+            let whole = json!({ "workspace": root, "written": written, "files": files, "failed": failed });
+            output::print(true, "", &whole)?;
+        } else if !failed.is_empty() {
+            return Err(Failure::internal(failed.join("; ")));
+        }
+        if failed.is_empty() && !refused { Ok(()) } else { Err(Failure::Broken) }
+    }
+
+    fn say(&self, text: &str) -> Result<(), Failure> {
+        if self.global.json { Ok(()) } else { output::print(false, text, &Value::Null) }
+    }
+
+    /// What becomes of a file, in words and as a diff.
+    fn shown(&self, change: &Change) -> String {
+        let Change { client, .. } = change;
+        let path = self.path(change);
+        let mut text = match &change.outcome {
+            Outcome::Write(_) | Outcome::Delete => {
+                format!(
+                    "\n{}: {path}\n{}",
+                    client.title,
+                    output::visible(&change.diff(&path).replace("\r\n", "\n"))
+                )
+            }
+            Outcome::Refused(problem) => {
+                let problem = output::visible(problem);
+                format!("\n{}: {path} is left alone: {problem}\n", client.title)
+            }
+            Outcome::Nothing => String::new(),
+        };
+        if change.is_taken {
+            text.push_str(&format!(
+                "{}: {path} has a server `hivemind` of your own, which is left as it is\n",
+                client.title
+            ));
+        }
+        text
+    }
+
+    fn json(&self, change: &Change) -> Value {
+        let (outcome, problem) = match &change.outcome {
+            Outcome::Write(_) => ("write", None),
+            Outcome::Delete => ("delete", None),
+            Outcome::Nothing => ("nothing", None),
+            Outcome::Refused(problem) => ("refused", Some(problem)),
+        };
+        let path = self.path(change);
+        json!({
+            "client": change.client.name, "diff": change.diff(&path), "path": path, "outcome": outcome,
+            "problem": problem, "taken": change.is_taken,
+        })
+    }
+
+    /// As a person names it: relative in the project.
+    fn path(&self, change: &Change) -> String {
+        change.path.strip_prefix(self.places.root()).unwrap_or(&change.path).display().to_string()
+    }
+
+    fn is_agreed(&self, wanted: usize) -> Result<bool, Failure> {
+        if self.choice.yes || self.choice.dry_run || self.global.json {
+            return Ok(self.choice.yes);
+        }
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() || !std::io::stdout().is_terminal() {
+            return Ok(false);
+        }
+        let mut out = output::stream();
+        write!(
+            out,
+            "\nChange {}? [y/N] ",
+            if wanted == 1 { "this file".into() } else { format!("these {wanted} files") }
+        )?;
+        out.flush()?;
+        let mut answer = String::new();
+        stdin.lock().read_line(&mut answer)?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}
+
+fn named(names: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let known = || CLIENTS.iter().map(|client| client.name).collect::<Vec<_>>().join(", ");
+    let find = |name: &String| {
+        Client::named(name.trim())
+            .map(|client| client.name)
+            .ok_or_else(|| Failure::usage(format!("no client is called `{name}`; there are: {}", known())))
+    };
+    names.iter().map(find).collect()
+}
+
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Self {
+        match error {
+            InstallError::NoHome | InstallError::Record { .. } | InstallError::Changed(_) => {
+                Self::usage(error)
+            }
+            InstallError::Io { .. } => Self::internal(error),
+        }
+    }
 }

@@ -68,8 +68,7 @@ impl Failure {
             Some(value) => println!("{}", json(&value)),
             // It may quote an argument, or what somebody else wrote.
             None => {
-                let shown = |c| if c != '\n' && is_unsafe(c) { '\u{fffd}' } else { c };
-                eprintln!("hm: {}", text.chars().map(shown).collect::<String>());
+                eprintln!("hm: {}", visible(&text));
             }
         }
         ExitCode::from(code)
@@ -148,6 +147,11 @@ const fn exit_code(code: Code) -> u8 {
     }
 }
 
+/// Prints one line; whoever left does not read it.
+pub(super) fn line(text: &str) {
+    let _ = writeln!(stream(), "{text}");
+}
+
 /// Prints text or JSON, as asked.
 pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
     let mut out = stream();
@@ -157,6 +161,11 @@ pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Fail
         out.write_all(text.as_bytes())?
     }
     Ok(out.flush()?)
+}
+
+/// Text of somebody else's, without what a terminal would act on.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().map(|c| if !matches!(c, '\n' | '\t') && is_unsafe(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// JSON in ASCII where a terminal would act on it: the standard wants that of U+0000 to U+001F only.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
-use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
+use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
 use crate::domain::ids::{
     ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId,
@@ -403,11 +403,11 @@ pub struct SplitSession {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotBeliefs {}
 
-/// Put on record that a dead end warned right before it was repeated; made by hooks.
+/// Put on record that somebody was warned right before an action; made by hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordFiring {
-    /// The negative claim that warned.
-    pub claim_id: ClaimId,
+    /// What warned.
+    pub guard: Guard,
     /// What matched.
     pub matched: CommandLine,
 }
@@ -586,7 +586,7 @@ impl Command {
             Self::Observe(of) => Some(of.event_id.uuid()),
             Self::ClaimTask(of) => Some(of.task_id.uuid()),
             Self::UpdateTask(of) => Some(of.task_id.uuid()),
-            Self::RecordFiring(of) => Some(of.claim_id.uuid()),
+            Self::RecordFiring(of) => Some(of.guard.uuid()),
             Self::AliasTarget(_)
             | Self::DenyRecord(_)
             | Self::DeclareIntent(_)

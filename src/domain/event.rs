@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{
@@ -479,11 +480,31 @@ pub struct BeliefsSnapshotted {
     pub beliefs: Vec<Belief>,
 }
 
-/// A dead end warned an agent right before it was repeated.
+/// What may warn right before an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// A negative claim.
+    Claim(ClaimId),
+    /// A task whose holder asks others to stay away from its files.
+    Task(TaskId),
+}
+
+impl Guard {
+    /// The id of whatever it is.
+    pub const fn uuid(self) -> Uuid {
+        match self {
+            Self::Claim(id) => id.uuid(),
+            Self::Task(id) => id.uuid(),
+        }
+    }
+}
+
+/// An agent was warned right before it repeated a dead end, or changed a file that somebody holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardFired {
-    /// The negative claim that warned.
-    pub claim_id: ClaimId,
+    /// What warned.
+    pub guard: Guard,
     /// What matched: the command, the path or the error.
     pub matched: CommandLine,
 }

@@ -112,6 +112,18 @@ pub fn may_collide(one: &Scope, other: &Scope) -> bool {
     }
 }
 
+/// Whether a lock means this very file: a path and all below it, or a glob.
+pub fn is_locked(lock: &Scope, file: &Scope) -> bool {
+    if !lock.is_path() || !file.is_path() {
+        return false;
+    }
+    if !lock.as_str().contains(['*', '?', '[', '{']) {
+        return lock.covers(file);
+    }
+    let glob = globset::GlobBuilder::new(lock.as_str()).literal_separator(true).build();
+    glob.is_ok_and(|glob| glob.compile_matcher().is_match(file.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +137,10 @@ mod tests {
         assert!(collide("*.md", "src"));
         assert!(!collide("src/db/*.rs", "src/ui/app.ts"));
         assert!(!collide("src/db", "src/dbx"));
+        let locked = |lock: &str, file: &str| is_locked(&scope(lock), &scope(file));
+        assert!(locked("src/db", "src/db/pool.rs") && locked("src/**/*.rs", "src/db/pool.rs"));
+        assert!(
+            !locked("src/*.rs", "src/db/pool.rs") && !locked("src/[", "src/a") && !locked("src/db", "src")
+        );
     }
 }

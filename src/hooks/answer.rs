@@ -19,7 +19,7 @@ impl Call {
     pub fn is_heard(&self) -> bool {
         match (&self.moment, self.client) {
             // A turn that goes on because of a reminder is not reminded again.
-            (Moment::SessionEnd { .. } | Moment::Other | Moment::Stop { already_reminded: true }, _)
+            (Moment::SessionEnd { .. } | Moment::Other | Moment::Stop { already_reminded: true, .. }, _)
             | (Moment::BeforeTool(_), Client::Gemini | Client::Cursor)
             | (Moment::Prompt { .. }, Client::Cursor) => false,
             // Cursor reads no answer to its events for one kind of tool.
@@ -29,7 +29,7 @@ impl Call {
                 | Moment::Prompt { .. }
                 | Moment::BeforeTool(_)
                 | Moment::AfterTool(..)
-                | Moment::Stop { already_reminded: false },
+                | Moment::Stop { already_reminded: false, .. },
                 _,
             ) => true,
         }

@@ -60,7 +60,8 @@ fn moment(event: &str, payload: &Value) -> Moment {
             Moment::SessionStart { source: text(payload, &["source", "trigger"]) }
         }
         "UserPromptSubmit" | "BeforeAgent" | "beforeSubmitPrompt" => {
-            Moment::Prompt { text: text(payload, &["prompt", "user_prompt"]).unwrap_or_default() }
+            let text = text(payload, &["prompt", "user_prompt"]).unwrap_or_default();
+            Moment::Prompt { text: without_our_own(&text).to_owned() }
         }
         "PreToolUse" | "BeforeTool" | "preToolUse" | "beforeShellExecution" => {
             Moment::BeforeTool(tool_call(payload))
@@ -75,9 +76,21 @@ fn moment(event: &str, payload: &Value) -> Moment {
         "Stop" | "AfterAgent" | "stop" => Moment::Stop {
             already_reminded: flag(payload, "stop_hook_active")
                 || payload.get("loop_count").and_then(Value::as_i64).is_some_and(|count| count > 0),
+            said: text(payload, &["last_assistant_message", "prompt_response"]),
         },
         "SessionEnd" | "sessionEnd" => Moment::SessionEnd { reason: text(payload, &["reason"]) },
         _ => Moment::Other,
+    }
+}
+
+/// Gemini CLI puts what a hook said at the start before the first prompt, and hands it all to the next hook.
+fn without_our_own(prompt: &str) -> &str {
+    let end = "</hook_context>";
+    match prompt.find(end) {
+        Some(at) if prompt.trim_start().starts_with("<hook_context>") => {
+            prompt[at + end.len()..].trim_start()
+        }
+        _ => prompt,
     }
 }
 

@@ -113,10 +113,19 @@ impl Pane {
     ) -> Result<Self, PaneError> {
         let mut command = tokio::process::Command::new(binary);
         command.args(["serve", "--toolsets", toolsets, "--dir"]).arg(root);
-        command.current_dir(root).kill_on_drop(true);
+        command.current_dir(root);
         if let Some(agent) = agent {
             command.args(["--agent", agent]);
         }
+        Self::run(command, era).await
+    }
+
+    /// [`Pane::start`] with a command of any kind, as a client is configured to run it.
+    ///
+    /// # Errors
+    /// [`PaneError`].
+    pub async fn run(mut command: tokio::process::Command, era: Era) -> Result<Self, PaneError> {
+        command.kill_on_drop(true);
         let (transport, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn()?;
         let (updates, received) = mpsc::unbounded_channel();
         let lifecycle = match era {

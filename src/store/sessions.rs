@@ -136,11 +136,11 @@ pub(super) fn beliefs(db: &Connection, at: &Recorded, body: &BeliefsSnapshotted)
 pub(super) fn fired(db: &Connection, at: &Recorded, body: &GuardFired) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached(
-        "INSERT INTO firings (session, claim_id, seq, matched, agent, fired_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO firings (session, guard, seq, matched, agent, fired_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
     .execute(params![
         session,
-        body.claim_id.to_string(),
+        body.guard.uuid().to_string(),
         at.seq as i64,
         body.matched.as_str(),
         at.agent.as_str(),
@@ -428,15 +428,15 @@ impl Reader {
         Ok(snapshot.optional()?)
     }
 
-    /// Whether a dead end warned a session since a ledger position.
+    /// Whether a dead end or a lease warned a session since a ledger position.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn has_fired(&self, session: &str, claim_id: &str, since: u64) -> Result<bool, StoreError> {
+    pub fn has_fired(&self, session: &str, guard: &str, since: u64) -> Result<bool, StoreError> {
         let mut one = self.db.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND claim_id = ?2 AND seq > ?3)",
+            "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND seq > ?3)",
         )?;
-        Ok(one.query_row(params![session, claim_id, since as i64], |row| row.get(0))?)
+        Ok(one.query_row(params![session, guard, since as i64], |row| row.get(0))?)
     }
 
     /// Files a session touched, the last first.

@@ -33,6 +33,10 @@ const RESTART_AFTER: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Resends after a lost connection, before the spool takes over.
 const ATTEMPTS: u32 = 3;
+/// How long a hook tries to reach the writer (spec 01).
+const HURRY: Duration = Duration::from_millis(5);
+/// How long a hook waits for a writer that has taken its command: a commit takes two milliseconds, a spooled line one.
+const ANSWER_IN_A_HURRY: Duration = Duration::from_millis(50);
 /// How often a watcher looks for a writer that went away.
 const WATCH_RETRY: Duration = Duration::from_millis(100);
 
@@ -101,6 +105,44 @@ impl Front {
         match privacy::deny(&submission, &self.shared.secrets) {
             Some(denial) => Err(self.refuse(denial, &submission.agent, submission.session).await),
             None => self.send(submission).await,
+        }
+    }
+
+    /// Submits for a process in a hurry: what the writer does not take at once is queued, and none is started.
+    ///
+    /// # Errors
+    /// The first refusal; what came before it is taken, what comes after is not.
+    pub async fn submit_in_a_hurry(&self, submissions: Vec<Submission>) -> Result<Vec<Receipt>, Rejection> {
+        let connection = match tokio::time::timeout(HURRY, self.open()).await {
+            Ok(Ok(stream)) => Some(Connection::over(stream)),
+            Ok(Err(Unreachable::Version(rejection))) => return Err(rejection),
+            Ok(Err(Unreachable::Gone)) | Err(_) => None,
+        };
+        let mut receipts = Vec::with_capacity(submissions.len());
+        for submission in submissions {
+            if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
+                return Err(denial.into());
+            }
+            let answer = match &connection {
+                Some(writer) => {
+                    tokio::time::timeout(ANSWER_IN_A_HURRY, writer.ask(submission.clone())).await.ok()
+                }
+                None => None,
+            };
+            // Should the writer have taken it all the same, it recognises it when it reads the spool.
+            receipts.push(match answer.flatten() {
+                Some(answer) => answer?,
+                None => self.queue(submission)?,
+            });
+        }
+        Ok(receipts)
+    }
+
+    /// Has a writer started that is not there, and does not wait for it.
+    pub async fn wake_writer(&self) {
+        if !matches!(tokio::time::timeout(HURRY, self.open()).await, Ok(Ok(_))) {
+            // A writer that cannot be started leaves everything queued, and `hm doctor` says why.
+            let _ = self.start();
         }
     }
 

@@ -1016,7 +1016,7 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(Event::TaskClaimed(claimed)) => Some(claimed.task_id.uuid()),
         Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
         Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
-        Some(Event::GuardFired(fired)) => Some(fired.claim_id.uuid()),
+        Some(Event::GuardFired(fired)) => Some(fired.guard.uuid()),
         // Fronts of ours mint UUIDs.
         Some(Event::SessionSplit(split)) => split.child.as_str().parse().ok(),
         Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),

@@ -17,7 +17,7 @@ use hivemind::domain::command::{
     RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent, RunExperiment, SaveAnchor,
     Seen as Observed, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
 };
-use hivemind::domain::event::FileEdited;
+use hivemind::domain::event::{FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
 use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
@@ -405,7 +405,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
             }),
             Command::RecordFiring(RecordFiring {
                 // Every fourth claim is a dead end.
-                claim_id: claims[index / 4 * 4 + 3],
+                guard: Guard::Claim(claims[index / 4 * 4 + 3]),
                 matched: "cargo test".parse().expect("a command"),
             }),
             Command::SplitSession(SplitSession {

@@ -164,7 +164,7 @@ impl Drop for Shell {
 
 /// Asks the writer of a workspace to leave, and waits until it let go of its lock: whoever removes the
 /// directory next must not come before.
-fn end_writer(workspace: &Workspace) {
+pub(crate) fn end_writer(workspace: &Workspace) {
     #[cfg(unix)]
     if let Some(writer) = listener(&workspace.socket()) {
         let _ = rustix::process::kill_process(writer, rustix::process::Signal::TERM);

@@ -5,7 +5,7 @@ use hivemind::domain::command::{
     RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SplitSession, StartSession, Submission, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
-use hivemind::domain::event::{CommandRan, FileEdited, ToolUsed};
+use hivemind::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::receipt::{Receipt, WarningCode};
@@ -427,7 +427,7 @@ fn work() -> BoxedStrategy<Command> {
         })),
         1 => Just(Command::SnapshotBeliefs(SnapshotBeliefs {})),
         1 => (0..3u8).prop_map(|at| Command::RecordFiring(RecordFiring {
-            claim_id: ClaimId::from_uuid(id(0xa00, at)),
+            guard: Guard::Claim(ClaimId::from_uuid(id(0xa00, at))),
             matched: "cargo test".parse().expect("a command"),
         })),
         1 => (0..3u8).prop_map(|at| {

@@ -7,7 +7,7 @@ use crate::domain::command::{
     Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SplitSession, StartSession,
 };
 use crate::domain::event::{
-    AnchorSaved, BeliefsSnapshotted, Event, GuardFired, SessionEnded, SessionSplit, SessionStarted,
+    AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit, SessionStarted,
     TurnRecorded,
 };
 use crate::domain::ids::SessionId;
@@ -144,15 +144,20 @@ pub(super) fn split(session: Option<&SessionId>, split: &SplitSession) -> Result
 }
 
 pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Decision, Rejection> {
-    let claim = known_claim(state, firing.claim_id)?;
-    if claim.claim_type != ClaimType::Negative {
-        return Err(Rejection::invalid(
-            "claim_id",
-            format!("only a negative claim warns, this one is a {}", claim.claim_type),
-        ));
+    match firing.guard {
+        Guard::Claim(id) => {
+            let claim = known_claim(state, id)?;
+            if claim.claim_type != ClaimType::Negative {
+                let problem = format!("only a negative claim warns, this one is a {}", claim.claim_type);
+                return Err(Rejection::invalid("guard", problem));
+            }
+        }
+        Guard::Task(id) => {
+            super::plan::known_task(state, id)?;
+        }
     }
-    let RecordFiring { claim_id, matched } = firing.clone();
-    Ok(one(GuardFired { claim_id, matched }.into()))
+    let RecordFiring { guard, matched } = firing.clone();
+    Ok(one(GuardFired { guard, matched }.into()))
 }
 
 pub(super) fn observe(state: &State, observe: &Observe) -> Result<Decision, Rejection> {

@@ -1,0 +1,46 @@
+//! `hm doctor`: what is wrong, a line each, and what to do about it.
+
+use serde_json::json;
+
+use super::output::{self, Failure};
+use super::{Context, block_on};
+use crate::clients::Places;
+use crate::doctor::{Check, Doctor, Verdict};
+
+pub(super) fn run(context: &Context) -> Result<(), Failure> {
+    let doctor = Doctor {
+        workspace: &context.workspace,
+        config: &context.config,
+        places: Places::new(context.workspace.root(), &context.environment),
+        front: context.front()?,
+        binary: std::env::current_exe().map_err(Failure::internal)?,
+    };
+    let checks = block_on(async { Ok(doctor.examine().await) })?;
+    let faults = checks.iter().filter(|check| check.verdict == Verdict::Fault).count();
+    let width = checks.iter().map(|check| check.about.len()).max().unwrap_or_default();
+    let mut text: String = checks.iter().map(|check| line(check, width)).collect();
+    text.push_str(&match faults {
+        0 => "no faults\n".to_owned(),
+        1 => "1 fault\n".to_owned(),
+        many => format!("{many} faults\n"),
+    });
+    output::print(
+        context.global.json,
+        &output::visible(&text),
+        &json!({ "checks": checks, "faults": faults }),
+    )?;
+    if faults == 0 { Ok(()) } else { Err(Failure::Broken) }
+}
+
+fn line(check: &Check, width: usize) -> String {
+    let Check { about, message, fix, verdict, .. } = check;
+    let verdict = match verdict {
+        Verdict::Ok => "ok",
+        Verdict::Note => "note",
+        Verdict::Fault => "FAULT",
+    };
+    // What a program printed must not look like a check of its own.
+    let message = message.replace('\n', " ");
+    let fix = fix.as_ref().map(|fix| format!("{:7}fix: {fix}\n", "")).unwrap_or_default();
+    format!("{verdict:5}  {about:width$}  {message}\n{fix}")
+}

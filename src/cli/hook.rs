@@ -1,0 +1,420 @@
+//! `hm hook`: what a client's hooks run. It records what happened, says what is worth saying, and never fails.
+
+use std::io::Read;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::output::{self, Failure};
+use super::{Context, Global, block_on};
+use crate::client_session::ClientSession;
+use crate::clients::Mark;
+use crate::domain::action::{Action, advise};
+use crate::domain::agent::AgentId;
+use crate::domain::command::{
+    Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
+};
+use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
+use crate::domain::ids::{CommandId, EventId, SessionId};
+use crate::domain::plan::is_locked;
+use crate::domain::privacy;
+use crate::domain::scope::Scope;
+use crate::domain::session::{Role, Source};
+use crate::domain::text::{CommandLine, Said, ToolName};
+use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
+use crate::pack;
+use crate::reads::Reads;
+use crate::store::SessionView;
+use crate::system;
+use crate::views::{self, ContextOf, View, ViewError};
+use crate::writer::Spool;
+
+/// A hook never holds its client up for longer (spec 09: 1 s, and the process needs some of it).
+const WITHIN: Duration = Duration::from_millis(900);
+/// The largest payload that is read: a tool's output may be anything.
+const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
+/// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
+const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
+
+/// One call of a client's hook.
+#[derive(Debug, Args)]
+pub(super) struct Hook {
+    /// claude, codex, gemini or cursor
+    client: Client,
+}
+
+impl Hook {
+    /// Reads the payload from stdin and answers on stdout; always a success, and silent where anything is in doubt.
+    pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
+        let mut payload = Vec::new();
+        // What could not be read is no payload.
+        let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
+        let call = Call::parse(self.client, &String::from_utf8_lossy(&payload));
+        let (tell, told) = mpsc::channel();
+        let asked = call.clone();
+        std::thread::spawn(move || {
+            let answer = Hooked::of(asked, global).and_then(|mut hooked| hooked.answer());
+            // Whoever waited too long has gone.
+            let _ = tell.send(answer.unwrap_or_else(|failure| {
+                tracing::debug!(?failure, "a hook has nothing to say");
+                Answer::Silence
+            }));
+        });
+        let answer = told.recv_timeout(WITHIN).unwrap_or(Answer::Silence);
+        if let Some(line) = call.answer(&answer) {
+            output::line(&line);
+        }
+        Ok(())
+    }
+}
+
+/// A call, and where and for whom it is.
+struct Hooked {
+    call: Call,
+    context: Context,
+    agent: AgentId,
+    /// Whether nobody but the settings says who the pane is.
+    is_by_default: bool,
+    session: Option<SessionId>,
+    reads: Reads,
+}
+
+impl Hooked {
+    fn of(call: Call, global: Global) -> Result<Self, Failure> {
+        let context = match &call.cwd {
+            // The directory of the session; that of the process may be any.
+            Some(cwd) if global.dir.is_none() => Context::at(global, cwd.as_ref())?,
+            _ => Context::find(global)?,
+        };
+        // That it ran is all it says.
+        let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
+        let caller = context.caller()?;
+        let by_default = context.config.clients.get(&call.client).cloned();
+        let is_by_default = caller.pinned().is_none();
+        let agent = caller.pinned().cloned().or(by_default);
+        let agent = agent.ok_or_else(|| Failure::usage("nobody says who this pane is"))?;
+        let named = context.environment.own_session.as_ref().or(call.session.as_ref());
+        let session = named.and_then(|session| session.parse().ok());
+        let reads = Reads::of(context.workspace.clone());
+        Ok(Self { call, context, agent, is_by_default, session, reads })
+    }
+
+    fn answer(&mut self) -> Result<Answer, Failure> {
+        match self.call.moment.clone() {
+            Moment::SessionStart { source } => self.start(source.as_deref()),
+            Moment::Prompt { text } => self.prompt(&text),
+            Moment::BeforeTool(tool) => self.before(&tool),
+            Moment::AfterTool(tool, outcome) => self.after(&tool, &outcome),
+            Moment::Stop { said, .. } => self.stop(said.as_deref()),
+            Moment::SessionEnd { .. } => self.end(),
+            Moment::Other => Ok(Answer::Silence),
+        }
+    }
+
+    /// The session is known from now on; its agent gets to know what it should.
+    fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
+        let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
+        if let Some(client) = system::client_process() {
+            // Without it the server files what the agent says under a session of its own.
+            let _ = ClientSession::of(&self.context.workspace, client).enter(&session);
+        }
+        let front = self.context.front()?;
+        block_on(async {
+            front.wake_writer().await;
+            Ok(())
+        })?;
+        self.submit(vec![self.started(source.unwrap_or_default())?])?;
+        let mut said = self.banner()?;
+        if let Some(split) = self.store(|store| store.split_into(session.as_str()))?.flatten() {
+            said.push_str(&format!(
+                "\nYou go on from session {}: read hivemind://sessions/{session}/turn0 for what was said there.",
+                views::inline(&split.parent, 128)
+            ));
+        }
+        said.push('\n');
+        let pack = self.pack(MAX_CONTEXT.saturating_sub(said.chars().count()))?;
+        Ok(Answer::Context(said + &pack))
+    }
+
+    fn started(&self, source: &str) -> Result<Command, Failure> {
+        let client =
+            Some(ToolName::try_from(self.call.client.as_str().to_owned()).map_err(Failure::internal)?);
+        let source = source.parse().unwrap_or(Source::Startup);
+        Ok(Command::StartSession(StartSession { source, client, parent_session: None }))
+    }
+
+    fn banner(&mut self) -> Result<String, Failure> {
+        let agent = self.agent.to_string();
+        let presence = self.store(|store| views::presence(store, &agent))?;
+        let mut banner = pack::banner(&presence.unwrap_or(pack::Presence { agent, ..Default::default() }));
+        if self.is_by_default {
+            banner
+                .push_str(" (by default; HM_AGENT makes the pane somebody else: pass your name as `agent`)");
+        }
+        Ok(banner)
+    }
+
+    /// The context in so many characters; in so many bytes for a client that counts those.
+    fn pack(&mut self, room: usize) -> Result<String, Failure> {
+        let mut budget = room;
+        loop {
+            let view = View::Context(self.context_of(budget));
+            let answer = views::answer(&mut self.reads, &self.context.config, &view, system::now())?;
+            let over = answer.text.len().saturating_sub(room);
+            if over == 0 || self.call.client != Client::Codex || budget < 400 {
+                return Ok(answer.text);
+            }
+            // Every character too many takes at most four bytes.
+            budget = budget.saturating_sub((over / 4).max(100));
+        }
+    }
+
+    fn context_of(&self, budget: usize) -> ContextOf {
+        let session = self.session.as_ref().map(ToString::to_string);
+        ContextOf { agent: self.agent.clone(), session, budget, window: None }
+    }
+
+    /// A turn begins: what others did since the last one is said, and what is asked for is kept.
+    fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
+        let known = self.known()?;
+        let since = known.as_ref().map_or(0, |session| session.prompt_seq.max(session.seq));
+        let is_over = known.as_ref().is_none_or(|session| session.ended_at.is_some());
+        let mut commands = Vec::new();
+        if is_over && self.session.is_some() {
+            // It was closed while nobody spoke, or began before its hooks were there.
+            commands.push(self.started("resume")?);
+        }
+        commands.extend(self.said(Role::User, text));
+        let answer = if since == 0 {
+            // A session nobody told anything yet gets the whole context, not what changed since the beginning.
+            let said = self.banner()? + "\n";
+            Answer::Context(said.clone() + &self.pack(MAX_CONTEXT.saturating_sub(said.chars().count()))?)
+        } else {
+            let of = self.context_of(MAX_CONTEXT);
+            Answer::Context(views::delta(&mut self.reads, &of, since, system::now())?)
+        };
+        self.submit(commands)?;
+        Ok(answer)
+    }
+
+    /// What was said, without secrets; nothing for white space.
+    fn said(&self, role: Role, text: &str) -> Option<Command> {
+        self.session.as_ref()?;
+        let text = Said::cut(&privacy::redacted(text, &self.context.secrets()))?;
+        Some(Command::RecordTurn(RecordTurn { role, text }))
+    }
+
+    fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
+        // Where nothing is heard before a tool, it is said after it.
+        if is_our_own(tool) || !self.call.is_heard() {
+            return Ok(Answer::Silence);
+        }
+        let Some(action) = self.action() else { return Ok(Answer::Silence) };
+        let (advice, firings) = self.advice(&action)?;
+        self.submit(firings)?;
+        Ok(advice)
+    }
+
+    fn after(&mut self, tool: &ToolCall, outcome: &ToolOutcome) -> Result<Answer, Failure> {
+        if is_our_own(tool) {
+            return Ok(Answer::Silence);
+        }
+        let action = self.action();
+        let mut commands = self.observed(tool, outcome, action.as_ref());
+        let mut answer = Answer::Silence;
+        if let Some(action) = action.filter(|_| self.call.is_heard()) {
+            let (advice, firings) = self.advice(&action)?;
+            commands.extend(firings);
+            answer = advice;
+        }
+        self.submit(commands)?;
+        Ok(answer)
+    }
+
+    fn action(&self) -> Option<Action> {
+        self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
+    }
+
+    /// What was tried before, and whose files these are; each once in a turn, and never twice in doubt.
+    fn advice(&mut self, action: &Action) -> Result<(Answer, Vec<Command>), Failure> {
+        let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
+        let since = self.known()?.map_or(0, |session| session.prompt_seq);
+        let waiting = Waiting::of(&self.context, &session);
+        let now = system::now();
+        let found = self.store(|store| {
+            let fresh = |guard: Guard| -> Result<bool, crate::store::StoreError> {
+                Ok(!waiting.has_fired(guard)
+                    && (waiting.is_new_turn
+                        || !store.has_fired(session.as_str(), &guard.uuid().to_string(), since)?))
+            };
+            let mut dead_ends = Vec::new();
+            for dead_end in store.dead_ends_for(action)? {
+                if fresh(Guard::Claim(dead_end.claim_id))? {
+                    dead_ends.push(dead_end);
+                }
+            }
+            let mut held = Vec::new();
+            for task in store.held_tasks()? {
+                let is_held = task.lease_until.is_some_and(|until| until >= now.ms());
+                if task.session.as_deref() == Some(session.as_str()) || !is_held {
+                    continue;
+                }
+                let locks = || task.file_locks.iter().filter_map(|lock| lock.parse::<Scope>().ok());
+                let locked = action.paths.iter().find(|path| locks().any(|lock| is_locked(&lock, path)));
+                if let (Some(path), Ok(id)) = (locked, task.id.parse())
+                    && fresh(Guard::Task(id))?
+                {
+                    held.push((id, path.clone(), task));
+                }
+            }
+            Ok((dead_ends, held))
+        })?;
+        let Some((dead_ends, held)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let mut said = advise(&dead_ends, now);
+        let mut fired: Vec<(Guard, String)> =
+            dead_ends.into_iter().map(|dead_end| (Guard::Claim(dead_end.claim_id), dead_end.met)).collect();
+        for (id, path, task) in held {
+            if !said.is_empty() {
+                said.push('\n');
+            }
+            said.push_str(&format!(
+                "hivemind: {} holds {path} for task {id} ({}). Agree first, or work elsewhere.",
+                task.holder.as_deref().unwrap_or("somebody"),
+                views::inline(&task.title, 120)
+            ));
+            fired.push((Guard::Task(id), path.to_string()));
+        }
+        let commands = fired.into_iter().filter_map(|(guard, matched)| {
+            let matched: String = matched.chars().take(CommandLine::MAX_CHARS).collect();
+            let matched = CommandLine::try_from(privacy::redacted(&matched, &self.context.secrets())).ok()?;
+            Some(Command::RecordFiring(RecordFiring { guard, matched }))
+        });
+        let commands = commands.collect();
+        Ok((if said.is_empty() { Answer::Silence } else { Answer::Context(said) }, commands))
+    }
+
+    /// What the hook saw, without secrets.
+    fn observed(&self, tool: &ToolCall, outcome: &ToolOutcome, action: Option<&Action>) -> Vec<Command> {
+        let mut seen = Vec::new();
+        let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
+        let clean = |text: &str| privacy::redacted(text, &self.context.secrets());
+        if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
+            seen.push(Seen::Files(FileEdited { paths }));
+        }
+        if let Some(line) = &tool.command {
+            let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
+            if let Ok(command) = cut.parse() {
+                let error_signature = action.and_then(|action| action.error.clone());
+                let exit_code = outcome.exit.and_then(|exit| i32::try_from(exit).ok());
+                let failed = outcome.failed;
+                seen.push(Seen::Command(CommandRan { command, exit_code, error_signature, failed }));
+            }
+        }
+        if seen.is_empty()
+            && let Ok(tool) = ToolName::try_from(clean(&tool.name))
+        {
+            seen.push(Seen::Tool(ToolUsed { tool, failed: outcome.failed }));
+        }
+        let observe =
+            |seen| Command::Observe(Observe { event_id: EventId::from_uuid(system::new_id()), seen });
+        seen.into_iter().map(observe).collect()
+    }
+
+    /// A turn ends: what the session leaves open is said, once.
+    fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
+        let answer = if self.call.is_heard() {
+            let of = self.context_of(MAX_CONTEXT);
+            let gate = self.store(|store| views::gate(store, &of))?.unwrap_or_default();
+            pack::stop_gate(&gate).map_or(Answer::Silence, Answer::Context)
+        } else {
+            Answer::Silence
+        };
+        let turn = said.and_then(|said| self.said(Role::Assistant, said));
+        self.submit(turn.into_iter().collect())?;
+        Ok(answer)
+    }
+
+    fn end(&mut self) -> Result<Answer, Failure> {
+        if self.session.is_some() {
+            self.submit(vec![Command::EndSession(EndSession {})])?;
+        }
+        if let Some(client) = system::client_process() {
+            let _ = ClientSession::of(&self.context.workspace, client).leave();
+        }
+        Ok(Answer::Silence)
+    }
+
+    /// The session as the read models know it.
+    fn known(&mut self) -> Result<Option<SessionView>, Failure> {
+        let Some(session) = self.session.clone() else { return Ok(None) };
+        Ok(self.store(|store| store.session(session.as_str()))?.flatten())
+    }
+
+    fn store<T>(
+        &mut self,
+        question: impl FnOnce(&crate::store::Reader) -> Result<T, crate::store::StoreError>,
+    ) -> Result<Option<T>, Failure> {
+        let answer = match self.reads.store() {
+            Ok(Some(store)) => store.snapshot(question).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        Ok(answer.map_err(ViewError::from)?)
+    }
+
+    fn submit(&self, commands: Vec<Command>) -> Result<(), Failure> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let submission = |command| Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            trace_id: None,
+            idempotency_key: None,
+            command,
+        };
+        let submissions = commands.into_iter().map(submission).collect();
+        let front = self.context.front()?;
+        block_on(async { Ok(front.submit_in_a_hurry(submissions).await?) })?;
+        Ok(())
+    }
+}
+
+/// What a session has in the spool: the read models know nothing of it yet.
+struct Waiting {
+    /// Whether a prompt waits: then what was committed belongs to an earlier turn.
+    is_new_turn: bool,
+    /// What has warned since the last prompt.
+    fired: Vec<Guard>,
+    /// Whether nobody can tell.
+    is_unknown: bool,
+}
+
+impl Waiting {
+    fn of(context: &Context, session: &SessionId) -> Self {
+        let mut waiting = Self { is_new_turn: false, fired: Vec::new(), is_unknown: false };
+        let Some(submissions) = Spool::of(&context.workspace).submissions() else {
+            return Self { is_unknown: true, ..waiting };
+        };
+        for submission in submissions.iter().filter(|queued| queued.session.as_ref() == Some(session)) {
+            if let Command::RecordTurn(RecordTurn { role: Role::User, .. }) = submission.command {
+                waiting.is_new_turn = true;
+                waiting.fired.clear();
+            } else if let Command::RecordFiring(firing) = &submission.command {
+                waiting.fired.push(firing.guard);
+            }
+        }
+        waiting
+    }
+
+    fn has_fired(&self, guard: Guard) -> bool {
+        self.is_unknown || self.fired.contains(&guard)
+    }
+}
+
+/// Whether a tool is one of ours: what it does is in the ledger already.
+fn is_our_own(tool: &ToolCall) -> bool {
+    tool.name.starts_with("mcp__hivemind__") || tool.name.starts_with("mcp_hivemind_")
+}

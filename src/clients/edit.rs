@@ -1,0 +1,233 @@
+//! The pure edit: the text of a file and what belongs into it, in; the new text, out. Only what is ours is touched.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::entry::{self, Entry, SERVER, Server};
+use super::{ConfigFile, in_json, in_toml};
+
+/// Why a file is left alone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// It does not parse.
+    #[error("it does not parse: {0}")]
+    Syntax(String),
+    /// Something else stands where our entry would go.
+    #[error("{key} is no {wanted}")]
+    Shape {
+        /// The key.
+        key: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// A key that stands there twice: clients differ in which one they read.
+    #[error("a key stands there twice")]
+    Twice,
+}
+
+/// How an entry stands in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Not there, or not all of it.
+    Absent,
+    /// There as `hm init` writes it.
+    Ours,
+    /// Ours, with changes of the user's.
+    Adapted,
+    /// The name is taken by something that is not ours.
+    Foreign,
+}
+
+/// Text with our entries added; `None` when they are all there. A file that is not there yet has no text.
+///
+/// # Errors
+/// [`Problem`]: the file is then to be left as it is.
+pub fn add(file: &ConfigFile, text: Option<&str>) -> Result<Option<String>, Problem> {
+    let now = standings(file, text.unwrap_or_default())?;
+    if now.iter().all(|standing| *standing != Standing::Absent) {
+        return Ok(None);
+    }
+    let framed = Framed::of(text.unwrap_or_default());
+    let body = if is_toml(&file.path) {
+        in_toml::add(framed.body, file.entries)?
+    } else {
+        in_json::add(framed.body, file.entries)?
+    };
+    let text = framed.around(&body);
+    // What a client will read is what counts, not what was written.
+    let then = standings(file, &text)?;
+    if then.contains(&Standing::Absent) { Err(Problem::Twice) } else { Ok(Some(text)) }
+}
+
+/// Text without our entries; `None` when nothing is left that anybody else wrote. Containers that are empty
+/// without them stay if they stood in `original`, the text before `hm init`.
+///
+/// # Errors
+/// [`Problem`]: the file is then to be left as it is.
+pub fn remove(file: &ConfigFile, text: &str, original: Option<&str>) -> Result<Option<String>, Problem> {
+    let framed = Framed::of(text);
+    let value = |text: &str| value(file, Framed::of(text).body);
+    let before = original.map(value).transpose()?.unwrap_or_default();
+    let body = if is_toml(&file.path) {
+        in_toml::remove(framed.body, file.entries, &before)?
+    } else {
+        in_json::remove(framed.body, file.entries, &before)?
+    };
+    if body == framed.body {
+        return Ok(Some(text.to_owned()));
+    }
+    let text = framed.around(&body);
+    let bare = original.is_none() && is_bare(&value(&text)?, file.entries) && !has_comments(&text);
+    Ok(Some(text).filter(|_| !bare))
+}
+
+/// How each entry stands.
+///
+/// # Errors
+/// [`Problem`].
+pub fn standings(file: &ConfigFile, text: &str) -> Result<Vec<Standing>, Problem> {
+    let value = value(file, Framed::of(text).body)?;
+    Ok(file.entries.iter().map(|entry| standing(&value, entry)).collect())
+}
+
+/// What the client would start as our server: program and arguments.
+///
+/// # Errors
+/// [`Problem`].
+pub fn argv(file: &ConfigFile, text: &str) -> Result<Option<Vec<String>>, Problem> {
+    let value = value(file, Framed::of(text).body)?;
+    let server = file.entries.iter().find_map(|entry| match entry {
+        Entry::Server(server) => configured(&value, server),
+        Entry::Hooks(_) => None,
+    });
+    Ok(server.and_then(argv_of))
+}
+
+/// The commands that the client would run for one event and that are meant to be our hook, with the place of
+/// each: its group, and its position in the group.
+///
+/// # Errors
+/// [`Problem`].
+pub fn hook_commands(
+    file: &ConfigFile,
+    text: &str,
+    event: &str,
+) -> Result<Vec<(String, usize, usize)>, Problem> {
+    let value = value(file, Framed::of(text).body)?;
+    let mut found = Vec::new();
+    for entry in file.entries {
+        let Entry::Hooks(hooks) = entry else { continue };
+        for (group, element) in value["hooks"][event].as_array().into_iter().flatten().enumerate() {
+            for (position, handler) in hooks.handlers(element).into_iter().enumerate() {
+                let command = handler["command"].as_str().filter(|command| hooks.is_meant(command));
+                found.extend(command.map(|command| (command.to_owned(), group, position)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The file as plain data.
+fn value(file: &ConfigFile, body: &str) -> Result<Value, Problem> {
+    if is_toml(&file.path) { in_toml::value(body) } else { in_json::value(body) }
+}
+
+fn standing(value: &Value, entry: &Entry) -> Standing {
+    match entry {
+        Entry::Server(server) => match configured(value, server) {
+            None => Standing::Absent,
+            Some(there) if in_json::same(there, server.value()) => Standing::Ours,
+            Some(there) if argv_of(there).is_some_and(|argv| entry::is_ours(&argv)) => Standing::Adapted,
+            Some(_) => Standing::Foreign,
+        },
+        Entry::Hooks(hooks) => {
+            let mut exact = true;
+            for event in hooks.events {
+                let list = value["hooks"][event.name].as_array().into_iter().flatten();
+                let ours: Vec<_> = list
+                    .filter(|element| {
+                        hooks.handlers(element).iter().any(|handler| {
+                            handler["command"].as_str().is_some_and(|command| hooks.is_meant(command))
+                        })
+                    })
+                    .collect();
+                if ours.is_empty() {
+                    return Standing::Absent;
+                }
+                exact &= ours.iter().any(|element| in_json::same(element, hooks.value(event)));
+            }
+            if exact { Standing::Ours } else { Standing::Adapted }
+        }
+    }
+}
+
+/// The path to the object that maps names to servers.
+pub(super) fn servers(value: &Value, server: &Server) -> Vec<&'static str> {
+    // A server called `servers` has scalars of its own; the map of opencode 2 has only servers.
+    let nested = server.one_list
+        && value[server.at]["servers"]
+            .as_object()
+            .is_some_and(|servers| servers.values().all(Value::is_object));
+    if nested { vec![server.at, "servers"] } else { vec![server.at] }
+}
+
+/// The entry of our name, wherever the client looks for it.
+fn configured<'v>(value: &'v Value, server: &Server) -> Option<&'v Value> {
+    let place = servers(value, server);
+    place.iter().try_fold(value, |value, key| value.get(key))?.get(SERVER)
+}
+
+/// Program and arguments of a server in whichever form; `None` for one that is reached another way.
+fn argv_of(server: &Value) -> Option<Vec<String>> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let command = server.get("command")?;
+    match command.as_array() {
+        Some(list) => list.iter().map(text).collect(),
+        None => {
+            let args = server["args"].as_array().into_iter().flatten();
+            [command].into_iter().chain(args).map(text).collect()
+        }
+    }
+}
+
+/// Whether a server entry is ours to remove.
+pub(super) fn is_ours(server: &Value) -> bool {
+    argv_of(server).is_some_and(|argv| entry::is_ours(&argv))
+}
+
+/// Whether nothing is left but what we had to write around our entries.
+fn is_bare(value: &Value, entries: &[Entry]) -> bool {
+    let frame = entries.iter().any(|entry| match entry {
+        Entry::Hooks(hooks) => matches!(hooks.layout, entry::Layout::Flat { .. }),
+        Entry::Server(_) => false,
+    });
+    value.as_object().is_some_and(|object| object.keys().all(|key| frame && key == "version"))
+}
+
+fn has_comments(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with(['#', '/']))
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// What surrounds the text of a file and must survive: its byte order mark.
+struct Framed<'t> {
+    mark: &'static str,
+    body: &'t str,
+}
+
+impl<'t> Framed<'t> {
+    fn of(text: &'t str) -> Self {
+        match text.strip_prefix('\u{feff}') {
+            Some(body) => Self { mark: "\u{feff}", body },
+            None => Self { mark: "", body: text },
+        }
+    }
+
+    fn around(&self, body: &str) -> String {
+        format!("{}{body}", self.mark)
+    }
+}

@@ -1,0 +1,358 @@
+//! Writing to the files of clients and taking it back: what was there is kept, so that it can be restored byte
+//! for byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use similar::TextDiff;
+
+use super::edit::{self, Problem, Standing};
+use super::entry::SERVER;
+use super::{Client, ConfigFile, Level, Places, text_of};
+use crate::workspace::MARKER;
+
+/// A change of one file, decided and not made yet.
+#[derive(Debug)]
+pub struct Change {
+    /// Whose file.
+    pub client: &'static Client,
+    /// Which.
+    pub path: PathBuf,
+    /// What is there now.
+    pub before: Option<String>,
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// Whether our name is taken there by a server of the user's own.
+    pub is_taken: bool,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It gets this text.
+    Write(String),
+    /// It goes: nobody but `hm init` wrote to it.
+    Delete,
+    /// It is as it should be.
+    Nothing,
+    /// It cannot be edited, and is left alone.
+    Refused(String),
+}
+
+/// Why nothing was written, or not all.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// There is no user.
+    #[error("there is no home directory: set HOME, or configure the project only")]
+    NoHome,
+    /// The file system refuses.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Somebody was faster.
+    #[error("{0} was changed in the meantime and is left alone: run the command again")]
+    Changed(String),
+    /// Our own note cannot be read.
+    #[error(
+        "{path} does not parse ({source}): it holds the files as they were before `hm init`; move it away to go on without"
+    )]
+    Record {
+        /// Where it is.
+        path: String,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+}
+
+/// What `hm init` did at one level: for each file, what was there before.
+#[derive(Debug)]
+pub struct Installed {
+    level: Level,
+    /// Paths of the project are kept relative to it, so that it can be moved.
+    base: PathBuf,
+    dir: PathBuf,
+    record: Record,
+}
+
+/// What is kept of a level.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Record {
+    files: BTreeMap<PathBuf, Kept>,
+    /// Directories that were made for them.
+    made: BTreeSet<PathBuf>,
+}
+
+/// One file as it was.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept {
+    /// Its text before; none when there was no file.
+    before: Option<String>,
+    /// SHA-256 of its text after, to see whether somebody changed it since.
+    after: String,
+}
+
+impl Installed {
+    /// What was done so far. Of a project it is kept in `.hivemind/init/`, which git ignores; of a user in
+    /// `hivemind/init/` below the state directory.
+    ///
+    /// # Errors
+    /// [`InstallError`].
+    pub fn load(level: Level, places: &Places, state_home: Option<&Path>) -> Result<Self, InstallError> {
+        let root = places.root().to_owned();
+        let root = root.canonicalize().unwrap_or(root);
+        let (base, dir) = match (level, &places.home, state_home) {
+            (Level::Project, ..) => (root.clone(), root.join(MARKER).join("init")),
+            (Level::User, Some(_), Some(state)) => (PathBuf::new(), state.join("hivemind").join("init")),
+            (Level::User, ..) => return Err(InstallError::NoHome),
+        };
+        let mut installed = Self { level, base, dir, record: Record::default() };
+        let path = installed.file();
+        if let Some(text) = read(&path)? {
+            installed.record = serde_json::from_str(&text)
+                .map_err(|source| InstallError::Record { path: path.display().to_string(), source })?;
+        }
+        Ok(installed)
+    }
+
+    /// What adding our entries to a file would do.
+    ///
+    /// # Errors
+    /// [`InstallError::Io`].
+    pub fn plan_add(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
+        let mut change = self.look(client, file)?;
+        if change.outcome == Outcome::Nothing {
+            change.outcome = match edit::add(file, change.before.as_deref()) {
+                Ok(Some(text)) => Outcome::Write(text),
+                Ok(None) => Outcome::Nothing,
+                Err(problem) => Outcome::Refused(problem.to_string()),
+            };
+        }
+        Ok(change)
+    }
+
+    /// What taking our entries out of a file would do: restore it if it is as `hm init` left it, else remove
+    /// what is ours and keep the rest.
+    ///
+    /// # Errors
+    /// [`InstallError::Io`].
+    pub fn plan_remove(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
+        let mut change = self.look(client, file)?;
+        if let (Some(text), Outcome::Nothing) = (&change.before, &change.outcome) {
+            change.outcome = match self.before(file, text) {
+                Ok(Some(before)) if before == *text => Outcome::Nothing,
+                Ok(Some(before)) => Outcome::Write(before),
+                Ok(None) => Outcome::Delete,
+                Err(problem) => Outcome::Refused(problem.to_string()),
+            };
+        }
+        if matches!(change.outcome, Outcome::Refused(_)) && !change.before.as_deref().is_some_and(mentions_us)
+        {
+            change.outcome = Outcome::Nothing;
+        }
+        Ok(change)
+    }
+
+    /// A file as it is. What a project links to elsewhere is none of the project's.
+    fn look(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
+        let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
+        let change = Change::of(client, file)?;
+        let is_bound = self.level == Level::Project && self.base.exists();
+        match there.filter(|there| is_bound && !there.starts_with(&self.base)) {
+            Some(there) if change.outcome == Outcome::Nothing => {
+                let why = format!("it is a link to {}, outside the project", there.display());
+                Ok(Change { outcome: Outcome::Refused(why), ..change })
+            }
+            _ => Ok(change),
+        }
+    }
+
+    /// A file without us; none when it goes.
+    fn before(&self, file: &ConfigFile, text: &str) -> Result<Option<String>, Problem> {
+        match self.record.files.get(self.key(&file.path)) {
+            Some(kept) if kept.after == hash(text) => Ok(kept.before.clone()),
+            Some(kept) => edit::remove(file, text, kept.before.as_deref()),
+            // The record is lost, or a colleague's.
+            None => edit::remove(file, text, None),
+        }
+    }
+
+    /// Makes a change of [`Installed::plan_add`]. What was there is on the disk before it is written over.
+    ///
+    /// # Errors
+    /// [`InstallError`]; the file is then as it was.
+    pub fn add(&mut self, change: &Change, file: &ConfigFile) -> Result<(), InstallError> {
+        let Outcome::Write(text) = &change.outcome else { return Ok(()) };
+        change.still_holds()?;
+        let key = self.key(&change.path).to_owned();
+        let before = match &change.before {
+            // What an earlier `hm init` wrote was not there before.
+            Some(now) if self.record.files.contains_key(&key) => {
+                self.before(file, now).unwrap_or(Some(now.clone()))
+            }
+            now => now.clone(),
+        };
+        let missing = |dir: &&Path| !dir.exists();
+        let made = change.path.ancestors().skip(1).take_while(missing);
+        let made: Vec<_> = made.map(|dir| self.key(dir).to_owned()).collect();
+        self.record.made.extend(made);
+        self.record.files.insert(key, Kept { before, after: hash(text) });
+        self.save()?;
+        self.write(&change.path, text)
+    }
+
+    /// Makes a change of [`Installed::plan_remove`].
+    ///
+    /// # Errors
+    /// [`InstallError`]; the file is then as it was.
+    pub fn remove(&mut self, change: &Change) -> Result<(), InstallError> {
+        let key = self.key(&change.path).to_owned();
+        match &change.outcome {
+            Outcome::Write(text) => {
+                change.still_holds()?;
+                self.write(&change.path, text)?;
+            }
+            Outcome::Delete => {
+                change.still_holds()?;
+                std::fs::remove_file(&change.path).map_err(|source| io_error(&change.path, source))?;
+            }
+            Outcome::Nothing => {}
+            Outcome::Refused(_) => return Ok(()),
+        }
+        if self.record.files.remove(&key).is_none() {
+            return Ok(());
+        }
+        // The longer path is the inner directory. One that somebody else uses by now is not empty, and stays.
+        for dir in self.record.made.iter().rev() {
+            let _ = std::fs::remove_dir(self.base.join(dir));
+        }
+        if !self.record.files.is_empty() {
+            return self.save();
+        }
+        std::fs::remove_dir_all(&self.dir).map_err(|source| io_error(&self.dir, source))
+    }
+
+    fn key<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.base).unwrap_or(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.join("before.json")
+    }
+
+    fn save(&self) -> Result<(), InstallError> {
+        let fails = |source| io_error(&self.dir, source);
+        let mut dir = std::fs::DirBuilder::new();
+        dir.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut dir, 0o700);
+        dir.create(&self.dir).map_err(fails)?;
+        let ignore = self.dir.join(".gitignore");
+        if self.level == Level::Project && !ignore.exists() {
+            std::fs::write(&ignore, "*\n").map_err(fails)?;
+        }
+        let text = serde_json::to_string_pretty(&self.record).expect("paths of text files are text");
+        // Files of the user may hold tokens of other servers.
+        replace(&self.file(), &text, 0o600)
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), InstallError> {
+        // A link, such as one into a repository of settings, stays one.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if let Some(dir) = target.parent() {
+            std::fs::create_dir_all(dir).map_err(|source| io_error(dir, source))?;
+        }
+        replace(&target, text, if self.level == Level::Project { 0o666 } else { 0o600 })
+    }
+}
+
+impl Change {
+    fn of(client: &'static Client, file: &ConfigFile) -> Result<Self, InstallError> {
+        let path = file.path.clone();
+        let (before, outcome) = match read(&path) {
+            Ok(before) => (before, Outcome::Nothing),
+            Err(InstallError::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
+                (None, Outcome::Refused("it is no UTF-8 text".to_owned()))
+            }
+            Err(error) => return Err(error),
+        };
+        let standings = before.as_deref().and_then(|text| edit::standings(file, text).ok());
+        let is_taken = standings.is_some_and(|standings| standings.contains(&Standing::Foreign));
+        Ok(Self { client, path, before, outcome, is_taken })
+    }
+
+    /// Whether there is something to do.
+    pub fn is_wanted(&self) -> bool {
+        matches!(self.outcome, Outcome::Write(_) | Outcome::Delete)
+    }
+
+    /// The change as a unified diff; empty when there is none.
+    pub fn diff(&self, shown: &str) -> String {
+        let after = match &self.outcome {
+            Outcome::Write(text) => Some(text.as_str()),
+            Outcome::Delete => None,
+            Outcome::Nothing | Outcome::Refused(_) => return String::new(),
+        };
+        let name = |text: Option<&str>| if text.is_some() { shown } else { "/dev/null" };
+        let before = self.before.as_deref();
+        TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default())
+            .unified_diff()
+            .header(name(before), name(after))
+            .to_string()
+    }
+
+    fn still_holds(&self) -> Result<(), InstallError> {
+        if read(&self.path)? == self.before {
+            return Ok(());
+        }
+        Err(InstallError::Changed(self.path.display().to_string()))
+    }
+}
+
+/// Whether a file that cannot be edited may hold something of ours at all.
+fn mentions_us(text: &str) -> bool {
+    text.contains(SERVER) || text.contains("hm hook")
+}
+
+fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+fn read(path: &Path) -> Result<Option<String>, InstallError> {
+    text_of(path).map_err(|source| io_error(path, source))
+}
+
+/// Puts a text in the place of a file, whole or not at all. It keeps its permissions; a new one gets `mode`,
+/// less what the user's mask takes.
+fn replace(path: &Path, text: &str, mode: u32) -> Result<(), InstallError> {
+    let fails = |source| io_error(path, source);
+    let dir = path.parent().ok_or_else(|| fails(io::ErrorKind::InvalidInput.into()))?;
+    let mut fresh = tempfile::Builder::new();
+    fresh.prefix(".hm-");
+    #[cfg(unix)]
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+    #[cfg(unix)]
+    fresh.permissions(permissions);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut fresh = fresh.tempfile_in(dir).map_err(fails)?;
+    fresh.write_all(text.as_bytes()).map_err(fails)?;
+    if let Ok(old) = std::fs::metadata(path) {
+        fresh.as_file().set_permissions(old.permissions()).map_err(fails)?;
+    }
+    fresh.as_file().sync_all().map_err(fails)?;
+    fresh.persist(path).map_err(|error| fails(error.error))?;
+    #[cfg(unix)]
+    std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(fails)?;
+    Ok(())
+}
+
+fn io_error(path: &Path, source: io::Error) -> InstallError {
+    InstallError::Io { path: path.display().to_string(), source }
+}

@@ -1,0 +1,95 @@
+//! What keeps a team from working, found where it happens: each check looks at the real thing, and each fault
+//! comes with what to do about it.
+
+mod clients;
+mod ground;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::clients::{CLIENTS, Places};
+use crate::config::Config;
+use crate::workspace::Workspace;
+use crate::writer::Front;
+
+/// How one check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Worth knowing, or not to be known; no fault.
+    Note,
+    /// Somebody has to do something.
+    Fault,
+}
+
+/// One look at one thing.
+#[derive(Debug, Clone, Serialize)]
+pub struct Check {
+    /// What was looked at: `writer`, `claude hooks`.
+    pub about: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// What was seen; may quote what a program printed.
+    pub message: String,
+    /// What to do, for a fault; sometimes for a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+    /// The same as numbers, for programs.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl Check {
+    fn ok(about: impl Into<String>, message: impl Into<String>) -> Self {
+        let (about, message) = (about.into(), message.into());
+        Self { about, verdict: Verdict::Ok, message, fix: None, data: json!(null) }
+    }
+
+    fn note(about: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Note, ..Self::ok(about, message) }
+    }
+
+    fn fault(about: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Fault, ..Self::ok(about, message) }.fixed_by(fix)
+    }
+
+    fn fixed_by(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+
+    fn with(self, data: Value) -> Self {
+        Self { data, ..self }
+    }
+}
+
+/// What is examined.
+#[derive(Debug)]
+pub struct Doctor<'a> {
+    /// The workspace.
+    pub workspace: &'a Workspace,
+    /// Its settings.
+    pub config: &'a Config,
+    /// Where clients keep theirs.
+    pub places: Places,
+    /// The way to the writer.
+    pub front: Front,
+    /// This program.
+    pub binary: PathBuf,
+}
+
+impl Doctor<'_> {
+    /// Looks at everything, the ground before what stands on it. Starts a writer when none is running, as the
+    /// next write would, and each server and hook that a client is configured to run.
+    pub async fn examine(&self) -> Vec<Check> {
+        let mut checks = vec![self.program(), self.writer().await, self.store(), self.pack()];
+        let mut servers = clients::Servers::default();
+        for client in CLIENTS {
+            checks.extend(self.client(client, &mut servers).await);
+        }
+        checks
+    }
+}

@@ -1,0 +1,276 @@
+//! One client: its settings, the server and the hooks as it would run them, its trust, and when hooks last fired.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+
+use super::{Check, Doctor, Verdict};
+use crate::clients::{self, Client, ConfigFile, Entry, Hooks, Level, Mark, Standing, Trust};
+use crate::domain::time::Timestamp;
+use crate::mcp::{Era, Pane};
+use crate::system;
+
+/// How long a server may take from start to its list of tools; clients wait 10 s and more.
+const SERVER_WITHIN: Duration = Duration::from_secs(10);
+/// How long a hook may take: what we ask clients to wait.
+const HOOK_WITHIN: Duration = Duration::from_secs(5);
+
+/// What became of each command that was started as a server: how many tools it lists, or why none.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    tried: HashMap<Vec<String>, Result<usize, String>>,
+}
+
+/// What is configured for a client.
+#[derive(Debug, Default)]
+struct Found {
+    /// Each file with something of ours or in our place.
+    files: Vec<String>,
+    problems: Vec<Check>,
+    server: bool,
+    hooks: bool,
+    of_project: bool,
+    argv: Vec<Vec<String>>,
+    commands: Vec<String>,
+}
+
+impl Doctor<'_> {
+    pub(super) async fn client(&self, client: &'static Client, servers: &mut Servers) -> Vec<Check> {
+        let mut found = self.configured(client);
+        let mut checks = std::mem::take(&mut found.problems);
+        if found.files.is_empty() {
+            if checks.is_empty() && client.is_found(&self.places) {
+                let told = format!("{} is here and not configured", client.title);
+                let fix = format!("hm init --clients {}", client.name);
+                checks.push(Check::note(format!("{} config", client.name), told).fixed_by(fix));
+            }
+            return checks;
+        }
+        if !client.is_installed(&self.places) {
+            let told = format!("{}; {} is not on this machine", found.files.join(", "), client.title);
+            checks.push(Check::note(format!("{} config", client.name), told));
+            return checks;
+        }
+        checks.push(config(client, &found));
+        for argv in &found.argv {
+            checks.push(self.server(client, argv, servers).await);
+        }
+        if let Some(hooks) = client.hooks() {
+            for command in &found.commands {
+                checks.push(self.hook(client, hooks, command).await);
+            }
+            if found.hooks {
+                checks.push(self.fired(client, hooks));
+            }
+        }
+        let about = format!("{} trust", client.name);
+        let trust = clients::trust(client, &self.places, found.of_project);
+        checks.extend(trust.into_iter().map(|trust| match trust {
+            Trust::Given(how) => Check::ok(&about, how),
+            Trust::Missing { what, fix } => Check::fault(&about, what, fix),
+            Trust::Unknown(why) => Check::note(&about, why),
+        }));
+        checks
+    }
+
+    fn configured(&self, client: &'static Client) -> Found {
+        let mut found = Found::default();
+        for level in [Level::Project, Level::User] {
+            for file in client.files(level, &self.places) {
+                if let Err(problem) = self.look(&mut found, client, level, &file) {
+                    let shown = file.path.display();
+                    found.problems.push(Check::fault(
+                        format!("{} config", client.name),
+                        format!("{shown}: {problem}"),
+                        "mend the file: the client does not read it, and hm init leaves it alone",
+                    ));
+                }
+            }
+        }
+        found
+    }
+
+    fn look(
+        &self,
+        found: &mut Found,
+        client: &Client,
+        level: Level,
+        file: &ConfigFile,
+    ) -> Result<(), String> {
+        let text = file.text().map_err(|error| error.to_string())?;
+        let Some(text) = text else { return Ok(()) };
+        let said = |problem: clients::Problem| problem.to_string();
+        let standings = clients::standings(file, &text).map_err(said)?;
+        let path = file.path.strip_prefix(self.places.root()).unwrap_or(&file.path).display();
+        for (entry, standing) in file.entries.iter().zip(standings) {
+            let remark = match standing {
+                Standing::Absent => continue,
+                Standing::Ours => "",
+                Standing::Adapted => " (customised)",
+                Standing::Foreign => " (a server of your own)",
+            };
+            let shown = format!("{path}{remark}");
+            if !found.files.contains(&shown) {
+                found.files.push(shown);
+            }
+            found.of_project |= level == Level::Project;
+            match entry {
+                Entry::Server(_) => found.server = true,
+                Entry::Hooks(_) => found.hooks = true,
+            }
+        }
+        found
+            .argv
+            .extend(clients::argv(file, &text).map_err(said)?.filter(|argv| !found.argv.contains(argv)));
+        if let Some(hooks) = client.hooks() {
+            for (command, ..) in clients::hook_commands(file, &text, hooks.before_tool).map_err(said)? {
+                if !found.commands.contains(&command) {
+                    found.commands.push(command);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a server as the client would, and asks for its tools.
+    async fn server(&self, client: &Client, argv: &[String], servers: &mut Servers) -> Check {
+        let about = format!("{} server", client.name);
+        let tried = match servers.tried.get(argv) {
+            Some(tried) => tried.clone(),
+            None => {
+                // Claude Code speaks the newer protocol, the others the older one (spec 08).
+                let era = if client.name == "claude" { Era::Modern } else { Era::Legacy };
+                let tried = self.tools(argv, era).await;
+                servers.tried.insert(argv.to_owned(), tried.clone());
+                tried
+            }
+        };
+        let line = argv.join(" ");
+        match tried {
+            Ok(tools) => Check::ok(about, format!("`{line}` answers and lists {tools} tools"))
+                .with(json!({ "tools": tools })),
+            Err(why) => {
+                let dir = self.workspace.root().display();
+                let fix =
+                    format!("run `{line}` in {dir}: it should wait for input; what it says instead is why");
+                Check::fault(about, format!("`{line}` {why}"), fix)
+            }
+        }
+    }
+
+    async fn tools(&self, argv: &[String], era: Era) -> Result<usize, String> {
+        let [name, args @ ..] = argv else { return Err("names no program".to_owned()) };
+        let program =
+            self.places.program(name).ok_or_else(|| format!("cannot start: no `{name}` on the PATH"))?;
+        let mut command = tokio::process::Command::new(program);
+        command.args(args).current_dir(self.workspace.root());
+        let listed = async {
+            let pane = Pane::run(command, era).await.map_err(|error| error.to_string())?;
+            let tools = pane.tools().await.map_err(|error| error.to_string());
+            pane.close().await;
+            tools
+        };
+        let slow = || format!("does not answer within {} s", SERVER_WITHIN.as_secs());
+        let tools = tokio::time::timeout(SERVER_WITHIN, listed).await.map_err(|_| slow())??;
+        if tools.is_empty() { Err("lists no tools".to_owned()) } else { Ok(tools.len()) }
+    }
+
+    /// Runs a hook as the client would before it reads a file, which is nothing to object to.
+    async fn hook(&self, client: &Client, hooks: &Hooks, command: &str) -> Check {
+        let about = format!("{} hooks", client.name);
+        let mark = Mark::of(self.workspace, client, hooks.before_tool);
+        match mark.untouched(self.rehearsed(command, hooks.before_tool)).await {
+            Ok(took) => Check::ok(about, format!("`{command}` answers in {} ms", took.as_millis())),
+            Err(why) => Check::fault(
+                about,
+                format!("`{command}` {why}"),
+                format!("run `echo '{{}}' | {command}`: it should print nothing or JSON, and end with 0"),
+            ),
+        }
+    }
+
+    async fn rehearsed(&self, command: &str, event: &str) -> Result<Duration, String> {
+        let root = self.workspace.root();
+        let payload = json!({
+            "session_id": "hm-doctor", "cwd": root, "hook_event_name": event,
+            "tool_name": "Read", "tool_input": { "file_path": root.join("README.md") },
+        });
+        let mut shell = if cfg!(windows) {
+            let mut shell = tokio::process::Command::new("cmd");
+            shell.arg("/C");
+            shell
+        } else {
+            let mut shell = tokio::process::Command::new("sh");
+            shell.arg("-c");
+            shell
+        };
+        shell.arg(command).current_dir(root).kill_on_drop(true);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = system::instant();
+        let mut child = shell.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+        let run = async {
+            if let Some(mut stdin) = child.stdin.take() {
+                // One that does not read its input is judged by how it ends.
+                let _ = stdin.write_all(payload.to_string().as_bytes()).await;
+            }
+            child.wait_with_output().await
+        };
+        let slow = || format!("does not end within {} s", HOOK_WITHIN.as_secs());
+        let output = tokio::time::timeout(HOOK_WITHIN, run).await.map_err(|_| slow())?;
+        let output = output.map_err(|error| format!("cannot be waited for: {error}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+            return Err(format!("fails ({}): {said}", output.status));
+        }
+        let answer = output.stdout.trim_ascii();
+        if !answer.is_empty() && serde_json::from_slice::<Value>(answer).is_err() {
+            return Err("prints what is no JSON".to_owned());
+        }
+        Ok(started.elapsed())
+    }
+
+    /// When each hook last fired.
+    fn fired(&self, client: &Client, hooks: &Hooks) -> Check {
+        let now = system::now();
+        let fired = |name: &str| Mark::of(self.workspace, client, name).at();
+        let all: Vec<_> = hooks.events.iter().map(|event| (event.name, fired(event.name))).collect();
+        let shown: Vec<_> = all
+            .iter()
+            .map(|(name, at)| match at {
+                Some(at) => format!("{name} {} ago", age(*at, now)),
+                None => format!("{name} never"),
+            })
+            .collect();
+        let data: Value =
+            all.iter().map(|(name, at)| ((*name).to_owned(), json!(at.map(|at| at.ms())))).collect();
+        let verdict = if all.iter().any(|(_, at)| at.is_some()) { Verdict::Ok } else { Verdict::Note };
+        let about = format!("{} last fired", client.name);
+        Check { verdict, ..Check::ok(about, shown.join(", ")).with(data) }
+    }
+}
+
+fn config(client: &Client, found: &Found) -> Check {
+    let about = format!("{} config", client.name);
+    let missing = match (found.server, found.hooks || client.hooks().is_none()) {
+        (true, true) => return Check::ok(about, found.files.join(", ")),
+        (false, _) => "the server",
+        (true, false) => "hooks, or some of them",
+    };
+    let told = format!("{}; without {missing}", found.files.join(", "));
+    Check::note(about, told).fixed_by(format!("hm init --clients {}", client.name))
+}
+
+/// How long ago, in its largest unit.
+fn age(at: Timestamp, now: Timestamp) -> String {
+    let seconds = (now.ms() - at.ms()).max(0) / 1_000;
+    match seconds {
+        ..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,176 @@
+//! The program, the writer, the store and the pack.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Check, Doctor};
+use crate::clients::CLIENTS;
+use crate::integrity::Scan;
+use crate::pack::DEFAULT_BUDGET_CHARS;
+use crate::reads::Reads;
+use crate::system;
+use crate::views::{self, ContextOf, View};
+
+/// This program's version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// How long a writer may take to come up: many times what it takes on a slow disk.
+const UP_WITHIN: Duration = Duration::from_secs(10);
+/// How often one that is coming up is asked.
+const UP_POLL: Duration = Duration::from_millis(20);
+
+impl Doctor<'_> {
+    /// What clients run when they run `hm`, and whether it is this program.
+    pub(super) fn program(&self) -> Check {
+        let here = self.binary.display();
+        let Some(found) = self.places.program("hm") else {
+            let dir = self.binary.parent().unwrap_or(&self.binary).display();
+            return Check::fault(
+                "hm",
+                format!("hm is not on the PATH, so no client can run it; this is {VERSION} at {here}"),
+                format!("add {dir} to the PATH of your shell, and start the clients anew"),
+            );
+        };
+        let there = found.display();
+        let same = |path: &Path| path.canonicalize().ok();
+        if same(&found) == same(&self.binary) {
+            return Check::ok("hm", format!("{VERSION} at {there}, the one on the PATH"));
+        }
+        match version_of(&found) {
+            Some(version) if version == VERSION => Check::note(
+                "hm",
+                format!("clients run {there}; this is {here}, of the same version {VERSION}"),
+            ),
+            other => {
+                let other = other.unwrap_or_else(|| "a program that does not say its version".to_owned());
+                Check::fault(
+                    "hm",
+                    format!("clients run {other} at {there}; this is {VERSION} at {here}"),
+                    "install this one over it, or put its directory first on the PATH",
+                )
+            }
+        }
+    }
+
+    /// Whether somebody writes, or can be started to.
+    pub(super) async fn writer(&self) -> Check {
+        let pid = std::fs::read_to_string(self.workspace.writer_lock()).unwrap_or_default();
+        let pid = pid.trim();
+        if self.front.writer_is_up().await {
+            return Check::ok("writer", format!("running, process {pid}"));
+        }
+        let lock = File::options().write(true).open(self.workspace.writer_lock());
+        if lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock))) {
+            return Check::fault(
+                "writer",
+                format!(
+                    "process {pid} holds the writer's lock and does not answer, or is of another version"
+                ),
+                format!(
+                    "close panes of another hm; if there are none, end process {pid}: the next write starts another"
+                ),
+            );
+        }
+        let socket = self.workspace.socket();
+        let died = socket.exists();
+        let log = self.workspace.writer_log();
+        if let Err(why) = self.start_writer().await {
+            return Check::fault(
+                "writer",
+                format!("none is running, and none can be started: {why}"),
+                format!("see the end of {}; writes wait in the spool meanwhile", log.display()),
+            );
+        }
+        if died {
+            return Check::fault(
+                "writer",
+                format!("the last one, process {pid}, died and left a stale socket, {}", socket.display()),
+                format!(
+                    "another was started and nothing acknowledged is lost; why it died may stand in {}",
+                    log.display()
+                ),
+            );
+        }
+        Check::ok("writer", "was not running; it starts when it is needed")
+    }
+
+    async fn start_writer(&self) -> Result<(), String> {
+        let said = |error: std::io::Error| error.to_string();
+        // A fresh clone has no place for it yet.
+        self.workspace.create_runtime().map_err(|error| error.to_string())?;
+        let log =
+            File::options().create(true).append(true).open(self.workspace.writer_log()).map_err(said)?;
+        let mut child = tokio::process::Command::new(&self.binary)
+            .args(["writer", "--detached", "--dir"])
+            .arg(self.workspace.root())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(said)?;
+        let deadline = system::instant() + UP_WITHIN;
+        while system::instant() < deadline {
+            if self.front.writer_is_up().await {
+                return Ok(());
+            }
+            if let Some(status) = child.try_wait().map_err(said)?.filter(|status| !status.success()) {
+                return Err(status.to_string());
+            }
+            tokio::time::sleep(UP_POLL).await;
+        }
+        Err(format!("it does not answer within {} s", UP_WITHIN.as_secs()))
+    }
+
+    /// What can be seen of ledger and read models at a glance.
+    pub(super) fn store(&self) -> Check {
+        match Scan::quick(self.workspace, &AtomicBool::new(false)) {
+            Err(error) => {
+                Check::fault("store", error.to_string(), "run `hm verify`, which says what is damaged")
+            }
+            Ok(scan) if scan.findings.is_empty() => {
+                Check::ok("store", "readable, up to date, with room to grow")
+            }
+            Ok(scan) => {
+                let found: Vec<_> = scan.findings.into_iter().map(|finding| finding.message).collect();
+                Check::fault("store", found.join("; "), "do as it says, then run `hm verify`")
+            }
+        }
+    }
+
+    /// Whether what agents are given fits into what their clients let through.
+    pub(super) fn pack(&self) -> Check {
+        let mut reads = Reads::of(self.workspace.clone());
+        let mut largest = (0, "nobody".to_owned());
+        for agent in self.config.roster.agents() {
+            let (agent, budget) = (agent.clone(), DEFAULT_BUDGET_CHARS);
+            let view = View::Context(ContextOf { agent: agent.clone(), session: None, budget, window: None });
+            match views::answer(&mut reads, self.config, &view, system::now()) {
+                Ok(answer) => largest = largest.max((answer.text.chars().count(), agent.to_string())),
+                Err(error) => {
+                    return Check::fault("pack", error.to_string(), "run `hm verify`, then `hm rebuild`");
+                }
+            }
+        }
+        let (chars, agent) = largest;
+        let limits = CLIENTS.iter().filter_map(|client| Some((client.name, client.hooks()?.context_chars?)));
+        let limits: Vec<_> = limits.collect();
+        let said: Vec<_> = limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect();
+        let data = json!({ "chars": chars, "agent": agent, "limits": limits });
+        let message =
+            format!("{chars} characters at most (for {agent}); clients cut at: {}", said.join(", "));
+        match limits.iter().all(|(_, limit)| chars <= *limit) {
+            true => Check::ok("pack", message).with(data),
+            false => Check::fault("pack", message, "this is a mistake in hm: please report it").with(data),
+        }
+    }
+}
+
+/// What a program called `hm` says its version is.
+fn version_of(program: &Path) -> Option<String> {
+    let said = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8(said.stdout).ok()?.trim().strip_prefix("hm ")?.to_owned())
+}
