@@ -6,6 +6,7 @@ mod attach_experiment;
 mod cancel_experiment;
 mod create_claim;
 mod deprecate_claim;
+mod intent;
 mod plan;
 mod positions;
 mod record_decision;
@@ -13,6 +14,7 @@ mod record_outcome;
 mod report_event;
 mod run_experiment;
 mod sessions;
+mod split_session;
 mod tasks;
 
 use std::str::FromStr;
@@ -51,10 +53,11 @@ impl Toolset {
                     + Server::record_outcome_route()
                     + Server::run_experiment_route()
                     + Server::attach_experiment_route()
+                    + Server::intent_route()
                     + Server::tasks_route()
             }
             Self::Plan => Server::plan_route(),
-            Self::Session => Server::sessions_route(),
+            Self::Session => Server::sessions_route() + Server::split_session_route(),
             Self::Guard => Server::alias_target_route() + Server::cancel_experiment_route(),
         }
     }
