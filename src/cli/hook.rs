@@ -181,7 +181,10 @@ impl Hooked {
         let since = known.as_ref().map_or(0, |session| session.prompt_seq.max(session.seq));
         let is_over = known.as_ref().is_none_or(|session| session.ended_at.is_some());
         let mut commands = Vec::new();
-        if is_over && self.session.is_some() {
+        if let Some(session) = &self.session
+            && is_over
+            && !Waiting::of(&self.context, session).is_started
+        {
             // It was closed while nobody spoke, or began before its hooks were there.
             commands.push(self.started("resume")?);
         }
@@ -384,6 +387,8 @@ impl Hooked {
 
 /// What a session has in the spool: the read models know nothing of it yet.
 struct Waiting {
+    /// Whether its start waits.
+    is_started: bool,
     /// Whether a prompt waits: then what was committed belongs to an earlier turn.
     is_new_turn: bool,
     /// What has warned since the last prompt.
@@ -394,7 +399,8 @@ struct Waiting {
 
 impl Waiting {
     fn of(context: &Context, session: &SessionId) -> Self {
-        let mut waiting = Self { is_new_turn: false, fired: Vec::new(), is_unknown: false };
+        let mut waiting =
+            Self { is_started: false, is_new_turn: false, fired: Vec::new(), is_unknown: false };
         let Some(submissions) = Spool::of(&context.workspace).submissions() else {
             return Self { is_unknown: true, ..waiting };
         };
@@ -402,6 +408,8 @@ impl Waiting {
             if let Command::RecordTurn(RecordTurn { role: Role::User, .. }) = submission.command {
                 waiting.is_new_turn = true;
                 waiting.fired.clear();
+            } else if let Command::StartSession(_) = submission.command {
+                waiting.is_started = true;
             } else if let Command::RecordFiring(firing) = &submission.command {
                 waiting.fired.push(firing.guard);
             }

@@ -19,6 +19,7 @@ mod fixtures;
 mod forget;
 mod frames;
 mod harness;
+mod hook;
 mod hooks;
 mod hostile;
 mod http;

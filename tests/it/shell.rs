@@ -97,7 +97,7 @@ impl Shell {
         assert_eq!(words.next().as_deref(), Some("hm"), "a line of this shell starts with hm");
         let mut command = Command::new(env!("CARGO_BIN_EXE_hm"));
         command.args(words.map(|word| self.unmasked(word))).current_dir(self.dir.path()).stdin(Stdio::null());
-        for variable in ["HM_DIR", "HM_AGENT", "HM_LOG"].iter().chain(&SESSION_VARIABLES) {
+        for variable in ["HM_DIR", "HM_AGENT", "HM_LOG", "HM_SESSION"].iter().chain(&SESSION_VARIABLES) {
             command.env_remove(variable);
         }
         command.env("XDG_RUNTIME_DIR", self.dir.path()).env("XDG_STATE_HOME", self.state.path());

@@ -1,0 +1,332 @@
+//! `hm hook` as clients run it: whole processes, real payloads, and silence wherever anything is in doubt.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::harness::{dump, long, wait_until};
+use crate::shell::Shell;
+
+/// A session of a client in a workspace.
+struct Session<'s> {
+    shell: &'s Shell,
+    client: &'static str,
+    id: &'static str,
+    agent: &'static str,
+}
+
+impl Session<'_> {
+    fn cwd(&self) -> String {
+        self.shell.workspace().root().to_string_lossy().into_owned()
+    }
+
+    fn payload(&self, event: &str, more: Value) -> Value {
+        let mut payload = json!({ "hook_event_name": event, "session_id": self.id, "cwd": self.cwd() });
+        for (name, value) in more.as_object().expect("fields") {
+            payload[name] = value.clone();
+        }
+        payload
+    }
+
+    fn raw(&self, stdin: &[u8]) -> Output {
+        run(self.shell, &self.cwd(), self.client, self.agent, stdin)
+    }
+
+    /// What the agent is told at an event; empty for silence.
+    fn told(&self, event: &str, more: Value) -> String {
+        let output = self.raw(self.payload(event, more).to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        if said.is_empty() {
+            return said;
+        }
+        let answer: Value = serde_json::from_str(&said).expect("one JSON object");
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn start(&self) -> String {
+        self.told("SessionStart", json!({ "source": "startup" }))
+    }
+
+    fn prompt(&self, text: &str) -> String {
+        self.told("UserPromptSubmit", json!({ "prompt": text }))
+    }
+
+    fn about_to_run(&self, line: &str) -> String {
+        self.told("PreToolUse", json!({ "tool_name": "Bash", "tool_input": { "command": line } }))
+    }
+
+    fn about_to_edit(&self, path: &str) -> String {
+        let input =
+            json!({ "file_path": format!("{}/{path}", self.cwd()), "old_string": "a", "new_string": "b" });
+        self.told("PreToolUse", json!({ "tool_name": "Edit", "tool_input": input }))
+    }
+}
+
+fn run(shell: &Shell, cwd: &str, client: &str, agent: &str, stdin: &[u8]) -> Output {
+    let mut hook = shell
+        .command(&format!("hm hook {client}"))
+        .current_dir(cwd)
+        .env("HM_AGENT", agent)
+        .env_remove("CLAUDE_PID")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hm starts");
+    // A hook may answer before it has read everything.
+    let _ = hook.stdin.take().expect("a pipe").write_all(stdin);
+    hook.wait_with_output().expect("hm ends")
+}
+
+/// What a line prints that an agent's shell runs within a session.
+fn within(shell: &Shell, session: &str, line: &str) -> Value {
+    let output = shell.command(line).env("HM_SESSION", session).output().expect("hm runs");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
+}
+
+fn claude<'s>(shell: &'s Shell, id: &'static str, agent: &'static str) -> Session<'s> {
+    Session { shell, client: "claude", id, agent }
+}
+
+fn spool_is_empty(shell: &Shell) {
+    let spool = shell.workspace().spool();
+    wait_until("the spool is read", || std::fs::metadata(&spool).map_or(0, |file| file.len()) == 0);
+}
+
+#[test]
+fn a_repeat_is_warned_of_right_before_it_and_nothing_else_is() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    let made = shell.json(
+        "hm --json --agent analyst claim create \"cargo test --all deadlocks on the shared pool\" --type negative \
+         --scope src/db --trigger-command \"cargo test --all --target-dir /tmp/one-4711\"",
+    );
+    let claim = made["claim_id"].as_str().expect("an id").to_owned();
+    session.prompt("run the tests");
+    let elsewhere = format!(
+        "cd {}/src && cd .. && RUST_LOG=debug cargo test --all --target-dir /tmp/another-99 2>&1 | tail -5",
+        session.cwd()
+    );
+    let warned = session.about_to_run(&elsewhere);
+    assert!(warned.contains(&claim) && warned.contains("deadlocks on the shared pool"), "{warned:?}");
+    assert!(warned.contains("analyst"), "to whom it happened: {warned}");
+    spool_is_empty(&shell);
+    assert_eq!(session.about_to_run(&elsewhere), "", "once in a turn");
+    session.prompt("and again");
+    spool_is_empty(&shell);
+    assert!(session.about_to_run("cargo test --all --target-dir /tmp/x").contains(&claim), "a new turn");
+
+    let unrelated = include_str!("../corpora/commands/unrelated.jsonl").lines();
+    let unrelated = unrelated.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let lines: Vec<String> =
+        unrelated.map(|entry| entry["line"].as_str().expect("a line").to_owned()).collect();
+    assert!(lines.len() >= 200, "{}", lines.len());
+    // Each is a process of its own: some of them by default.
+    for line in lines.iter().step_by(if long() { 1 } else { 8 }) {
+        assert_eq!(session.about_to_run(line), "", "{line}");
+    }
+    let log = shell.run("hm log --type guard.fired --json");
+    let log: Value = serde_json::from_slice(&log.stdout).expect("JSON");
+    assert_eq!(log["events"].as_array().map(Vec::len), Some(2), "{log}");
+}
+
+#[test]
+fn whoever_edits_files_that_are_held_is_told_by_whom() {
+    let shell = Shell::new();
+    let (holder, other) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    holder.start();
+    other.start();
+    let task = shell.json("hm --json --agent devops task add \"tune the pool\"")["task_id"].clone();
+    let task = task.as_str().expect("an id").to_owned();
+    let hold = format!("hm --json --agent devops task claim {task} --lock \"src/**/*.rs\"");
+    within(&shell, "s-1", &hold);
+    other.prompt("go");
+    spool_is_empty(&shell);
+    let told = other.about_to_edit("src/db/pool.rs");
+    assert!(told.contains("devops holds src/db/pool.rs") && told.contains(&task), "{told:?}");
+    assert_eq!(holder.about_to_edit("src/db/pool.rs"), "", "the holder may");
+    assert_eq!(other.about_to_edit("docs/pool.md"), "");
+}
+
+#[test]
+fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
+    let shell = Shell::new();
+    let (one, other) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    let start = one.start();
+    assert!(start.starts_with("hivemind: you are devops") && start.contains("</hivemind_state>"), "{start}");
+    other.start();
+    spool_is_empty(&shell);
+    one.prompt("first");
+    spool_is_empty(&shell);
+    assert_eq!(one.prompt("second"), "", "nothing happened since");
+    spool_is_empty(&shell);
+    shell.json("hm --json --agent analyst claim create \"the pool holds 20 connections\" --scope src/db");
+    within(&shell, "s-2", "hm --json --agent analyst intent \"wait, fix the UI first\"");
+    let told = one.prompt("third");
+    assert!(told.contains("<hivemind_delta") && told.contains("the pool holds 20 connections"), "{told:?}");
+    assert!(told.contains("wait, fix the UI first"), "{told}");
+    assert!(told.chars().count() <= 2_000);
+    spool_is_empty(&shell);
+    assert_eq!(one.prompt("fourth"), "");
+}
+
+#[test]
+fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    session.prompt("mend the pool, the key is AKIAQ3EGT4PLKXYWZB7M");
+    let failed = json!({
+        "tool_name": "Bash", "tool_input": { "command": "cargo test" },
+        "error": "Exit code 101\nerror[E0308]: mismatched types at /tmp/x/1.rs:7"
+    });
+    session.told("PostToolUseFailure", failed);
+    let edit = json!({
+        "tool_name": "Edit", "tool_input": { "file_path": format!("{}/src/db/pool.rs", session.cwd()), "new_string": "x" },
+        "tool_response": {}
+    });
+    session.told("PostToolUse", edit);
+    session.told(
+        "PostToolUse",
+        json!({ "tool_name": "mcp__hivemind__support", "tool_input": {}, "tool_response": "" }),
+    );
+    spool_is_empty(&shell);
+    let task = shell.json("hm --json --agent devops task add \"tune the pool\"")["task_id"].clone();
+    let task = task.as_str().expect("an id").to_owned();
+    within(&shell, "s-1", &format!("hm --json --agent devops task claim {task}"));
+    let create = "hm --json --agent devops claim create \"the pool leaks\" --scope src/db";
+    let claim = within(&shell, "s-1", create)["claim_id"].clone();
+    let gate = session.told("Stop", json!({ "stop_hook_active": false, "last_assistant_message": "mended" }));
+    assert!(gate.contains(&task) && gate.contains(claim.as_str().expect("an id")), "{gate:?}");
+    assert_eq!(session.told("Stop", json!({ "stop_hook_active": true })), "", "a reminder is given once");
+    session.told("SessionEnd", json!({ "reason": "exit" }));
+    spool_is_empty(&shell);
+
+    let log: Value = serde_json::from_slice(&shell.run("hm log --json --limit 100").stdout).expect("JSON");
+    let events = log["events"].as_array().expect("events");
+    let kinds: Vec<&str> = events
+        .iter()
+        .filter(|event| event["session"] == "s-1")
+        .map(|event| event["type"].as_str().expect("a type"))
+        .collect();
+    let wanted = [
+        "session.started",
+        "turn.recorded",
+        "command.ran",
+        "file.edited",
+        "task.claimed",
+        "claim.created",
+        "turn.recorded",
+        "beliefs.snapshotted",
+        "task.released",
+        "session.ended",
+    ];
+    assert_eq!(kinds, wanted);
+    let text = log.to_string();
+    assert!(!text.contains("AKIAQ3EGT4PLKXYWZB7M") && text.contains("[redacted:aws-key]"), "{text}");
+    let ran = events.iter().find(|event| event["type"] == "command.ran").expect("the command");
+    assert_eq!((&ran["payload"]["exit_code"], &ran["payload"]["failed"]), (&json!(101), &json!(true)));
+    assert!(!ran["payload"]["error_signature"].as_str().expect("masked").contains("/tmp/x"), "{ran}");
+    // What a hook saw is more than what an agent says.
+    let evidence = format!(
+        "hm --json --agent devops claim evidence {} --ref {} --relation supports",
+        claim.as_str().expect("an id"),
+        ran["id"].as_str().expect("an id")
+    );
+    shell.json(&evidence);
+    let shown = shell.json(&format!("hm --json claim show {}", claim.as_str().expect("an id")));
+    assert_eq!(shown["grade"], "observed", "{shown}");
+}
+
+#[test]
+fn whatever_is_wrong_a_hook_ends_well_and_says_nothing() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    spool_is_empty(&shell);
+    let prompt = session.payload("UserPromptSubmit", json!({ "prompt": "x" })).to_string();
+    let silent = |output: Output, what: &str| {
+        assert!(output.status.success() && output.stdout.is_empty(), "{what}: {output:?}");
+    };
+    silent(session.raw(b""), "no payload");
+    silent(session.raw(b"{\"hook_event_name\": \"PreTool"), "a torn payload");
+    silent(session.raw(&[0xff; 100_000]), "no text");
+    silent(
+        session.raw(br#"{"hook_event_name":"PreToolUse","session_id":7,"cwd":[],"tool_input":"x"}"#),
+        "odd types",
+    );
+    silent(run(&shell, &session.cwd(), "claude", "sage", prompt.as_bytes()), "nobody of the team");
+    let nowhere = tempfile::tempdir().expect("a directory");
+    let elsewhere = json!({ "hook_event_name": "SessionStart", "session_id": "s", "cwd": nowhere.path() });
+    let nowhere = nowhere.path().to_string_lossy().into_owned();
+    silent(run(&shell, &nowhere, "claude", "devops", elsewhere.to_string().as_bytes()), "no workspace");
+    assert!(!Path::new(&nowhere).join(".hivemind").exists(), "a hook makes no workspace");
+    // Cursor waits for an answer.
+    let output = run(&shell, &session.cwd(), "cursor", "devops", b"{\"hook_event_name\":\"preToolUse\"}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "{}");
+
+    // The read models are no database: the turn is kept all the same.
+    crate::shell::end_writer(&shell.workspace());
+    let models = shell.workspace().team_memory();
+    for file in [models.clone(), models.with_extension("sqlite-wal"), models.with_extension("sqlite-shm")] {
+        let _ = std::fs::remove_file(file);
+    }
+    std::fs::write(&models, vec![7; 8192]).expect("a file");
+    silent(session.raw(prompt.as_bytes()), "damaged read models");
+    let tool = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    silent(session.raw(session.payload("PreToolUse", tool).to_string().as_bytes()), "damaged read models");
+}
+
+#[test]
+fn a_context_fits_what_each_client_lets_through() {
+    let shell = Shell::new();
+    for number in 0..60 {
+        let text = format!("第{number}条：连接池在压力之下会泄漏连接，需要在取消查询时归还它。").repeat(3);
+        shell.json(&format!("hm --json --agent devops claim create \"{text}\" --scope src/db"));
+    }
+    let claude = claude(&shell, "s-1", "devops").start();
+    assert!(claude.chars().count() <= 9_500 && claude.len() > 9_500, "{} bytes", claude.len());
+    let codex = Session { shell: &shell, client: "codex", id: "s-2", agent: "devops" }.start();
+    assert!(codex.len() <= 9_500 && codex.len() > 7_000, "{} bytes", codex.len());
+    for told in [claude, codex] {
+        assert!(told.trim_end().ends_with("</hivemind_state>"), "the whole pack");
+    }
+}
+
+#[test]
+fn looking_before_an_action_changes_nothing() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    shell.json("hm --json --agent analyst claim create \"x\" --type negative --scope . --trigger-command \"cargo vendor\"");
+    session.prompt("go");
+    spool_is_empty(&shell);
+    let workspace = shell.workspace();
+    let state = || {
+        let wal = |path: &Path| std::fs::read(path.with_extension("sqlite-wal")).unwrap_or_default();
+        let (ledger, models) = (workspace.ledger(), workspace.team_memory());
+        let main = |path: &Path| std::fs::read(path).expect("a database");
+        (main(&ledger), wal(&ledger), main(&models), wal(&models))
+    };
+    crate::shell::end_writer(&workspace);
+    // Whoever lets go of the lock may still be closing its files.
+    wait_until("the writer has closed its files", || {
+        let before = state();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        before == state()
+    });
+    // Before the bytes are looked at: whoever closes a database last copies its log back.
+    let rows = dump(&workspace.team_memory());
+    let before = state();
+    for line in ["ls -la", "cargo build", "git status"] {
+        assert_eq!(session.about_to_run(line), "");
+    }
+    let after = state();
+    let same = (before.0 == after.0, before.1 == after.1, before.2 == after.2, before.3 == after.3);
+    assert_eq!(same, (true, true, true, true), "a look wrote: ledger, its log, read models, their log");
+    assert_eq!(rows, dump(&workspace.team_memory()));
+}
