@@ -6,6 +6,7 @@ mod bench;
 mod checkpoints;
 mod cli;
 mod completions;
+mod context;
 mod contradictions;
 mod crash;
 mod decisions;

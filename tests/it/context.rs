@@ -1,0 +1,351 @@
+//! What an agent is told, from the read models to the pack: it follows the intent, and nothing stops it.
+
+use hivemind::config::Config;
+use hivemind::domain::claim::ClaimType;
+use hivemind::domain::command::{
+    AddTask, ClaimTask, Command, CreateClaim, DeclareIntent, Observe, RecordTurn, SaveAnchor, Seen,
+    SplitSession, StartSession, Submission, UpdateTask,
+};
+use hivemind::domain::event::FileEdited;
+use hivemind::domain::ids::{ClaimId, CommandId, EventId, TaskId};
+use hivemind::domain::plan::{TaskStatus, Trajectory};
+use hivemind::domain::scope::Scope;
+use hivemind::domain::session::{Role, Source};
+use hivemind::domain::time::Timestamp;
+use hivemind::reads::Reads;
+use hivemind::system;
+use hivemind::views::{self, Answer, ContextOf, View, answer};
+use hivemind::workspace::Workspace;
+use hivemind::writer::Committer;
+use roxmltree::Document;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::harness::{TempWorkspace, agent, dump, fact, long};
+
+fn by(who: &str, session: &str, command: Command) -> Submission {
+    Submission {
+        command_id: CommandId::from_uuid(system::new_id()),
+        agent: agent(who),
+        session: Some(session.parse().expect("a session")),
+        trace_id: None,
+        idempotency_key: None,
+        command,
+    }
+}
+
+fn does(committer: &mut Committer, who: &str, session: &str, command: Command) {
+    let answers = committer.commit(&[by(who, session, command)]).expect("a ledger that can be written");
+    answers.into_iter().for_each(|answer| drop(answer.expect("an accepted command")));
+}
+
+/// Nothing is configured.
+fn config() -> Config {
+    Config::load(std::path::Path::new("no-such-file.toml")).expect("defaults")
+}
+
+fn scope(text: &str) -> Scope {
+    Scope::parse(text, "").expect("a scope")
+}
+
+fn claims(
+    committer: &mut Committer,
+    statement: &str,
+    at: &str,
+    change: impl Fn(&mut CreateClaim),
+) -> ClaimId {
+    let mut create = CreateClaim { scopes: vec![scope(at)], ..fact(statement) };
+    change(&mut create);
+    let id = create.claim_id;
+    does(committer, "analyst", "s-2", Command::CreateClaim(create));
+    id
+}
+
+fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
+    let task_id = TaskId::from_uuid(system::new_id());
+    let add = AddTask {
+        task_id,
+        title: title.parse().expect("a title"),
+        phase_id: None,
+        parent_task_id: None,
+        depends_on: Vec::new(),
+        scopes: vec![scope(at)],
+    };
+    does(committer, "devops", "s-1", Command::AddTask(add));
+    task_id
+}
+
+fn intent(committer: &mut Committer, intent: &str, task_ids: &[TaskId]) {
+    let intent = intent.parse().expect("an intent");
+    let trajectory = Trajectory { intent, plan_id: None, phase_id: None, task_ids: task_ids.to_vec() };
+    does(committer, "devops", "s-1", Command::DeclareIntent(DeclareIntent { trajectory }));
+}
+
+fn update(task_id: TaskId, status: TaskStatus) -> Command {
+    let note = Some("so it is".parse().expect("a note"));
+    Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None })
+}
+
+fn told(workspace: &Workspace, budget: usize, now: Timestamp) -> Answer {
+    let session = Some("s-1".to_owned());
+    let of = ContextOf { agent: agent("devops"), session, budget, window: None };
+    let mut reads = Reads::of(workspace.clone());
+    answer(&mut reads, &config(), &View::Context(of), now).expect("a context")
+}
+
+/// Just after the last event of [`TempWorkspace::committer`].
+fn now(committer: &Committer) -> Timestamp {
+    let seen = committer.state().work().sessions().map(|(_, session)| session.last_seen).max();
+    seen.expect("a session")
+}
+
+/// A workspace with something of everything.
+fn lived_in() -> (TempWorkspace, Timestamp) {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let c = &mut committer;
+    for (who, session) in [("devops", "s-1"), ("analyst", "s-2")] {
+        let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+        does(c, who, session, Command::StartSession(start));
+    }
+    let (pool, ui) = (task(c, "tune the pool", "src/db"), task(c, "mend the menu", "src/ui"));
+    let hold = ClaimTask { task_id: pool, lease_minutes: None, file_locks: vec![scope("src/db/*.rs")] };
+    does(c, "devops", "s-1", Command::ClaimTask(hold));
+    intent(c, "tune the pool", &[pool]);
+    claims(c, "the pool holds 20 connections", "src/db", |_| ());
+    claims(c, "the pool holds 30 connections", "src/db", |_| ());
+    claims(c, "the menu opens at once", "src/ui", |claim| claim.origin_task_id = Some(ui));
+    claims(c, "sharing one connection deadlocks", "src/db/pool.rs", |claim| {
+        claim.claim_type = ClaimType::Negative;
+    });
+    claims(c, "a menu without focus traps the reader", "src/ui", |claim| {
+        claim.claim_type = ClaimType::Negative;
+    });
+    let anchor =
+        SaveAnchor { key: "DB_SCHEMA".parse().expect("a key"), value: "v7".parse().expect("a value") };
+    does(c, "devops", "s-1", Command::SaveAnchor(anchor));
+    let edited = Seen::Files(FileEdited { paths: vec![scope("src/db/pool.rs")] });
+    let observe = Observe { event_id: EventId::from_uuid(system::new_id()), seen: edited };
+    does(c, "devops", "s-1", Command::Observe(observe));
+    let turn = RecordTurn { role: Role::User, text: "tune it".parse().expect("something said") };
+    does(c, "devops", "s-1", Command::RecordTurn(turn));
+    let now = now(&committer);
+    (workspace, now)
+}
+
+#[test]
+fn an_intent_alone_moves_the_next_pack() {
+    let (workspace, now) = lived_in();
+    let before = told(&workspace, 9_500, now).text;
+    assert!(
+        before.contains("intent=\"tune the pool\"") && before.contains("sharing one connection"),
+        "{before}"
+    );
+    assert!(!before.contains("a menu without focus"), "a dead end elsewhere waits for the action: {before}");
+    let mut committer = workspace.committer(2);
+    let menu = committer.state().work();
+    assert_eq!(menu.held().count(), 1);
+    let db = Connection::open(workspace.team_memory()).expect("read models");
+    let ui: String = db
+        .query_row("SELECT id FROM tasks WHERE title = 'mend the menu'", [], |row| row.get(0))
+        .expect("the task");
+    drop(db);
+    intent(&mut committer, "wait, fix the UI first", &[ui.parse().expect("an id")]);
+    let after = told(&workspace, 9_500, now).text;
+    assert!(after.contains("intent=\"wait, fix the UI first\""), "{after}");
+    assert!(after.contains("a menu without focus"), "{after}");
+    let position = |text: &str| after.find(text).unwrap_or_else(|| panic!("{text} is not in {after}"));
+    assert!(position("mend the menu") > 0 && position("the menu opens at once") > 0);
+}
+
+#[test]
+fn what_came_of_a_task_that_should_not_be_done_leaves_the_pack_and_stays() {
+    let (workspace, now) = lived_in();
+    assert!(told(&workspace, 9_500, now).text.contains("sharing one connection"));
+    let mut committer = workspace.committer(2);
+    let idea = task(&mut committer, "shard it", "src/db");
+    let made = claims(&mut committer, "sharding halves the latency", "src/db", |claim| {
+        claim.origin_task_id = Some(idea);
+    });
+    assert!(told(&workspace, 9_500, now).text.contains("sharding halves"));
+    does(&mut committer, "devops", "s-1", update(idea, TaskStatus::Invalidated));
+    assert!(!told(&workspace, 9_500, now).text.contains("sharding halves"));
+    assert!(committer.state().claim(made).is_some());
+}
+
+#[test]
+fn the_same_question_at_the_same_place_gives_the_same_bytes_and_writes_none() {
+    let (workspace, now) = lived_in();
+    let rows = (dump(&workspace.ledger()), dump(&workspace.team_memory()));
+    let bytes = || {
+        let wal =
+            |path: &std::path::Path| std::fs::read(path.with_extension("sqlite-wal")).unwrap_or_default();
+        [workspace.ledger(), workspace.team_memory()]
+            .map(|path| (std::fs::read(&path).expect("a database"), wal(&path)))
+    };
+    let before = bytes();
+    for budget in [0, 159, 160, 400, 1_000, 3_000, 9_500, 20_000] {
+        let one = told(&workspace, budget, now);
+        assert!(one.text.chars().count() <= budget);
+        assert!(one.text.is_empty() == (budget < 160), "{budget}: {}", one.text);
+        assert_eq!(one, told(&workspace, budget, now));
+        if !one.text.is_empty() {
+            Document::parse(&one.text).expect("XML");
+        }
+    }
+    assert!(before == bytes(), "a read wrote");
+    assert_eq!(rows, (dump(&workspace.ledger()), dump(&workspace.team_memory())));
+}
+
+/// One row of a table, by its key.
+struct Row {
+    table: String,
+    key: Vec<String>,
+    values: Vec<Value>,
+}
+
+fn strings_of(db: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = db.prepare(sql).expect("a statement");
+    statement.query_map([], |row| row.get(0)).expect("rows").collect::<Result<_, _>>().expect("text")
+}
+
+fn rows(db: &Connection) -> Vec<Row> {
+    let tables = strings_of(
+        db,
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'claim_index%' \
+         AND name NOT LIKE 'claim_vocabulary%' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'refinery%' ORDER BY name",
+    );
+    let mut found = Vec::new();
+    for table in tables {
+        let key = format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");
+        let mut key = strings_of(db, &key);
+        if key.is_empty() {
+            key.push("rowid".to_owned());
+        }
+        let mut statement = db.prepare(&format!("SELECT {} FROM {table}", key.join(", "))).expect("a table");
+        let values = statement.query_map([], |row| (0..key.len()).map(|at| row.get(at)).collect());
+        let values: Vec<Vec<Value>> = values.expect("rows").collect::<Result<_, _>>().expect("keys");
+        found.extend(values.into_iter().map(|values| Row { table: table.clone(), key: key.clone(), values }));
+    }
+    found
+}
+
+/// Puts into every column of a row what nobody wrote there.
+fn spoil(db: &Connection, row: &Row) {
+    let columns = format!("SELECT name || ' ' || type FROM pragma_table_info('{}')", row.table);
+    let spoiled: Vec<String> = strings_of(db, &columns)
+        .iter()
+        .filter_map(|column| {
+            let (name, kind) = column.split_once(' ')?;
+            let garbage = match kind {
+                "TEXT" => "CAST(x'ff00fe' AS TEXT)",
+                "INTEGER" => "-9223372036854775808",
+                "REAL" => "-1e308",
+                _ => return None,
+            };
+            // A row that cannot be found any more is no row.
+            (!row.key.iter().any(|key| key == name)).then(|| format!("{name} = {garbage}"))
+        })
+        .collect();
+    if spoiled.is_empty() {
+        return;
+    }
+    let place: Vec<String> =
+        row.key.iter().enumerate().map(|(at, key)| format!("{key} IS ?{}", at + 1)).collect();
+    db.pragma_update(None, "ignore_check_constraints", true).expect("a bad disk checks nothing");
+    let sql = format!("UPDATE {} SET {} WHERE {}", row.table, spoiled.join(", "), place.join(" AND "));
+    db.execute(&sql, params_from_iter(&row.values)).unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+#[test]
+fn no_spoiled_row_stops_a_context() {
+    let (workspace, now) = lived_in();
+    let models = workspace.team_memory();
+    let whole = told(&workspace, 9_500, now).text;
+    let db = Connection::open(&models).expect("read models");
+    let found = rows(&db);
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("a checkpoint");
+    drop(db);
+    let pristine = std::fs::read(&models).expect("a database");
+    assert!(found.len() > 20, "{} rows", found.len());
+    let mut quarantined = 0;
+    for row in &found {
+        for beside in ["sqlite-wal", "sqlite-shm"] {
+            let _ = std::fs::remove_file(models.with_extension(beside));
+        }
+        std::fs::write(&models, &pristine).expect("a database");
+        let db = Connection::open(&models).expect("read models");
+        spoil(&db, row);
+        drop(db);
+        let told = told(&workspace, 9_500, now).text;
+        let document =
+            Document::parse(&told).unwrap_or_else(|error| panic!("{}: {error}: {told}", row.table));
+        assert!(told.chars().count() <= 9_500 && document.root_element().has_attribute("seq"), "{told}");
+        quarantined += usize::from(told.contains("quarantined="));
+        // One row takes nothing with it but itself.
+        let shown = |text: &str| text.matches(" id=\"").count() + text.matches(" claim=\"").count();
+        if row.table == "claims" {
+            assert!(shown(&told) + 2 >= shown(&whole), "{}: {told}\nbefore: {whole}", row.table);
+        }
+    }
+    assert!(quarantined > 4, "{quarantined} of {} spoiled rows were noticed", found.len());
+}
+
+#[test]
+fn a_split_hands_over_six_messages_whole_whatever_the_script() {
+    for text in ["x".repeat(2_000), "連接池".repeat(666), "<&\"> ".repeat(400)] {
+        let workspace = TempWorkspace::new();
+        let mut committer = workspace.committer(1);
+        let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+        does(&mut committer, "devops", "s-1", Command::StartSession(start));
+        for at in 0..9 {
+            let said: String = format!("{at} {text}").chars().take(2_000).collect();
+            let text = said.parse().expect("something said");
+            does(&mut committer, "devops", "s-1", Command::RecordTurn(RecordTurn { role: Role::User, text }));
+        }
+        let at = now(&committer);
+        let mut reads = Reads::of(workspace.clone());
+        let turn0 =
+            views::turn0(&mut reads, &agent("devops"), "s-1", "the window is full", at).expect("a hand-over");
+        let document = Document::parse(&turn0).expect("XML");
+        let lineage =
+            document.descendants().find(|node| node.has_tag_name("lineage")).expect("where it comes from");
+        assert_eq!(
+            (lineage.attribute("parent"), lineage.attribute("reason")),
+            (Some("s-1"), Some("the window is full"))
+        );
+        let messages: Vec<String> = document
+            .descendants()
+            .filter(|node| node.has_tag_name("message"))
+            .map(|node| node.text().unwrap_or_default().split_whitespace().collect::<String>())
+            .collect();
+        let is_ascii_letters = text.starts_with('x');
+        if is_ascii_letters || long() {
+            assert!(!messages.is_empty());
+        }
+        let whole = |at: usize| -> String {
+            let said: String = format!("{at} {text}").chars().take(2_000).collect();
+            said.split_whitespace().collect()
+        };
+        // 36 KB of one script fit no event: then the latest are whole, and the rest is said to be left out.
+        for (message, at) in messages.iter().rev().zip((3..9).rev()) {
+            assert_eq!(*message, whole(at));
+        }
+        if is_ascii_letters {
+            assert_eq!(messages.len(), 6);
+        } else {
+            assert!(messages.len() >= 2, "{} messages", messages.len());
+        }
+        let split = SplitSession {
+            child: "s-9".parse().expect("a session"),
+            reason: "the window is full".parse().expect("a reason"),
+            used_tokens: Some(170_000),
+            window_tokens: Some(200_000),
+            turn0: turn0.parse().expect("it fits an event"),
+        };
+        does(&mut committer, "devops", "s-1", Command::SplitSession(split));
+        let view = View::Turn0("s-9".to_owned());
+        let kept = answer(&mut reads, &config(), &view, at).expect("what was handed over");
+        assert_eq!(kept.text.trim(), turn0.trim(), "it never changes");
+    }
+}
