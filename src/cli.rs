@@ -36,7 +36,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
-use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
 use crate::domain::privacy::Secrets;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -200,6 +200,11 @@ impl Context {
             let fresh = format!("hm-{}", system::new_id());
             fresh.parse().expect("a UUID is a short printable line")
         })
+    }
+
+    /// The task that new claims come out of: what `HM_TASK` says.
+    fn task(&self) -> Result<Option<TaskId>, Rejection> {
+        parse_optional("HM_TASK", self.environment.task.as_deref())
     }
 
     /// Who a write speaks for: the pinned agent, or the human at a terminal. The shell of an agent is none,

@@ -3,6 +3,7 @@
 mod experiments;
 mod markdown;
 mod receipt;
+mod turn0;
 mod work;
 
 use serde::Serialize;
@@ -29,6 +30,7 @@ use crate::writer::Spool;
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline, table};
 pub use receipt::{receipt_json, receipt_line};
+pub use turn0::turn0;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;
@@ -399,16 +401,20 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(shown_as(seq, work::sessions(&found, now)).followed_by("cursor", next))
         }
         View::Session(id) => {
-            let session = store.session(id)?.ok_or_else(|| unknown_session(id))?;
             let held = store.held_tasks()?;
             let page = work::SessionPage {
+                id: id.clone(),
+                session: store.session(id)?,
+                researchers: store.researchers_of(id)?,
                 dialogue: store.dialogue(id)?,
                 held: held.into_iter().filter(|task| task.session.as_ref() == Some(id)).collect(),
                 files: store.files_of(id)?,
                 came_from: store.split_into(id)?,
                 split_into: store.splits_of(id)?,
-                session,
             };
+            if page.session.is_none() && page.researchers.is_empty() {
+                return Err(unknown_session(id));
+            }
             Ok(shown_as(seq, work::session(&page, now)))
         }
         View::Turn0(id) => {

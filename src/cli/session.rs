@@ -4,8 +4,12 @@ use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Context, parse, parse_optional};
-use crate::domain::command::{Command, EndSession, RecordTurn, SnapshotBeliefs, StartSession};
-use crate::views::{DEFAULT_LIMIT, View};
+use crate::domain::command::{
+    Command, EndSession, RecordTurn, SnapshotBeliefs, SpawnResearcher, StartSession,
+};
+use crate::domain::ids::{RunId, TaskId};
+use crate::system;
+use crate::views::{self, DEFAULT_LIMIT, View};
 
 /// What can be done with sessions. `HM_SESSION` names the one that speaks.
 #[derive(Debug, Subcommand)]
@@ -32,6 +36,22 @@ pub(super) enum Session {
         role: String,
         /// What was said
         text: String,
+    },
+    /// Send an agent out to find something, headless, in a session of its own
+    #[command(
+        after_help = "Example: hm session spawn researcher-claude \"which calls hold a pool connection?\" --agent architect"
+    )]
+    Spawn {
+        /// An agent's profile: one with [agent] (hm profile list)
+        profile: String,
+        /// What it is asked
+        prompt: String,
+        /// The task that this is a part of
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+        /// Your own name for this request: sent again, it is recognised and not done twice
+        #[arg(long, value_name = "IDEMPOTENCY_KEY")]
+        key: Option<String>,
     },
     /// List sessions, newest first
     #[command(after_help = "Example: hm session list")]
@@ -89,6 +109,21 @@ impl Session {
             Self::Turn { role, text } => {
                 let command = RecordTurn { role: parse("role", role)?, text: parse("text", text)? };
                 context.submit("turn recorded", Command::RecordTurn(command), None)
+            }
+            Self::Spawn { profile, prompt, task, key } => {
+                let profile = parse("profile", profile)?;
+                let (agent, _) = context.speaker()?;
+                let command = SpawnResearcher {
+                    run_id: RunId::from_uuid(system::new_id()),
+                    task_id: TaskId::from_uuid(system::new_id()),
+                    prompt: parse("prompt", prompt)?,
+                    turn0: views::turn0(&mut context.reads()?, &context.config, &agent, &profile)?,
+                    profile,
+                    parent_task_id: parse_optional("task", task.as_deref())?,
+                    mission: None,
+                };
+                let key = parse_optional("key", key.as_deref())?;
+                context.submit("researcher queued as run", Command::SpawnResearcher(command), key)
             }
             Self::List { limit, cursor } => context.show(&View::Sessions(*cursor, *limit)),
             Self::Show { id } => context.show(&View::Session(id.clone())),

@@ -5,6 +5,7 @@ mod decision;
 mod erasure;
 pub(crate) mod experiment;
 mod plan;
+mod researcher;
 mod session;
 mod target;
 
@@ -112,6 +113,7 @@ pub fn decide(
         Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
         Command::RecordFiring(firing) => session::record_firing(state, firing),
         Command::Observe(observed) => session::observe(state, observed),
+        Command::SpawnResearcher(spawn) => researcher::spawn(state, session, spawn),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;

@@ -176,6 +176,11 @@ bounded_text!(
     Said, "text", 2_000
 );
 bounded_text!(
+    /// What an agent that is sent out is asked, in 1 to 4,000 characters: twice, with what is told it besides, it
+    /// fits into an event.
+    Prompt, "prompt", 4_000
+);
+bounded_text!(
     /// The name of a client or of one of its tools, in 1 to 128 characters.
     ToolName, "tool", 128
 );

@@ -118,10 +118,7 @@ impl Server {
         Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
-            session: common
-                .session
-                .or_else(|| call.session.clone())
-                .or_else(|| Some(self.caller().session())),
+            session: common.session.or_else(|| Some(self.caller().session_unless(call.session.clone()))),
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
             command,

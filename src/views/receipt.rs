@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::to_json;
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::receipt::{Acceptance, Receipt};
 
 /// The receipt for programs; what the command made or changed also stands under its own name.
@@ -14,10 +15,13 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
             "add_plan" => "plan_id",
             "add_phase" => "phase_id",
             "add_task" | "claim_task" | "update_task" => "task_id",
-            "run_experiment" | "cancel_experiment" | "record_experiment" => "run_id",
+            "run_experiment" | "cancel_experiment" | "record_experiment" | "spawn_researcher" => "run_id",
             _ => "claim_id",
         };
         value[name] = json!(id);
+        if command == "spawn_researcher" {
+            value["session"] = json!(SessionId::of_researcher(RunId::from_uuid(id)));
+        }
     }
     value
 }

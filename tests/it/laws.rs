@@ -212,7 +212,8 @@ impl Observed {
                 | Event::GuardFired(_)
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
-                | Event::FileEdited(_) => {}
+                | Event::FileEdited(_)
+                | Event::ResearcherSpawned(_) => {}
             }
         }
         for event in events {

@@ -33,6 +33,7 @@ mod privacy;
 mod processes;
 mod profiles;
 mod released;
+mod researchers;
 #[cfg(unix)]
 mod runner;
 mod schedule;

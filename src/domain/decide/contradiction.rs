@@ -205,7 +205,8 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::GuardFired(_)
             | Event::ToolUsed(_)
             | Event::CommandRan(_)
-            | Event::FileEdited(_) => {}
+            | Event::FileEdited(_)
+            | Event::ResearcherSpawned(_) => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()
