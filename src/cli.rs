@@ -1,5 +1,6 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
+mod backfill;
 mod backup;
 mod claim;
 mod contradictions;
@@ -159,6 +160,9 @@ enum Verb {
     /// Append what an export holds: into an empty ledger, or one that shares its past
     #[command(after_help = "Example: hm import ledger.jsonl")]
     Import(import::Import),
+    /// Make claims of what history holds: findings, decisions, blockers, tagged messages; for the operator only
+    #[command(after_help = backfill::HELP)]
+    Backfill(backfill::Backfill),
     /// Erase what one event says, for good; for the operator only
     #[command(after_help = forget::HELP)]
     Forget(forget::Forget),
@@ -389,6 +393,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
         Verb::Import(args) => args.run(&Context::find(global)?),
+        Verb::Backfill(args) => args.run(&Context::find(global)?),
         Verb::Forget(args) => {
             let context = Context::find(global)?;
             args.run(&context).map_err(|failure| context.guarded(failure))

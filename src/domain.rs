@@ -2,6 +2,7 @@
 
 pub mod agent;
 mod antonyms;
+pub mod backfill;
 mod candidates;
 pub mod claim;
 pub mod command;

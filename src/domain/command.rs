@@ -16,10 +16,10 @@ use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, Prompt, Rationale, Reason, Said, Statement,
-    Summary, Title, ToolName, Turn0,
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
+    Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
 };
-use crate::domain::time::Hours;
+use crate::domain::time::{Hours, Timestamp};
 
 /// State a fact, a decision, a hypothesis or a dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -429,6 +429,21 @@ pub struct Mission {
     pub plan: Plan,
 }
 
+/// Put a message of the team's mail on record, as the one who sent it; made by the operator's backfill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordMessage {
+    /// Minted by the front; the message is citable as evidence.
+    pub event_id: EventId,
+    /// To whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Recipient>,
+    /// What it says.
+    pub text: MessageText,
+    /// When it was sent, where the mail says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+}
+
 /// Write down what the agent holds to be right and wrong now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotBeliefs {}
@@ -525,6 +540,8 @@ pub enum Command {
     Observe(Observe),
     /// See [`SpawnResearcher`].
     SpawnResearcher(SpawnResearcher),
+    /// See [`RecordMessage`].
+    RecordMessage(RecordMessage),
 }
 
 impl Command {
@@ -560,6 +577,7 @@ impl Command {
             Self::RecordFiring(_) => "record_firing",
             Self::Observe(_) => "observe",
             Self::SpawnResearcher(_) => "spawn_researcher",
+            Self::RecordMessage(_) => "record_message",
         }
     }
 
@@ -576,6 +594,7 @@ impl Command {
             Self::AddTask(made) => Some(made.task_id.uuid()),
             Self::Observe(made) => Some(made.event_id.uuid()),
             Self::SpawnResearcher(made) => Some(made.run_id.uuid()),
+            Self::RecordMessage(made) => Some(made.event_id.uuid()),
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
@@ -619,6 +638,7 @@ impl Command {
             Self::AddTask(of) => Some(of.task_id.uuid()),
             Self::Observe(of) => Some(of.event_id.uuid()),
             Self::SpawnResearcher(of) => Some(of.run_id.uuid()),
+            Self::RecordMessage(of) => Some(of.event_id.uuid()),
             Self::ClaimTask(of) => Some(of.task_id.uuid()),
             Self::UpdateTask(of) => Some(of.task_id.uuid()),
             Self::RecordFiring(of) => Some(of.claim_id.uuid()),
@@ -728,6 +748,10 @@ impl Command {
                 ("turn0", split.turn0.as_str()),
             ]),
             Self::RecordFiring(firing) => texts.push(("matched", firing.matched.as_str())),
+            Self::RecordMessage(message) => {
+                texts.extend(message.to.iter().map(|to| ("to", to.as_str())));
+                texts.push(("text", message.text.as_str()));
+            }
             Self::SpawnResearcher(spawn) => {
                 texts.extend([("prompt", spawn.prompt.as_str()), ("turn0", spawn.turn0.as_str())]);
             }
@@ -766,6 +790,7 @@ impl Command {
             Self::AddPhase(phase) => phase.phase_id = PhaseId::from_uuid(Uuid::nil()),
             Self::AddTask(task) => task.task_id = TaskId::from_uuid(Uuid::nil()),
             Self::Observe(observed) => observed.event_id = EventId::from_uuid(Uuid::nil()),
+            Self::RecordMessage(message) => message.event_id = EventId::from_uuid(Uuid::nil()),
             Self::SpawnResearcher(spawn) => {
                 spawn.run_id = RunId::from_uuid(Uuid::nil());
                 spawn.task_id = TaskId::from_uuid(Uuid::nil());

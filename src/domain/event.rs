@@ -19,8 +19,8 @@ use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Belief, EndCause, Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, Prompt, Rationale, Reason, Said, Statement,
-    Summary, Title, ToolName, Turn0,
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
+    Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
 };
 use crate::domain::time::{Hours, Timestamp};
 
@@ -507,6 +507,19 @@ pub struct ResearcherSpawned {
     pub agent: AgentId,
 }
 
+/// A message of the team's mail was put on record by the operator, under the name of whoever sent it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageSent {
+    /// To whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Recipient>,
+    /// What it says.
+    pub text: MessageText,
+    /// When it was sent, where the mail says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+}
+
 /// A hook saw a tool of the client being used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUsed {
@@ -643,6 +656,7 @@ events! {
     CommandRan(CommandRan) = "command.ran", min_reader 1;
     FileEdited(FileEdited) = "file.edited", min_reader 1;
     ResearcherSpawned(ResearcherSpawned) = "researcher.spawned", min_reader 1;
+    MessageSent(MessageSent) = "message.sent", min_reader 1;
 }
 
 impl Event {
@@ -686,7 +700,8 @@ impl Event {
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
             | Self::FileEdited(_)
-            | Self::ResearcherSpawned(_) => None,
+            | Self::ResearcherSpawned(_)
+            | Self::MessageSent(_) => None,
         }
     }
 }
@@ -731,7 +746,8 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => None,
+            | Self::FileEdited(_)
+            | Self::MessageSent(_) => None,
         }
     }
 
@@ -774,7 +790,8 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => None,
+            | Self::FileEdited(_)
+            | Self::MessageSent(_) => None,
         }
     }
 
@@ -817,7 +834,8 @@ impl Event {
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
             | Self::FileEdited(_)
-            | Self::ResearcherSpawned(_) => None,
+            | Self::ResearcherSpawned(_)
+            | Self::MessageSent(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -844,7 +862,8 @@ impl Event {
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
             | Self::FileEdited(_)
-            | Self::ResearcherSpawned(_) => true,
+            | Self::ResearcherSpawned(_)
+            | Self::MessageSent(_) => true,
             Self::TaskUpdated(updated) => updated.note.is_some(),
             // Only whoever deprecates says why; every other reason is ours.
             Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),

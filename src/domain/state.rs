@@ -457,7 +457,8 @@ impl State {
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
-            | Event::GuardFired(_) => {}
+            | Event::GuardFired(_)
+            | Event::MessageSent(_) => {}
         }
     }
 

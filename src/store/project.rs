@@ -117,7 +117,8 @@ pub(super) fn project(
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::ToolUsed(_)
+        Event::MessageSent(_)
+        | Event::ToolUsed(_)
         | Event::CommandRan(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)

@@ -11,7 +11,7 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
     let mut value = to_json(receipt);
     if let Some(id) = receipt.entity_id {
         let name = match command {
-            "report_event" | "observe" | "forget" => "event_id",
+            "report_event" | "record_message" | "observe" | "forget" => "event_id",
             "add_plan" => "plan_id",
             "add_phase" => "phase_id",
             "add_task" | "claim_task" | "update_task" => "task_id",

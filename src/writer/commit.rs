@@ -411,6 +411,7 @@ impl Committer {
                 // A claim goes by the id of its creation.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
                 Event::EventReported(_)
+                | Event::MessageSent(_)
                 | Event::ExperimentQueued(_)
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
@@ -1008,6 +1009,7 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
         Some(
             Event::EventReported(_)
+            | Event::MessageSent(_)
             | Event::ExperimentQueued(_)
             | Event::PlanAdded(_)
             | Event::PhaseAdded(_)

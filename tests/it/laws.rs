@@ -213,7 +213,8 @@ impl Observed {
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
                 | Event::FileEdited(_)
-                | Event::ResearcherSpawned(_) => {}
+                | Event::ResearcherSpawned(_)
+                | Event::MessageSent(_) => {}
             }
         }
         for event in events {

@@ -1,5 +1,6 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
+mod backfill;
 mod backup;
 mod bench;
 mod checkpoints;
