@@ -1,5 +1,6 @@
 //! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
 
+mod backfill;
 mod backup;
 mod claim;
 mod contradictions;
@@ -38,7 +39,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
-use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
 use crate::domain::privacy::Secrets;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -170,6 +171,9 @@ enum Verb {
     /// Append what an export holds: into an empty ledger, or one that shares its past
     #[command(after_help = "Example: hm import ledger.jsonl")]
     Import(import::Import),
+    /// Make claims of what history holds: findings, decisions, blockers, tagged messages; for the operator only
+    #[command(after_help = backfill::HELP)]
+    Backfill(backfill::Backfill),
     /// Erase what one event says, for good; for the operator only
     #[command(after_help = forget::HELP)]
     Forget(forget::Forget),
@@ -216,6 +220,11 @@ impl Context {
             let fresh = format!("hm-{}", system::new_id());
             fresh.parse().expect("a UUID is a short printable line")
         })
+    }
+
+    /// The task that new claims come out of: what `HM_TASK` says.
+    fn task(&self) -> Result<Option<TaskId>, Rejection> {
+        parse_optional("HM_TASK", self.environment.task.as_deref())
     }
 
     /// Who a write speaks for: the pinned agent, or the human at a terminal. The shell of an agent is none,
@@ -403,6 +412,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Rebuild => rebuild::run(&Context::find(global)?),
         Verb::Export(args) => args.run(&Context::find(global)?),
         Verb::Import(args) => args.run(&Context::find(global)?),
+        Verb::Backfill(args) => args.run(&Context::find(global)?),
         Verb::Forget(args) => {
             let context = Context::find(global)?;
             args.run(&context).map_err(|failure| context.guarded(failure))

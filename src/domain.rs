@@ -3,6 +3,7 @@
 pub mod action;
 pub mod agent;
 mod antonyms;
+pub mod backfill;
 mod candidates;
 pub mod claim;
 pub mod command;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
 
 /// What the operator decides: guards, playbooks, aliases of targets, what goes from one space to another.
@@ -67,6 +67,8 @@ pub struct Caller {
     pinned: Option<AgentId>,
     session: SessionId,
     client: Option<ClientSession>,
+    is_told: bool,
+    task: Option<TaskId>,
     role: Role,
 }
 
@@ -85,13 +87,25 @@ impl Caller {
             ));
         }
         // Who starts a pane has the files: there the rules decide alone.
-        Ok(Self { roster, pinned, session, client: None, role: Role::Admin })
+        Ok(Self { roster, pinned, session, client: None, is_told: false, task: None, role: Role::Admin })
     }
 
     /// The same caller in the session of its client, as often as that changes.
     #[must_use]
     pub fn of_client(self, client: ClientSession) -> Self {
         Self { client: Some(client), ..self }
+    }
+
+    /// The same caller in the session that whoever started it named: its client has no say in that.
+    #[must_use]
+    pub fn in_told_session(self) -> Self {
+        Self { is_told: true, ..self }
+    }
+
+    /// The same caller at work on a task.
+    #[must_use]
+    pub fn at_work_on(self, task: Option<TaskId>) -> Self {
+        Self { task, ..self }
     }
 
     /// The same caller with less to say.
@@ -123,6 +137,16 @@ impl Caller {
     /// The session, where a call names none.
     pub fn session(&self) -> SessionId {
         self.client.as_ref().and_then(ClientSession::current).unwrap_or_else(|| self.session.clone())
+    }
+
+    /// The session of a call that names none, of which its client says that it is another.
+    pub fn session_unless(&self, of_client: Option<SessionId>) -> SessionId {
+        of_client.filter(|_| !self.is_told).unwrap_or_else(|| self.session())
+    }
+
+    /// The task that new claims come out of, where a call names none.
+    pub const fn task(&self) -> Option<TaskId> {
+        self.task
     }
 
     /// Who there is.

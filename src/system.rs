@@ -121,6 +121,8 @@ pub struct Environment {
     pub own_session: Option<String>,
     /// The client's own session, as it tells its shell (and Claude Code its server): see [`SESSION_VARIABLES`].
     pub session: Option<String>,
+    /// `HM_TASK`: the task that new claims come out of, where they name none.
+    pub task: Option<String>,
     /// `HM_LOG`: what to log, in the words of `tracing`.
     pub log: Option<String>,
     /// `XDG_RUNTIME_DIR`: where a socket goes whose workspace path is too long.
@@ -152,6 +154,7 @@ impl Environment {
             agent: var("HM_AGENT"),
             own_session: var("HM_SESSION"),
             session: SESSION_VARIABLES.into_iter().find_map(var),
+            task: var("HM_TASK"),
             log: var("HM_LOG"),
             runtime_dir: var("XDG_RUNTIME_DIR"),
             secrets: Known::from_variables(variables()),

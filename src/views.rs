@@ -1,5 +1,6 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod briefing;
 mod context;
 mod delta;
 mod experiments;
@@ -27,6 +28,7 @@ use crate::store::{
 };
 use crate::writer::Spool;
 
+pub use briefing::briefing;
 pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
@@ -405,16 +407,20 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(shown_as(seq, work::sessions(&found, now)).followed_by("cursor", next))
         }
         View::Session(id) => {
-            let session = store.session(id)?.ok_or_else(|| unknown_session(id))?;
             let held = store.held_tasks()?;
             let page = work::SessionPage {
+                id: id.clone(),
+                session: store.session(id)?,
+                researchers: store.researchers_of(id)?,
                 dialogue: store.dialogue(id)?,
                 held: held.into_iter().filter(|task| task.session.as_ref() == Some(id)).collect(),
                 files: store.files_of(id)?,
                 came_from: store.split_into(id)?,
                 split_into: store.splits_of(id)?,
-                session,
             };
+            if page.session.is_none() && page.researchers.is_empty() {
+                return Err(unknown_session(id));
+            }
             Ok(shown_as(seq, work::session(&page, now)))
         }
         View::Turn0(id) => {

@@ -83,7 +83,7 @@ pub(super) struct Create {
     /// The claim it replaces
     #[arg(long, value_name = "CLAIM")]
     supersedes: Option<String>,
-    /// The task it came out of
+    /// The task it came out of (env HM_TASK)
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
     /// Hours until it expires; 168 for a hypothesis, else never
@@ -214,7 +214,7 @@ impl Create {
             error_signature: parse_optional("trigger-error", self.trigger_error.as_deref())?,
         };
         Ok(CreateClaim {
-            origin_task_id: parse_optional("task", self.task.as_deref())?,
+            origin_task_id: parse_optional("task", self.task.as_deref())?.or(context.task()?),
             claim_id: ClaimId::from_uuid(system::new_id()),
             statement: parse("statement", &self.statement)?,
             claim_type: parse("type", &self.claim_type)?,

@@ -129,6 +129,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::DuplicateOutcome
         | Code::DuplicateAlias
         | Code::UnknownProfile
+        | Code::WrongProfile
         | Code::UnknownRun
         | Code::NoExpectation
         | Code::NotAttachable

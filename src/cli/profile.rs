@@ -116,6 +116,7 @@ fn shown(Known { profile, origin }: &Known) -> Value {
         "env_pass": profile.env_pass,
         "pty": profile.pty,
         "cwd": profile.cwd,
+        "agent": profile.agent,
     })
 }
 

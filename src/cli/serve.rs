@@ -22,7 +22,7 @@ pub(super) struct Serve {
     /// A host name it may also be called by, such as that of a proxy in front of it
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
-    /// Which tools to offer: core, guard or all, several with commas
+    /// Which tools to offer: core, plan, session, guard or all, several with commas
     #[arg(long, value_name = "SETS", default_value = "core")]
     toolsets: Toolsets,
     /// Also speak HTTP+SSE at /sse, for clients that know nothing newer (`"type": "sse"`)
@@ -34,9 +34,15 @@ impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let mut caller = context.caller()?;
         // Whoever says which session a pane is in knows better than its client.
-        let is_named = context.environment.own_session.is_some();
-        if let (None, false, Some(client)) = (self.http, is_named, system::parent_process()) {
-            caller = caller.of_client(ClientSession::of(&context.workspace, client));
+        let is_told = context.environment.own_session.is_some();
+        // A server of many is in the session of none of them, and at work on no task of theirs.
+        if self.http.is_none() {
+            caller = caller.at_work_on(context.task()?);
+            caller = match system::parent_process() {
+                _ if is_told => caller.in_told_session(),
+                Some(client) => caller.of_client(ClientSession::of(&context.workspace, client)),
+                None => caller,
+            };
         }
         let server = Server::new(
             caller,

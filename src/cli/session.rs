@@ -4,7 +4,10 @@ use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Context, parse, parse_optional};
-use crate::domain::command::{Command, EndSession, RecordTurn, SnapshotBeliefs, SplitSession, StartSession};
+use crate::domain::command::{
+    Command, EndSession, RecordTurn, SnapshotBeliefs, SpawnResearcher, SplitSession, StartSession,
+};
+use crate::domain::ids::{RunId, TaskId};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, View};
 
@@ -47,6 +50,22 @@ pub(super) enum Session {
         /// Tokens the window holds
         #[arg(long, value_name = "TOKENS")]
         window: Option<u64>,
+    },
+    /// Send an agent out to find something, headless, in a session of its own
+    #[command(
+        after_help = "Example: hm session spawn researcher-claude \"which calls hold a pool connection?\" --agent architect"
+    )]
+    Spawn {
+        /// An agent's profile: one with [agent] (hm profile list)
+        profile: String,
+        /// What it is asked
+        prompt: String,
+        /// The task that this is a part of
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
+        /// Your own name for this request: sent again, it is recognised and not done twice
+        #[arg(long, value_name = "IDEMPOTENCY_KEY")]
+        key: Option<String>,
     },
     /// List sessions, newest first
     #[command(after_help = "Example: hm session list")]
@@ -117,6 +136,24 @@ impl Session {
                     turn0: parse("turn0", &turn0)?,
                 };
                 context.submit("session split", Command::SplitSession(command), None)
+            }
+            Self::Spawn { profile, prompt, task, key } => {
+                let profile = parse("profile", profile)?;
+                let (agent, session) = context.speaker()?;
+                let mut reads = context.reads()?;
+                let turn0 =
+                    views::briefing(&mut reads, &context.config, (&agent, &session), &profile, prompt)?;
+                let command = SpawnResearcher {
+                    run_id: RunId::from_uuid(system::new_id()),
+                    task_id: TaskId::from_uuid(system::new_id()),
+                    prompt: parse("prompt", prompt)?,
+                    turn0,
+                    profile,
+                    parent_task_id: parse_optional("task", task.as_deref())?,
+                    mission: None,
+                };
+                let key = parse_optional("key", key.as_deref())?;
+                context.submit("researcher queued as run", Command::SpawnResearcher(command), key)
             }
             Self::List { limit, cursor } => context.show(&View::Sessions(*cursor, *limit)),
             Self::Show { id } => context.show(&View::Session(id.clone())),

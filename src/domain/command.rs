@@ -16,10 +16,10 @@ use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, Rationale, Reason, Said, Statement, Summary,
-    Title, ToolName, Turn0,
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
+    Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
 };
-use crate::domain::time::Hours;
+use crate::domain::time::{Hours, Timestamp};
 
 /// State a fact, a decision, a hypothesis or a dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -399,6 +399,51 @@ pub struct SplitSession {
     pub turn0: Turn0,
 }
 
+/// Send an agent out to find something: its profile runs headless, in a session of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnResearcher {
+    /// Minted by the front; its session is [`SessionId::of_researcher`].
+    pub run_id: RunId,
+    /// Minted by the front: the task its findings come out of.
+    pub task_id: TaskId,
+    /// What it is asked.
+    pub prompt: Prompt,
+    /// Which agent's profile.
+    pub profile: ProfileName,
+    /// The task that its own is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    /// What it starts with, packed by the front.
+    pub turn0: Turn0,
+    /// What the writer makes of it; it never comes from a front.
+    #[serde(skip)]
+    pub mission: Option<Mission>,
+}
+
+/// Who is sent out, and what runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mission {
+    /// Whom it speaks as.
+    pub agent: AgentId,
+    /// What runs, with what it finds its way back by in its environment.
+    pub plan: Plan,
+}
+
+/// Put a message of the team's mail on record, as the one who sent it; made by the operator's backfill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordMessage {
+    /// Minted by the front; the message is citable as evidence.
+    pub event_id: EventId,
+    /// To whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Recipient>,
+    /// What it says.
+    pub text: MessageText,
+    /// When it was sent, where the mail says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+}
+
 /// Write down what the agent holds to be right and wrong now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotBeliefs {}
@@ -493,6 +538,10 @@ pub enum Command {
     RecordFiring(RecordFiring),
     /// See [`Observe`].
     Observe(Observe),
+    /// See [`SpawnResearcher`].
+    SpawnResearcher(SpawnResearcher),
+    /// See [`RecordMessage`].
+    RecordMessage(RecordMessage),
 }
 
 impl Command {
@@ -527,6 +576,8 @@ impl Command {
             Self::SnapshotBeliefs(_) => "snapshot_beliefs",
             Self::RecordFiring(_) => "record_firing",
             Self::Observe(_) => "observe",
+            Self::SpawnResearcher(_) => "spawn_researcher",
+            Self::RecordMessage(_) => "record_message",
         }
     }
 
@@ -542,6 +593,8 @@ impl Command {
             Self::AddPhase(made) => Some(made.phase_id.uuid()),
             Self::AddTask(made) => Some(made.task_id.uuid()),
             Self::Observe(made) => Some(made.event_id.uuid()),
+            Self::SpawnResearcher(made) => Some(made.run_id.uuid()),
+            Self::RecordMessage(made) => Some(made.event_id.uuid()),
             Self::TakePosition(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
@@ -584,6 +637,8 @@ impl Command {
             Self::AddPhase(of) => Some(of.phase_id.uuid()),
             Self::AddTask(of) => Some(of.task_id.uuid()),
             Self::Observe(of) => Some(of.event_id.uuid()),
+            Self::SpawnResearcher(of) => Some(of.run_id.uuid()),
+            Self::RecordMessage(of) => Some(of.event_id.uuid()),
             Self::ClaimTask(of) => Some(of.task_id.uuid()),
             Self::UpdateTask(of) => Some(of.task_id.uuid()),
             Self::RecordFiring(of) => Some(of.guard.uuid()),
@@ -693,6 +748,13 @@ impl Command {
                 ("turn0", split.turn0.as_str()),
             ]),
             Self::RecordFiring(firing) => texts.push(("matched", firing.matched.as_str())),
+            Self::RecordMessage(message) => {
+                texts.extend(message.to.iter().map(|to| ("to", to.as_str())));
+                texts.push(("text", message.text.as_str()));
+            }
+            Self::SpawnResearcher(spawn) => {
+                texts.extend([("prompt", spawn.prompt.as_str()), ("turn0", spawn.turn0.as_str())]);
+            }
             Self::Observe(observed) => match &observed.seen {
                 Seen::Tool(used) => texts.push(("tool", used.tool.as_str())),
                 Seen::Command(ran) => {
@@ -728,6 +790,13 @@ impl Command {
             Self::AddPhase(phase) => phase.phase_id = PhaseId::from_uuid(Uuid::nil()),
             Self::AddTask(task) => task.task_id = TaskId::from_uuid(Uuid::nil()),
             Self::Observe(observed) => observed.event_id = EventId::from_uuid(Uuid::nil()),
+            Self::RecordMessage(message) => message.event_id = EventId::from_uuid(Uuid::nil()),
+            Self::SpawnResearcher(spawn) => {
+                spawn.run_id = RunId::from_uuid(Uuid::nil());
+                spawn.task_id = TaskId::from_uuid(Uuid::nil());
+                spawn.turn0 = "-".parse().expect("one character");
+                spawn.mission = None;
+            }
             // Another child is minted for each try, and what is handed over is packed anew.
             Self::SplitSession(split) => {
                 split.child = "-".parse().expect("one printable character");

@@ -5,6 +5,7 @@ mod decision;
 mod erasure;
 pub(crate) mod experiment;
 mod plan;
+mod researcher;
 mod session;
 mod target;
 
@@ -14,11 +15,11 @@ pub use session::overdue;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{
-    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, ReportEvent, TakePosition,
+    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, ReportEvent, TakePosition,
 };
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, PositionTaken,
-    StatusChanged,
+    ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, MessageSent,
+    PositionTaken, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::receipt::{Warning, WarningCode};
@@ -112,6 +113,8 @@ pub fn decide(
         Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
         Command::RecordFiring(firing) => session::record_firing(state, firing),
         Command::Observe(observed) => session::observe(state, observed),
+        Command::SpawnResearcher(spawn) => researcher::spawn(state, session, spawn),
+        Command::RecordMessage(message) => record_message(state, message),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
@@ -504,6 +507,12 @@ fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejecti
         next: Some(format!("cite it as evidence: evidence_ref {}", report.event_id)),
         ..Decision::default()
     })
+}
+
+fn record_message(state: &State, message: &RecordMessage) -> Result<Decision, Rejection> {
+    fresh_id(state, "event_id", message.event_id)?;
+    let RecordMessage { to, text, sent_at, .. } = message.clone();
+    Ok(Decision { events: vec![MessageSent { to, text, sent_at }.into()], ..Decision::default() })
 }
 
 fn deny_record(deny: &DenyRecord) -> Decision {

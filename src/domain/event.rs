@@ -20,8 +20,8 @@ use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Belief, EndCause, Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, Rationale, Reason, Said, Statement, Summary,
-    Title, ToolName, Turn0,
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
+    Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
 };
 use crate::domain::time::{Hours, Timestamp};
 
@@ -509,6 +509,38 @@ pub struct GuardFired {
     pub matched: CommandLine,
 }
 
+/// An agent was sent out to find something, headless, in a session of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResearcherSpawned {
+    /// The run it lives in.
+    pub run_id: RunId,
+    /// Its session.
+    pub child: SessionId,
+    /// The session that sent it out.
+    pub parent: SessionId,
+    /// The task its findings come out of.
+    pub task_id: TaskId,
+    /// What it is asked.
+    pub prompt: Prompt,
+    /// The agent's profile.
+    pub profile: ProfileName,
+    /// Whom it speaks as.
+    pub agent: AgentId,
+}
+
+/// A message of the team's mail was put on record by the operator, under the name of whoever sent it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageSent {
+    /// To whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Recipient>,
+    /// What it says.
+    pub text: MessageText,
+    /// When it was sent, where the mail says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+}
+
 /// A hook saw a tool of the client being used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUsed {
@@ -644,6 +676,8 @@ events! {
     ToolUsed(ToolUsed) = "tool.used", min_reader 1;
     CommandRan(CommandRan) = "command.ran", min_reader 1;
     FileEdited(FileEdited) = "file.edited", min_reader 1;
+    ResearcherSpawned(ResearcherSpawned) = "researcher.spawned", min_reader 1;
+    MessageSent(MessageSent) = "message.sent", min_reader 1;
 }
 
 impl Event {
@@ -686,7 +720,9 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => None,
+            | Self::FileEdited(_)
+            | Self::ResearcherSpawned(_)
+            | Self::MessageSent(_) => None,
         }
     }
 }
@@ -699,6 +735,7 @@ impl Event {
             Self::TaskClaimed(body) => Some(body.task_id),
             Self::TaskReleased(body) => Some(body.task_id),
             Self::TaskUpdated(body) => Some(body.task_id),
+            Self::ResearcherSpawned(body) => Some(body.task_id),
             Self::ClaimCreated(body) => body.origin_task_id,
             Self::StatusChanged(_)
             | Self::ClaimSuperseded(_)
@@ -730,7 +767,8 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => None,
+            | Self::FileEdited(_)
+            | Self::MessageSent(_) => None,
         }
     }
 
@@ -741,6 +779,7 @@ impl Event {
             Self::ExperimentStarted(body) => Some(body.run_id),
             Self::ExperimentCancelRequested(body) => Some(body.run_id),
             Self::ExperimentCompleted(body) => Some(body.run_id),
+            Self::ResearcherSpawned(body) => Some(body.run_id),
             Self::ClaimCreated(_)
             | Self::StatusChanged(_)
             | Self::ClaimSuperseded(_)
@@ -772,7 +811,8 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => None,
+            | Self::FileEdited(_)
+            | Self::MessageSent(_) => None,
         }
     }
 
@@ -814,7 +854,9 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => None,
+            | Self::FileEdited(_)
+            | Self::ResearcherSpawned(_)
+            | Self::MessageSent(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -840,7 +882,9 @@ impl Event {
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => true,
+            | Self::FileEdited(_)
+            | Self::ResearcherSpawned(_)
+            | Self::MessageSent(_) => true,
             Self::TaskUpdated(updated) => updated.note.is_some(),
             // Only whoever deprecates says why; every other reason is ours.
             Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),

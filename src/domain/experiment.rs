@@ -1,6 +1,6 @@
 //! Experiments: what is run, how it ended, and what the ledger keeps of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -118,6 +118,9 @@ pub struct Plan {
     pub cwd: PathBuf,
     /// Which variables it gets.
     pub env: Environment,
+    /// Variables it gets besides, with their values: those of our own by which an agent finds its way back.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
     /// How long it may run, in milliseconds.
     pub timeout_ms: u64,
     /// What it may use.

@@ -131,6 +131,11 @@ impl EventId {
 pub struct SessionId(String);
 
 impl SessionId {
+    /// The session of the agent that a run is.
+    pub fn of_researcher(run: RunId) -> Self {
+        Self(format!("research-{run}"))
+    }
+
     /// The id as the client wrote it.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -42,6 +42,8 @@ pub enum Code {
     DuplicateOutcome,
     /// No profile has this name.
     UnknownProfile,
+    /// The profile is an agent's where a command's is meant, or the other way round.
+    WrongProfile,
     /// No run has this id.
     UnknownRun,
     /// Nothing says what an exit of this profile means.
@@ -100,6 +102,7 @@ impl Code {
             Self::NoDecision => "no_decision",
             Self::DuplicateOutcome => "duplicate_outcome",
             Self::UnknownProfile => "unknown_profile",
+            Self::WrongProfile => "wrong_profile",
             Self::UnknownRun => "unknown_run",
             Self::NoExpectation => "no_expectation",
             Self::NotAttachable => "not_attachable",

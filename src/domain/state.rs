@@ -13,11 +13,11 @@ use crate::domain::agent::AgentId;
 use crate::domain::candidates::Candidates;
 use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status};
 use crate::domain::event::{
-    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded, Side,
-    TargetAliased,
+    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded,
+    ResearcherSpawned, Side, TargetAliased,
 };
 use crate::domain::experiment::{ERASED_COMMAND, Expect, Plan, ProfileName, RunState};
-use crate::domain::ids::{ClaimId, EventId, RunId};
+use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
 use crate::domain::text::{self, CommandLine};
@@ -94,6 +94,19 @@ pub struct Run {
     pub completed: Option<EventId>,
     /// The commit on which another run of the same may reproduce it.
     pub reproducible_at: Option<String>,
+    /// The agent it is, if it is one.
+    pub researcher: Option<Researcher>,
+}
+
+/// An agent that was sent out, as far as the rules look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Researcher {
+    /// Whom it speaks as.
+    pub agent: AgentId,
+    /// Its session.
+    pub session: SessionId,
+    /// The task its findings come out of.
+    pub task_id: TaskId,
 }
 
 /// One decision, as far as the rules look at it.
@@ -414,6 +427,12 @@ impl State {
                 self.to_cancel.insert(cancel.run_id);
             }
             Event::ExperimentCompleted(completed) => self.complete(recorded, completed),
+            Event::ResearcherSpawned(spawned) => {
+                if let Some(run) = self.runs.get_mut(&spawned.run_id) {
+                    let ResearcherSpawned { agent, child, task_id, .. } = spawned.clone();
+                    run.researcher = Some(Researcher { agent, session: child, task_id });
+                }
+            }
             Event::EventRedacted(redaction) => {
                 self.redacted.insert(redaction.event_id);
             }
@@ -438,7 +457,8 @@ impl State {
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
-            | Event::GuardFired(_) => {}
+            | Event::GuardFired(_)
+            | Event::MessageSent(_) => {}
         }
     }
 
@@ -454,6 +474,7 @@ impl State {
             state: RunState::Queued,
             completed: None,
             reproducible_at: None,
+            researcher: None,
         };
         if queued.blocking
             && let Some(claim) = queued.claim_id.and_then(|id| self.claims.get_mut(&id))
@@ -476,6 +497,7 @@ impl State {
             state: RunState::Queued,
             completed: None,
             reproducible_at: None,
+            researcher: None,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;

@@ -176,6 +176,19 @@ bounded_text!(
     Said, "text", 2_000
 );
 bounded_text!(
+    /// To whom a message goes, as the mail says it, in 1 to 128 characters.
+    Recipient, "to", 128
+);
+bounded_text!(
+    /// A message, in 1 to 8,000 characters: whatever the script, it fits into an event.
+    MessageText, "text", 8_000
+);
+bounded_text!(
+    /// What an agent that is sent out is asked, in 1 to 4,000 characters: it stands twice in the event that queues
+    /// it, which holds 32 KiB.
+    Prompt, "prompt", 4_000
+);
+bounded_text!(
     /// The name of a client or of one of its tools, in 1 to 128 characters.
     ToolName, "tool", 128
 );

@@ -131,8 +131,7 @@ impl Server {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
         let agent = self.caller().speaks_for(common.agent.as_deref())?;
-        let session =
-            common.session.or_else(|| call.session.clone()).unwrap_or_else(|| self.caller().session());
+        let session = common.session.unwrap_or_else(|| self.caller().session_unless(call.session.clone()));
         let asker = Asker { id: system::new_id(), agent, session };
         let command = build(arguments, &asker)?;
         let Asker { agent, session, .. } = asker;

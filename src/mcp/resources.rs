@@ -70,7 +70,7 @@ const TEMPLATES: [(&str, &str, &str); 17] = [
     (
         "hivemind://sessions/{session}",
         "session",
-        "One session: its dialogue, what it holds, the files it touched, its splits",
+        "One session: its dialogue, what it holds, the files it touched, its splits and researchers",
     ),
     (
         "hivemind://sessions/{session}/turn0",

@@ -267,6 +267,8 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::GuardFired(_)
             | Event::TurnRecorded(_)
             | Event::SpoolFlushed(_)
+            | Event::ResearcherSpawned(_)
+            | Event::MessageSent(_)
             | Event::MemoryDenied(_) => false,
             Event::FileEdited(_) | Event::SessionStarted(_) | Event::SessionEnded(_) => {
                 recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()
@@ -316,7 +318,9 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Session(id) => {
             let of_it = |session: &SessionId| session.as_str() == id;
             Ok(recorded.session.as_ref().is_some_and(of_it)
-                || matches!(event, Event::TaskReleased(_))
+                // It may be that of a researcher it sent out, and what that found.
+                || event.run_id().is_some()
+                || event.task_id().is_some()
                 || matches!(event, Event::SessionEnded(ended) if of_it(&ended.session))
                 || matches!(event, Event::SessionSplit(split) if of_it(&split.child)))
         }

@@ -12,6 +12,7 @@ mod positions;
 mod record_decision;
 mod record_outcome;
 mod report_event;
+mod researchers;
 mod run_experiment;
 mod sessions;
 mod split_session;
@@ -57,7 +58,9 @@ impl Toolset {
                     + Server::tasks_route()
             }
             Self::Plan => Server::plan_route(),
-            Self::Session => Server::sessions_route() + Server::split_session_route(),
+            Self::Session => {
+                Server::sessions_route() + Server::split_session_route() + Server::researchers_route()
+            }
             Self::Guard => Server::alias_target_route() + Server::cancel_experiment_route(),
         }
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
 
 use crate::domain::scope::Scope;
 
@@ -21,6 +22,8 @@ pub use plan::{BadRequest, Request};
 const TIMEOUT_MS: std::ops::RangeInclusive<u64> = 100..=86_400_000;
 /// What is stored of each stream: at least one screen; at most what the tail may take of memory, twice.
 const OUTPUT_CAP_BYTES: std::ops::RangeInclusive<u64> = 4_096..=8 << 20;
+/// The parameter of an agent's profile that nobody declares.
+pub const PROMPT: &str = "prompt";
 /// The most elements of a command.
 const MAX_ARGV: usize = 64;
 
@@ -47,8 +50,19 @@ pub struct Profile {
     pub pty: bool,
     /// Where it runs, below the root of the workspace.
     pub cwd: Option<String>,
+    /// What makes it an agent's: such a one is sent out, and any other is run as an experiment.
+    pub agent: Option<AgentProfile>,
     argv: Vec<Element>,
     globs: GlobSet,
+}
+
+/// That a profile is an agent's: its `{prompt}` is what the agent is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentProfile {
+    /// Whom it speaks as, a name or alias of the roster; none for whoever sends it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// One element of a command: text and parameters in turn.
@@ -91,6 +105,11 @@ impl Element {
         Self(pieces)
     }
 
+    /// The element as if it did not name a parameter.
+    fn without(&self, param: &str) -> Self {
+        Self(self.0.iter().filter(|piece| **piece != Piece::Param(param.to_owned())).cloned().collect())
+    }
+
     fn params(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Param(name) => Some(name.as_str()),
@@ -122,10 +141,10 @@ impl Profile {
         self.argv.iter().map(Element::to_string).collect()
     }
 
-    /// Whether a run of it can say something about any of these scopes. A directory counts when a glob could
+    /// Whether a run of it can say something about any of these scopes, which no agent's can. A directory counts when a glob could
     /// match below it; symbols, targets and tags count where the profile names them.
     pub fn speaks_to(&self, scopes: &[Scope]) -> bool {
-        self.scopes.is_empty() || scopes.iter().any(|scope| self.covers(scope))
+        self.agent.is_none() && (self.scopes.is_empty() || scopes.iter().any(|scope| self.covers(scope)))
     }
 
     fn covers(&self, scope: &Scope) -> bool {

@@ -205,6 +205,7 @@ pub fn run(
     };
     let mut environment: BTreeMap<String, String> =
         variables.into_iter().filter(|(name, _)| order.plan.env.has(name)).collect();
+    environment.extend(order.plan.variables.clone());
     let dir = order.artifacts.clone();
     let failed = |source| RunError::Artifacts { dir: dir.clone(), source };
     artifacts::create_dir(&dir).map_err(failed)?;

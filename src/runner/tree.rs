@@ -148,7 +148,7 @@ fn parent(pid: Pid) -> Option<Pid> {
 }
 
 /// Ends what a crash left of a run, by the mark in its environment: for a writer that starts and finds a run
-/// without a helper. How many processes it ended.
+/// without a helper. How many processes it ended; never this one, which an agent's own front may have started.
 pub fn end_marked(run: Uuid) -> u32 {
     let mark = format!("{RUN_VARIABLE}={run}");
     let marked = || -> Vec<Pid> {
@@ -157,7 +157,8 @@ pub fn end_marked(run: Uuid) -> u32 {
                 std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
             environ.split(|byte| *byte == 0).any(|line| line == mark.as_bytes())
         };
-        processes().filter(is_marked).collect()
+        let own = rustix::process::getpid();
+        processes().filter(|pid| *pid != own && is_marked(pid)).collect()
     };
     let deadline = system::instant() + SWEEP;
     let mut ended = HashSet::new();

@@ -180,7 +180,7 @@ where
     row.get::<_, String>(column)?.parse().map_err(unlike)
 }
 
-fn unlike(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+pub(super) fn unlike(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }
 

@@ -16,7 +16,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
-use crate::store::{StoreError, completions, experiments, files, plan, sessions, triggers};
+use crate::store::{StoreError, completions, experiments, files, plan, researchers, sessions, triggers};
 
 /// What many events change in the same few rows: written once for all events of a transaction.
 #[derive(Debug, Default)]
@@ -115,8 +115,10 @@ pub(super) fn project(
         Event::BeliefsSnapshotted(body) => sessions::beliefs(db, recorded, body)?,
         Event::GuardFired(body) => sessions::fired(db, recorded, body)?,
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
+        Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         // Read from the ledger itself.
-        Event::ToolUsed(_)
+        Event::MessageSent(_)
+        | Event::ToolUsed(_)
         | Event::CommandRan(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)

@@ -165,10 +165,11 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
     let mut text = String::new();
     for Known { profile, origin } in &listed {
         let own = if matches!(origin, Origin::BuiltIn) { "" } else { " (of the project)" };
-        let says = profile.expect.map_or_else(
-            || "says nothing by itself: attach it with a relation".to_owned(),
-            |expect| format!("exit {} supports, any other contradicts", expect.exit),
-        );
+        let says = match (&profile.agent, profile.expect) {
+            (Some(_), _) => "an agent: spawn_researcher sends it out".to_owned(),
+            (None, Some(expect)) => format!("exit {} supports, any other contradicts", expect.exit),
+            (None, None) => "says nothing by itself: attach it with a relation".to_owned(),
+        };
         let _ = writeln!(text, "- {}{own}: {}; {says}", profile.name, inline(&profile.description, 300));
         let _ = writeln!(text, "  - `{}`", inline(&profile.template().join(" "), 300));
         for (name, param) in &profile.params {
@@ -188,7 +189,7 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
             json!({
                 "name": profile.name, "description": profile.description, "origin": origin,
                 "argv": profile.template(), "params": profile.params, "scopes": profile.scopes,
-                "timeout_ms": profile.timeout_ms, "expect": profile.expect,
+                "timeout_ms": profile.timeout_ms, "expect": profile.expect, "agent": profile.agent,
             })
         })
         .collect();
@@ -200,6 +201,7 @@ fn kind(kind: &Kind) -> String {
         Kind::Path => "a path in the workspace".to_owned(),
         Kind::Enum(words) => format!("one of {}", words.join(", ")),
         Kind::Regex(regex) => format!("text that matches {regex}"),
+        Kind::Prompt => "any text".to_owned(),
         Kind::Int { min, max } => format!("a whole number from {min} to {max}"),
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::to_json;
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::receipt::{Acceptance, Receipt};
 
 /// The receipt for programs; what the command made or changed also stands under its own name.
@@ -10,15 +11,18 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
     let mut value = to_json(receipt);
     if let Some(id) = receipt.entity_id {
         let name = match command {
-            "report_event" | "observe" | "forget" => "event_id",
+            "report_event" | "record_message" | "observe" | "forget" => "event_id",
             "split_session" => "child_session",
             "add_plan" => "plan_id",
             "add_phase" => "phase_id",
             "add_task" | "claim_task" | "update_task" => "task_id",
-            "run_experiment" | "cancel_experiment" | "record_experiment" => "run_id",
+            "run_experiment" | "cancel_experiment" | "record_experiment" | "spawn_researcher" => "run_id",
             _ => "claim_id",
         };
         value[name] = json!(id);
+        if command == "spawn_researcher" {
+            value["session"] = json!(SessionId::of_researcher(RunId::from_uuid(id)));
+        }
     }
     value
 }

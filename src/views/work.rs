@@ -9,7 +9,8 @@ use super::to_json;
 use crate::domain::session::Stance;
 use crate::domain::time::Timestamp;
 use crate::store::{
-    AnchorView, BeliefSnapshot, PhaseView, PlanGraph, SessionView, SplitView, TaskView, TurnView,
+    AnchorView, BeliefSnapshot, PhaseView, PlanGraph, ResearcherView, SessionView, SplitView, TaskView,
+    TurnView,
 };
 
 /// A title or a note in a list is cut here.
@@ -101,7 +102,11 @@ pub(super) fn sessions(found: &[SessionView], now: Timestamp) -> (Value, String)
 /// Everything known of one session.
 #[derive(Debug)]
 pub(super) struct SessionPage {
-    pub(super) session: SessionView,
+    pub(super) id: String,
+    /// None of one that nobody said had started.
+    pub(super) session: Option<SessionView>,
+    /// The researcher it is, and those it sent out.
+    pub(super) researchers: Vec<ResearcherView>,
     pub(super) dialogue: Vec<TurnView>,
     pub(super) held: Vec<TaskView>,
     pub(super) files: Vec<String>,
@@ -110,11 +115,15 @@ pub(super) struct SessionPage {
 }
 
 pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
-    let SessionPage { session, dialogue, held, files, came_from, split_into } = page;
-    let mut text = session_line(session, now);
-    if let Some(parent) = &session.parent_session {
+    let SessionPage { id, session, researchers, dialogue, held, files, came_from, split_into } = page;
+    let mut text = match session {
+        Some(session) => session_line(session, now),
+        None => format!("- `{}` nobody said that it started\n", inline(id, LIST_CHARS)),
+    };
+    if let Some(parent) = session.as_ref().and_then(|session| session.parent_session.as_ref()) {
         let _ = writeln!(text, "  goes on from `{}`", inline(parent, LIST_CHARS));
     }
+    text.extend(researchers.iter().map(|of_it| researcher(of_it, now)));
     for split in came_from.iter().chain(split_into) {
         let (parent, child) = (inline(&split.parent, LIST_CHARS), inline(&split.child, LIST_CHARS));
         let _ = writeln!(text, "  split: `{parent}` -> `{child}`: {}", inline(&split.reason, LIST_CHARS));
@@ -123,7 +132,7 @@ pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
     if !files.is_empty() {
         let _ = writeln!(text, "Files touched: {}", inline(&files.join(", "), 2_000));
     }
-    for segment in &session.summary {
+    for segment in session.iter().flat_map(|session| &session.summary) {
         let _ = writeln!(text, "> {} …", inline(segment, LIST_CHARS));
     }
     for turn in dialogue {
@@ -131,9 +140,36 @@ pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
     }
     let json = json!({
         "session": session, "dialogue": dialogue, "held": held, "files": files,
-        "came_from": came_from, "split_into": split_into,
+        "came_from": came_from, "split_into": split_into, "researchers": researchers,
     });
     (json, text)
+}
+
+/// A researcher: what it is asked, how it is doing, and what it found.
+fn researcher(of: &ResearcherView, now: Timestamp) -> String {
+    let status = of.status.map_or_else(|| "its run was erased".to_owned(), |status| status.to_string());
+    let (session, parent) = (inline(&of.session, LIST_CHARS), inline(&of.parent, LIST_CHARS));
+    let (agent, profile) = (inline(&of.agent, 40), &of.profile);
+    let mut text = format!(
+        "\n## Researcher `{session}`\n\n> {}\n\n- {agent} by profile {profile}, sent out by {} from `{parent}` {} ago\n\
+         - run `{}` {status}; task `{}`\n",
+        inline(&of.prompt, 2_000),
+        of.spawned_by,
+        age(of.spawned_at, now),
+        of.run_id,
+        of.task_id
+    );
+    if let Some(note) = &of.note {
+        let _ = writeln!(text, "- {}", inline(note, 500));
+    }
+    let more = if of.has_more { "more than " } else { "" };
+    let _ = writeln!(text, "- findings: {more}{}", of.findings.len());
+    for finding in &of.findings {
+        let says = inline(&finding.statement, LIST_CHARS);
+        let _ =
+            writeln!(text, "  - `{}` {} {}: {says}", finding.claim_id, finding.status, finding.claim_type);
+    }
+    text
 }
 
 pub(super) fn anchors(found: &[AnchorView], now: Timestamp) -> (Value, String) {

@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::experiments::Profiles;
 use super::spool::{Spool, SpoolError};
-use crate::domain::agent::AgentId;
+use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::Position;
-use crate::domain::command::{Command, Forget, RunExperiment, Submission, TakePosition};
+use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
 use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry};
 use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
@@ -203,10 +203,10 @@ impl Committer {
         self
     }
 
-    /// Also plans runs, from the profiles of a workspace.
+    /// Also plans runs, from the profiles of a workspace; agents among them are those of the roster.
     #[must_use]
-    pub fn planning(mut self, workspace: &Workspace) -> Self {
-        self.profiles = Some(Profiles::of(workspace));
+    pub fn planning(mut self, workspace: &Workspace, roster: &Roster) -> Self {
+        self.profiles = Some(Profiles::of(workspace, roster.clone()));
         self
     }
 
@@ -376,6 +376,10 @@ impl Committer {
             let plan = Some(profiles.plan(run)?);
             return decide(&Command::RunExperiment(RunExperiment { plan, ..run.clone() }));
         }
+        if let Command::SpawnResearcher(spawn) = command {
+            let mission = Some(profiles.mission(spawn, agent)?);
+            return decide(&Command::SpawnResearcher(SpawnResearcher { mission, ..spawn.clone() }));
+        }
         let mut decision = decide(command)?;
         if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
             && let Some(claim) = self.state.claim(*claim_id)
@@ -407,6 +411,7 @@ impl Committer {
                 // A claim goes by the id of its creation.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
                 Event::EventReported(_)
+                | Event::MessageSent(_)
                 | Event::ExperimentQueued(_)
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
@@ -440,7 +445,8 @@ impl Committer {
                 | Event::AnchorSaved(_)
                 | Event::SessionSplit(_)
                 | Event::BeliefsSnapshotted(_)
-                | Event::GuardFired(_) => None,
+                | Event::GuardFired(_)
+                | Event::ResearcherSpawned(_) => None,
             };
             events.push(self.new_event(minted, event, &body));
         }
@@ -973,10 +979,8 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
         Some(_) => first.recorded().ok().and_then(|first| entity_of(&first)),
         None => submission.command.entity(),
     };
-    let lease = {
-        let events: Vec<Event> = stored.iter().filter_map(|stored| stored.recorded().ok()?.event).collect();
-        lease_of(events.iter())
-    };
+    let recorded: Vec<Recorded> = stored.iter().filter_map(|stored| stored.recorded().ok()).collect();
+    let lease = lease_of(&recorded);
     Some(Ok(Receipt { duplicate: true, lease, ..committed(first.causation, entity_id, last.seq) }))
 }
 
@@ -1005,6 +1009,7 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
         Some(
             Event::EventReported(_)
+            | Event::MessageSent(_)
             | Event::ExperimentQueued(_)
             | Event::PlanAdded(_)
             | Event::PhaseAdded(_)
@@ -1026,11 +1031,12 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
     }
 }
 
-/// The hold that a command began or made longer.
-fn lease_of<'e>(mut events: impl Iterator<Item = &'e Event>) -> Option<Lease> {
-    events.find_map(|event| {
-        let Event::TaskClaimed(claimed) = event else { return None };
-        Some(Lease { fencing_token: claimed.token, minutes: claimed.lease_minutes })
+/// The hold that a command began or made longer for its own session; a researcher's is not its sender's.
+fn lease_of(events: &[Recorded]) -> Option<Lease> {
+    events.iter().find_map(|recorded| {
+        let Some(Event::TaskClaimed(claimed)) = &recorded.event else { return None };
+        let lease = Lease { fencing_token: claimed.token, minutes: claimed.lease_minutes };
+        (recorded.session.as_ref() == Some(&claimed.session)).then_some(lease)
     })
 }
 
@@ -1056,7 +1062,7 @@ fn receipts(start: Cursor, batches: &[Batch], recorded: &[Recorded]) -> Vec<Rece
         .map(|batch| {
             let events = &recorded[seen..seen + batch.events.len()];
             seen += batch.events.len();
-            let lease = lease_of(events.iter().filter_map(|recorded| recorded.event.as_ref()));
+            let lease = lease_of(events);
             Receipt { lease, ..committed(batch.command_id, entity_of(&events[0]), start.seq + seen as u64) }
         })
         .collect()

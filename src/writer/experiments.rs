@@ -1,5 +1,6 @@
 //! The runs of experiments: planned from the profiles of the workspace, one at a time, each in a helper process.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +11,17 @@ use uuid::Uuid;
 
 use super::commit::{Committer, WriterError};
 use super::server::Work;
+use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::ClaimType;
-use crate::domain::command::RunExperiment;
-use crate::domain::experiment::{Plan, RunGit, RunOutcome, RunState, RunStream};
-use crate::domain::ids::RunId;
+use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
+use crate::domain::experiment::{Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
-use crate::runner::profile::{Catalog, Request};
+use crate::runner::profile::{AgentProfile, Catalog, PROMPT, Profile, Request};
 use crate::runner::report::Report;
 use crate::runner::run::StreamKey;
 use crate::runner::{Order, tree};
@@ -28,44 +30,37 @@ use crate::workspace::Workspace;
 /// Profiles that the answer to a challenge names.
 const MAX_FITTING: usize = 5;
 
+/// What a researcher is told besides its prompt.
+const RESEARCHER: &str = include_str!("../../prompts/researcher.md");
+
 /// Where profiles come from, and where runs leave their files.
 #[derive(Debug, Clone)]
-pub(super) struct Profiles(Workspace);
+pub(super) struct Profiles {
+    workspace: Workspace,
+    roster: Roster,
+}
 
 impl Profiles {
-    pub(super) fn of(workspace: &Workspace) -> Self {
-        Self(workspace.clone())
+    pub(super) fn of(workspace: &Workspace, roster: Roster) -> Self {
+        Self { workspace: workspace.clone(), roster }
     }
 
     /// Where a run leaves its files.
     pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
-        self.0.artifacts(run)
+        self.workspace.artifacts(run)
     }
 
     /// What a request would run.
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
-        let catalog = Catalog::load(&self.0.marker_dir());
-        let Some(known) = catalog.find(&run.profile) else {
-            let is_asked_for = |file: &Path| {
-                file.file_stem().is_some_and(|stem| stem.to_str() == Some(run.profile.as_str()))
-            };
-            if let Some(broken) = catalog.broken().iter().find(|broken| is_asked_for(&broken.file)) {
-                return Err(Rejection::new(
-                    Code::UnknownProfile,
-                    format!("profile `{}` cannot be used: {}", run.profile, broken.problem),
-                    "a human mends it: hm profile check",
-                ));
-            }
-            let names: Vec<&str> = catalog.profiles().map(|known| known.profile.name.as_str()).collect();
+        let catalog = Catalog::load(&self.workspace.marker_dir());
+        let profile = find(&catalog, &run.profile)?;
+        if profile.agent.is_some() {
             return Err(Rejection::new(
-                Code::UnknownProfile,
-                format!("no profile is called `{}`", run.profile),
-                format!(
-                    "use one of {}, or ask a human to add .hivemind/profiles/NAME.toml",
-                    names.join(", ")
-                ),
+                Code::WrongProfile,
+                format!("profile `{}` is an agent's: what it exits with shows nothing", profile.name),
+                "send it out with spawn_researcher (hm session spawn), or run a profile without [agent]",
             ));
-        };
+        }
         let request = Request {
             args: run.args.clone(),
             cwd: run.cwd.clone(),
@@ -74,7 +69,57 @@ impl Profiles {
             output_cap_bytes: run.output_cap_bytes,
         };
         // A workspace's root is canonical.
-        Ok(known.profile.plan(&request, self.0.root())?)
+        Ok(profile.plan(&request, self.workspace.root())?)
+    }
+
+    /// Who would be sent out by `spawner`, and what would run.
+    pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
+        let catalog = Catalog::load(&self.workspace.marker_dir());
+        let profile = find(&catalog, &spawn.profile)?;
+        let Some(AgentProfile { name }) = &profile.agent else {
+            let agents = catalog.profiles().filter(|known| known.profile.agent.is_some());
+            let agents: Vec<&str> = agents.map(|known| known.profile.name.as_str()).collect();
+            return Err(Rejection::new(
+                Code::WrongProfile,
+                format!("profile `{}` is no agent's: it has no [agent]", profile.name),
+                format!("send out one of {}, or run this one with run_experiment", agents.join(", ")),
+            ));
+        };
+        let agent = match name {
+            Some(name) => self.roster.resolve(name).map_err(|unknown| {
+                Rejection::new(
+                    Code::UnknownAgent,
+                    format!("profile `{}` speaks as nobody: {unknown}", profile.name),
+                    "a human mends the name in its [agent], or adds it to the roster in config.toml",
+                )
+            })?,
+            None => spawner.clone(),
+        };
+        if [AgentId::operator(), AgentId::system()].contains(&agent) {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("a researcher does not speak as {agent}"),
+                "spawn it as the agent it is to be (--agent NAME), or give its profile a name in [agent]",
+            ));
+        }
+        let session = SessionId::of_researcher(spawn.run_id);
+        let asked = RESEARCHER
+            .replace("{session}", session.as_str())
+            .replace("{task}", &spawn.task_id.to_string())
+            .replace("{prompt}", spawn.prompt.as_str());
+        let args = BTreeMap::from([(PROMPT.to_owned(), asked.trim().to_owned())]);
+        let root = self.workspace.root();
+        let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
+        plan.variables = BTreeMap::from(
+            [
+                ("HM_AGENT", agent.to_string()),
+                ("HM_DIR", root.display().to_string()),
+                ("HM_SESSION", session.to_string()),
+                ("HM_TASK", spawn.task_id.to_string()),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        Ok(Mission { agent, plan })
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
@@ -82,7 +127,7 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let catalog = Catalog::load(&self.0.marker_dir());
+        let catalog = Catalog::load(&self.workspace.marker_dir());
         let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
         let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
         (!names.is_empty()).then(|| {
@@ -92,6 +137,28 @@ impl Profiles {
             )
         })
     }
+}
+
+/// The profile of this name, or why there is none.
+fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Profile, Rejection> {
+    if let Some(known) = catalog.find(name) {
+        return Ok(&known.profile);
+    }
+    let is_asked_for =
+        |file: &Path| file.file_stem().is_some_and(|stem| stem.to_str() == Some(name.as_str()));
+    if let Some(broken) = catalog.broken().iter().find(|broken| is_asked_for(&broken.file)) {
+        return Err(Rejection::new(
+            Code::UnknownProfile,
+            format!("profile `{name}` cannot be used: {}", broken.problem),
+            "a human mends it: hm profile check",
+        ));
+    }
+    let names: Vec<&str> = catalog.profiles().map(|known| known.profile.name.as_str()).collect();
+    Err(Rejection::new(
+        Code::UnknownProfile,
+        format!("no profile is called `{name}`"),
+        format!("use one of {}, or ask a human to add .hivemind/profiles/NAME.toml", names.join(", ")),
+    ))
 }
 
 /// The run that is under way, if one is.

@@ -67,7 +67,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
     let mut committer = Committer::open(workspace, config.policy, Sources::system())?
         .guarding(secrets)
-        .planning(workspace)
+        .planning(workspace, &config.roster)
         .crashing_at(options.crash_at);
     if !spool.is_empty() {
         committer.replay(&spool)?;

@@ -212,7 +212,9 @@ impl Observed {
                 | Event::GuardFired(_)
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
-                | Event::FileEdited(_) => {}
+                | Event::FileEdited(_)
+                | Event::ResearcherSpawned(_)
+                | Event::MessageSent(_) => {}
             }
         }
         for event in events {

@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod backfill;
 mod backup;
 mod bench;
 mod checkpoints;
@@ -40,6 +41,7 @@ mod privacy;
 mod processes;
 mod profiles;
 mod released;
+mod researchers;
 #[cfg(unix)]
 mod runner;
 mod schedule;

@@ -15,11 +15,11 @@ use hivemind::domain::command::{
     AddEvidence, AddPhase, AddPlan, AddTask, AliasTarget, Alternative, AttachExperiment, CancelExperiment,
     ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, EndSession, Observe, RecordDecision,
     RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent, RunExperiment, SaveAnchor,
-    Seen as Observed, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
+    Seen as Observed, SpawnResearcher, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
 };
 use hivemind::domain::event::{FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
-use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, TaskId};
+use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
@@ -37,6 +37,7 @@ use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, StatementStatus};
+use uuid::Uuid;
 
 use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
 
@@ -205,6 +206,8 @@ fn write_profile(workspace: &Workspace) {
     std::fs::create_dir_all(&dir).expect("a directory");
     let text = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 1000\n";
     std::fs::write(dir.join(format!("{PROFILE}.toml")), text).expect("a profile");
+    let text = "description = \"a test\"\nargv = [\"true\", \"{prompt}\"]\ntimeout_ms = 1000\n[agent]\n";
+    std::fs::write(dir.join("agent.toml"), text).expect("a profile");
 }
 
 /// Asks for everything that can be completed.
@@ -428,6 +431,19 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
             let status = if index % 4 == 0 { TaskStatus::Done } else { TaskStatus::Open };
             group.push(Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None }));
         }
+        if index % 8 == 0 {
+            let run_id = RunId::from_uuid(Uuid::from_u128(0x5ea0_0000 + index as u128));
+            group.push(Command::SpawnResearcher(SpawnResearcher {
+                run_id,
+                task_id: TaskId::from_uuid(system::new_id()),
+                prompt: "who waits for whom?".parse().expect("a prompt"),
+                profile: "agent".parse().expect("a profile's name"),
+                parent_task_id: Some(task_id),
+                turn0: "what was".parse().expect("a hand-over"),
+                mission: None,
+            }));
+            group.push(Command::CancelExperiment(CancelExperiment { run_id }));
+        }
         if index % 3 == 0 {
             group.push(Command::EndSession(EndSession {}));
         }
@@ -538,6 +554,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::ReadyTasks,
         View::Sessions(Some(3_000), LIMIT),
         View::Session("w7".to_owned()),
+        View::Session("w8".to_owned()),
+        View::Session(SessionId::of_researcher(RunId::from_uuid(Uuid::from_u128(0x5ea0_0008))).to_string()),
         View::Turn0("child-7".to_owned()),
         View::Anchors,
         View::Beliefs(agent("devops"), None),
@@ -618,7 +636,8 @@ fn no_statement_scans_what_grows() {
     let workspace = TempWorkspace::new();
     listen_below(workspace.root());
     write_profile(&workspace);
-    let mut committer = workspace.committer(1).planning(&workspace);
+    let mut committer =
+        workspace.committer(1).planning(&workspace, &hivemind::domain::agent::Roster::default());
     let (ids, run) = write_everything(&mut committer);
     committer.sweep().expect("a sweep");
     drop(committer);

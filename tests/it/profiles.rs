@@ -93,6 +93,8 @@ fn what_ships_parses_and_says_what_it_does() {
         npm-test: npm test
         pytest: python3 -m pytest -q
         pytest-file: python3 -m pytest -q -- {file}
+        researcher-claude: claude -p {prompt} --strict-mcp-config --mcp-config {"mcpServers":{"hivemind":{"type":"stdio","command":"hm","args":["serve"]}}} --allowedTools mcp__hivemind,ListMcpResourcesTool,ReadMcpResourceTool,Read,Grep,Glob
+        researcher-codex: codex exec --sandbox read-only --skip-git-repo-check -c approval_policy="never" -c mcp_servers.hivemind.command="hm" -c mcp_servers.hivemind.args=["serve"] -c mcp_servers.hivemind.env_vars=["HM_AGENT","HM_DIR","HM_SESSION","HM_TASK","XDG_RUNTIME_DIR","XDG_STATE_HOME"] -c mcp_servers.hivemind.default_tools_approval_mode="approve" {prompt}
     "#]]
     .assert_eq(&lines.concat());
     let shipped = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("profiles")).expect("profiles");
@@ -118,6 +120,13 @@ fn mistakes_in_a_file_are_named() {
         "argv = ['cat']\n[env]\npass = ['LD_PRELOAD']".to_owned(),
         "argv = ['cat']\n[limits]\noutput_cap_bytes = 10".to_owned(),
         "argv = ['cat']\nshell = true".to_owned(),
+        "argv = ['agent', '-p']\n[agent]".to_owned(),
+        "argv = ['agent', '{prompt}']\n[expect]\nexit = 0\n[agent]".to_owned(),
+        "argv = ['agent', '{model}', '{prompt}']\n[agent]\n[params.model]\nkind = 'enum'\nvalues = ['m']"
+            .to_owned(),
+        "argv = ['agent', '{prompt}']\n[agent]\n[params.prompt]\nkind = 'path'\ndefault = '.'".to_owned(),
+        "argv = ['cat', '{prompt}']\n[params.prompt]\nkind = 'prompt'".to_owned(),
+        "argv = ['agent', '{prompt}']\n[agent]\nsession = 's'".to_owned(),
     ];
     let told: Vec<String> = files
         .iter()
@@ -140,7 +149,13 @@ fn mistakes_in_a_file_are_named() {
         cwd `../other` leaves the workspace: give a directory relative to its root
         [env] pass: `LD_PRELOAD` is no name of a variable, or one that loads code into every program
         `limits.output_cap_bytes` is 10: write 4096 to 8388608
-        unknown field `shell`, expected one of `description`, `argv`, `scopes`, `timeout_ms`, `cwd`, `params`, `expect`, `limits`, `env`, `terminal`
+        unknown field `shell`, expected one of `description`, `argv`, `scopes`, `timeout_ms`, `cwd`, `params`, `expect`, `limits`, `env`, `terminal`, `agent`
+        [agent]: argv has no {prompt}: add it where the agent takes what it is asked
+        [agent]: what an agent exits with shows nothing about a claim: remove [expect]
+        [agent]: nobody gives a value for [params.model]: add a default, or remove it; {prompt} needs no entry
+        [agent]: nobody gives a value for [params.prompt]: add a default, or remove it; {prompt} needs no entry
+        unknown variant `prompt`, expected one of `path`, `enum`, `regex`, `int`
+        unknown field `session`, expected `name`
     "#]].assert_eq(&(told.join("\n") + "\n"));
 }
 

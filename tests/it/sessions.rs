@@ -89,6 +89,13 @@ fn a_server_follows_the_session_of_its_client() {
     client.leave().expect("word is taken back");
     client.leave().expect("twice is once");
     assert_eq!(filed(None, json!({})), "told-at-start");
+
+    // Whoever starts a pane in a session knows better, as with an agent that is sent out.
+    client.enter(&"resumed".parse().expect("a session id")).expect("word is left");
+    let mut sent_out = Served::start(&shell, &[("HM_SESSION", "told")]);
+    let codex = json!({ "x-codex-turn-metadata": { "session_id": "of-codex" } });
+    assert_eq!(sent_out.session(&shell, None, codex.clone()), "told");
+    assert_eq!(sent_out.session(&shell, Some("named"), codex), "named");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Who works on what: tasks are held by one session at a time, sessions end, and a rebuild says the same.
 
 use hivemind::domain::command::{
-    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, EndSession, Observe, RecordFiring,
-    RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SplitSession, StartSession, Submission, UpdateTask,
+    AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Mission,
+    Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher, SplitSession,
+    StartSession, Submission, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
 use hivemind::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
-use hivemind::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, TaskId};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, RunId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::receipt::{Receipt, WarningCode};
 use hivemind::domain::rejection::{Code, Rejection};
@@ -15,6 +16,7 @@ use hivemind::domain::session::{Role, Source};
 use hivemind::domain::text::Turn0;
 use hivemind::domain::time::Timestamp;
 use hivemind::ledger::Ledger;
+use hivemind::runner::profile::Plan;
 use hivemind::store::{Projection, Reader};
 use hivemind::system::Sources;
 use hivemind::writer::Committer;
@@ -313,7 +315,7 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
 /// Replay equals live, a rebuild equals both, and so does any grouping, whatever the work.
 #[test]
 fn whatever_the_work_replay_and_rebuild_say_the_same() {
-    let config = Config { cases: if long() { 1_000 } else { 40 }, ..Config::default() };
+    let config = Config { cases: if long() { 1_000 } else { 60 }, ..Config::default() };
     let law = |steps: Vec<(usize, Command)>| {
         let requests: Vec<Submission> =
             steps.into_iter().map(|(session, command)| by(&format!("s-{session}"), command)).collect();
@@ -426,6 +428,25 @@ fn work() -> BoxedStrategy<Command> {
             turn0: "what was".parse::<Turn0>().expect("a hand-over"),
         })),
         1 => Just(Command::SnapshotBeliefs(SnapshotBeliefs {})),
+        1 => (0..3u8, option::of(a_task())).prop_map(|(at, parent_task_id)| {
+            // Some of its tasks are those that others take, too.
+            let (run_id, task_id) = (RunId::from_uuid(id(0x4a00, at)), TaskId::from_uuid(id(0x7a04, at)));
+            Command::SpawnResearcher(SpawnResearcher {
+                run_id,
+                task_id,
+                prompt: "who waits for whom?".parse().expect("a prompt"),
+                profile: "agent".parse().expect("a name"),
+                parent_task_id,
+                turn0: "what was".parse().expect("a hand-over"),
+                mission: Some(Mission {
+                    agent: agent("analyst"),
+                    plan: Plan::typed(vec!["agent".to_owned()], "/".into(), 1_000).expect("a plan"),
+                }),
+            })
+        }),
+        1 => (0..3u8).prop_map(|at| {
+            Command::CancelExperiment(CancelExperiment { run_id: RunId::from_uuid(id(0x4a00, at)) })
+        }),
         1 => (0..3u8).prop_map(|at| Command::RecordFiring(RecordFiring {
             guard: Guard::Claim(ClaimId::from_uuid(id(0xa00, at))),
             matched: "cargo test".parse().expect("a command"),

@@ -205,7 +205,9 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::GuardFired(_)
             | Event::ToolUsed(_)
             | Event::CommandRan(_)
-            | Event::FileEdited(_) => {}
+            | Event::FileEdited(_)
+            | Event::ResearcherSpawned(_)
+            | Event::MessageSent(_) => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()

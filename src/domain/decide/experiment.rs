@@ -1,6 +1,6 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
-use super::{Decision, contradiction, fresh_id, known_claim, transition};
+use super::{Decision, contradiction, fresh_id, known_claim, researcher, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
@@ -14,13 +14,7 @@ use crate::domain::state::{Run, State};
 
 pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
-    let Some(plan) = &run.plan else {
-        return Err(Rejection::new(
-            Code::Unavailable,
-            "this writer has no profiles to run",
-            "nothing was queued: restart the writer and call again",
-        ));
-    };
+    let Some(plan) = &run.plan else { return Err(no_profiles()) };
     let claim = run.claim_id.map(|id| known_claim(state, id)).transpose()?;
     let mut events: Vec<Event> = vec![
         ExperimentQueued {
@@ -58,6 +52,15 @@ pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Reject
     }
     let next = Some(format!("read hivemind://experiments/{} for how it goes", run.run_id));
     Ok(Decision { events, next, ..Decision::default() })
+}
+
+/// The refusal of a writer that was started without profiles.
+pub(super) fn no_profiles() -> Rejection {
+    Rejection::new(
+        Code::Unavailable,
+        "this writer has no profiles to run",
+        "nothing was queued: restart the writer and call again",
+    )
 }
 
 pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decision, Rejection> {
@@ -168,6 +171,7 @@ pub(crate) fn ended(
     let profile = run.profile.clone();
     let mut events: Vec<Event> =
         vec![ExperimentCompleted { run_id, profile, command, outcome: outcome.clone() }.into()];
+    events.extend(researcher::over(state, run_id, run, outcome));
     let Some((claim_id, claim)) = run.claim.and_then(|id| Some((id, state.claim(id)?))) else {
         return events;
     };

@@ -44,7 +44,7 @@ pub(super) fn end(
 }
 
 /// Everything the end of a session brings: what its agent believed, what it held, the end itself.
-fn ending(state: &State, agent: &AgentId, session: &SessionId, cause: EndCause) -> Vec<Event> {
+pub(super) fn ending(state: &State, agent: &AgentId, session: &SessionId, cause: EndCause) -> Vec<Event> {
     let mut events = Vec::new();
     let beliefs = beliefs(state, agent);
     if !beliefs.is_empty() {

@@ -77,7 +77,7 @@ impl Server {
             });
             let scopes: Vec<Scope> = self.scopes("scopes", &given.scopes)?;
             Ok(Command::CreateClaim(CreateClaim {
-                origin_task_id: given.origin_task_id,
+                origin_task_id: given.origin_task_id.or_else(|| self.caller().task()),
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,

@@ -35,6 +35,8 @@ const SHIPPED: &[(&str, &str)] = shipped![
     "npm-test",
     "pytest",
     "pytest-file",
+    "researcher-claude",
+    "researcher-codex",
 ];
 
 /// Where a profile comes from.

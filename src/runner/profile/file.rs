@@ -6,7 +6,10 @@ use serde::Deserialize;
 
 use super::Limits;
 use super::param::{Kind, Param, whole};
-use super::{Element, Expect, MAX_ARGV, OUTPUT_CAP_BYTES, Profile, ProfileName, TIMEOUT_MS, glob_set};
+use super::{
+    AgentProfile, Element, Expect, MAX_ARGV, OUTPUT_CAP_BYTES, PROMPT, Profile, ProfileName, TIMEOUT_MS,
+    glob_set,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +29,7 @@ struct File {
     env: Env,
     #[serde(default)]
     terminal: Terminal,
+    agent: Option<AgentProfile>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -85,6 +89,17 @@ pub enum Problem {
     /// A parameter that is declared and not used.
     #[error("[params.{0}] is not in argv: add {{{0}}} to an element, or remove it")]
     Unused(String),
+    /// An agent that nothing can be asked.
+    #[error("[agent]: argv has no {{prompt}}: add it where the agent takes what it is asked")]
+    NoPrompt,
+    /// An agent's profile with more to fill in than what it is asked.
+    #[error(
+        "[agent]: nobody gives a value for [params.{0}]: add a default, or remove it; {{prompt}} needs no entry"
+    )]
+    AgentParam(String),
+    /// An agent's profile that says what its exit means.
+    #[error("[agent]: what an agent exits with shows nothing about a claim: remove [expect]")]
+    AgentExpects,
     /// A parameter whose bounds do not fit its kind.
     #[error("[params.{name}]: {problem}")]
     Param {
@@ -127,7 +142,10 @@ impl Profile {
             return Err(Problem::Unprintable("description"));
         }
         let argv = argv(&file.argv)?;
-        let params = params(file.params, &argv)?;
+        let params = match &file.agent {
+            Some(_) => agent_params(file.params, &argv, file.expect)?,
+            None => params(file.params, &argv)?,
+        };
         bounds("timeout_ms", file.timeout_ms, TIMEOUT_MS)?;
         bounds("limits.output_cap_bytes", file.limits.output_cap_bytes, OUTPUT_CAP_BYTES)?;
         bounds("limits.open_files", file.limits.open_files, 16..=1 << 20)?;
@@ -153,6 +171,7 @@ impl Profile {
             env_pass: file.env.pass,
             pty: file.terminal.pty,
             cwd: file.cwd,
+            agent: file.agent,
             argv,
         })
     }
@@ -186,6 +205,29 @@ fn params(files: BTreeMap<String, ParamFile>, argv: &[Element]) -> Result<BTreeM
         Ok((name, param))
     });
     named.collect()
+}
+
+/// [`params`] of an agent's profile: only what it is asked is filled in.
+fn agent_params(
+    files: BTreeMap<String, ParamFile>,
+    argv: &[Element],
+    expect: Option<Expect>,
+) -> Result<BTreeMap<String, Param>, Problem> {
+    if expect.is_some() {
+        return Err(Problem::AgentExpects);
+    }
+    if !argv.iter().flat_map(Element::params).any(|name| name == PROMPT) {
+        return Err(Problem::NoPrompt);
+    }
+    let unfilled = |(name, file): &(&String, &ParamFile)| file.default.is_none() || *name == PROMPT;
+    if let Some((name, _)) = files.iter().find(unfilled) {
+        return Err(Problem::AgentParam(name.clone()));
+    }
+    let asked = |element: &Element| element.without(PROMPT);
+    let mut params = params(files, &argv.iter().map(asked).collect::<Vec<_>>())?;
+    let description = Some("what the agent is asked".to_owned());
+    params.insert(PROMPT.to_owned(), Param { description, default: None, kind: Kind::Prompt });
+    Ok(params)
 }
 
 impl ParamFile {

@@ -38,6 +38,8 @@ pub enum Kind {
         /// The most.
         max: u64,
     },
+    /// What an agent is asked, in several lines if need be; bounded where it is asked.
+    Prompt,
 }
 
 /// A value that becomes no argument.
@@ -87,14 +89,16 @@ impl Param {
         if value.is_empty() {
             return Err(BadValue::Empty);
         }
-        if value.len() > MAX_VALUE_BYTES {
+        let is_prompt = matches!(self.kind, Kind::Prompt);
+        if value.len() > MAX_VALUE_BYTES && !is_prompt {
             return Err(BadValue::TooLong);
         }
-        if value.chars().any(char::is_control) {
+        if value.chars().any(|c| c.is_control() && !(is_prompt && matches!(c, '\n' | '\t'))) {
             return Err(BadValue::Control);
         }
         let argument = match &self.kind {
             Kind::Path => path(value, root, cwd)?,
+            Kind::Prompt => value.to_owned(),
             Kind::Enum(words) if words.iter().any(|word| word == value) => value.to_owned(),
             Kind::Enum(words) => return Err(BadValue::NotListed(words.join(", "))),
             Kind::Regex(regex) if regex.is_match(value) => value.to_owned(),
@@ -142,6 +146,7 @@ impl Serialize for Param {
         let mut map = to.serialize_map(None)?;
         match &self.kind {
             Kind::Path => map.serialize_entry("kind", "path")?,
+            Kind::Prompt => map.serialize_entry("kind", "prompt")?,
             Kind::Enum(words) => {
                 map.serialize_entry("kind", "enum")?;
                 map.serialize_entry("values", words)?;

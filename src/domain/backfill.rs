@@ -1,0 +1,195 @@
+//! What history seeds: the reports and tagged messages that become claims and tasks, each under a key of its own.
+
+use uuid::Uuid;
+
+use crate::domain::claim::{ClaimType, ReportKind, Share};
+use crate::domain::command::{AddTask, Command, CreateClaim};
+use crate::domain::event::{Event, Recorded};
+use crate::domain::ids::{ClaimId, EventId, IdempotencyKey, TaskId};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::{MAX_SCOPES, Scope};
+
+/// What a tag at the beginning of a line makes of the rest of it (spec 09).
+const TAGS: [(&str, Becomes); 4] = [
+    ("DECISION:", Becomes::Claim(ClaimType::Decision)),
+    ("FINDING:", Becomes::Claim(ClaimType::Fact)),
+    ("BLOCKER:", Becomes::Claim(ClaimType::Negative)),
+    ("TASK:", Becomes::Task),
+];
+
+/// What something said becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Becomes {
+    /// A claim of this type.
+    Claim(ClaimType),
+    /// A task without a phase.
+    Task,
+}
+
+/// What was said in history, and what it becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seed<'t> {
+    /// What it becomes.
+    pub becomes: Becomes,
+    /// What was said.
+    pub text: &'t str,
+    /// What it is about; none for the workspace.
+    pub scopes: &'t [Scope],
+}
+
+/// What an event seeds, in the order in which it says it. What hooks saw, and what is said in other events
+/// already, seeds nothing.
+pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
+    match event {
+        Event::EventReported(report) => {
+            let claim_type = match report.kind {
+                ReportKind::Finding => ClaimType::Fact,
+                ReportKind::Decision => ClaimType::Decision,
+                ReportKind::Blocker => ClaimType::Negative,
+                ReportKind::FileEdited | ReportKind::CommandRan | ReportKind::Note => return Vec::new(),
+            };
+            let becomes = Becomes::Claim(claim_type);
+            vec![Seed { becomes, text: report.summary.as_str(), scopes: &report.paths }]
+        }
+        Event::MessageSent(message) => tagged(message.text.as_str()),
+        Event::ClaimCreated(_)
+        | Event::StatusChanged(_)
+        | Event::ClaimSuperseded(_)
+        | Event::PositionTaken(_)
+        | Event::EvidenceAdded(_)
+        | Event::DecisionRecorded(_)
+        | Event::OutcomeRecorded(_)
+        | Event::CommandRejected(_)
+        | Event::SpoolFlushed(_)
+        | Event::MemoryDenied(_)
+        | Event::ContradictionDetected(_)
+        | Event::ContradictionResolved(_)
+        | Event::TargetAliased(_)
+        | Event::ExperimentQueued(_)
+        | Event::ExperimentStarted(_)
+        | Event::ExperimentCancelRequested(_)
+        | Event::ExperimentCompleted(_)
+        | Event::EventRedacted(_)
+        | Event::PlanAdded(_)
+        | Event::PhaseAdded(_)
+        | Event::TaskAdded(_)
+        | Event::TaskClaimed(_)
+        | Event::TaskReleased(_)
+        | Event::TaskUpdated(_)
+        | Event::IntentDeclared(_)
+        | Event::SessionStarted(_)
+        | Event::SessionEnded(_)
+        | Event::TurnRecorded(_)
+        | Event::AnchorSaved(_)
+        | Event::SessionSplit(_)
+        | Event::BeliefsSnapshotted(_)
+        | Event::GuardFired(_)
+        | Event::ToolUsed(_)
+        | Event::CommandRan(_)
+        | Event::FileEdited(_)
+        | Event::ResearcherSpawned(_) => Vec::new(),
+    }
+}
+
+/// The lines of a message that begin with a tag, and say something after it.
+pub fn tagged(text: &str) -> Vec<Seed<'_>> {
+    let of_line = |line: &'_ str| TAGS.iter().position(|(tag, _)| line.starts_with(tag));
+    let found = text.lines().filter_map(|line| {
+        let (tag, becomes) = TAGS[of_line(line)?];
+        let text = line[tag.len()..].trim();
+        (!text.is_empty()).then_some(Seed { becomes, text, scopes: &[] })
+    });
+    found.collect()
+}
+
+/// What the event is to be cited as, and what it seeds: each a key that stays the same however often it is
+/// asked, and its command or why there is none.
+pub fn commands(
+    recorded: &Recorded,
+    mut mint: impl FnMut() -> Uuid,
+) -> Vec<(IdempotencyKey, Becomes, Result<Command, Rejection>)> {
+    let Some(event) = &recorded.event else { return Vec::new() };
+    let seeds = seeds(event).into_iter().enumerate();
+    seeds
+        .map(|(at, seed)| {
+            // The first goes by the event alone; a message may hold more.
+            let number = if at == 0 { String::new() } else { format!(":{}", at + 1) };
+            let key = format!("backfill:{}:{}{number}", event.kind(), recorded.id);
+            let key = key.parse().expect("a type, an id and a number are a short line");
+            (key, seed.becomes, seed.command(recorded.id, mint()))
+        })
+        .collect()
+}
+
+impl Seed<'_> {
+    fn command(&self, evidence: EventId, id: Uuid) -> Result<Command, Rejection> {
+        let claim_type = match self.becomes {
+            Becomes::Claim(claim_type) => claim_type,
+            Becomes::Task => {
+                return Ok(Command::AddTask(AddTask {
+                    task_id: TaskId::from_uuid(id),
+                    title: self.text.parse().map_err(|problem| Rejection::invalid("title", problem))?,
+                    phase_id: None,
+                    parent_task_id: None,
+                    depends_on: Vec::new(),
+                    scopes: Vec::new(),
+                }));
+            }
+        };
+        let mut scopes: Vec<Scope> = self.scopes.iter().take(MAX_SCOPES).cloned().collect();
+        if scopes.is_empty() {
+            scopes.push(Scope::parse(".", "").expect("the workspace itself is a scope"));
+        }
+        Ok(Command::CreateClaim(CreateClaim {
+            claim_id: ClaimId::from_uuid(id),
+            statement: self.text.parse().map_err(|problem| Rejection::invalid("statement", problem))?,
+            claim_type,
+            scopes,
+            confidence: Share::default(),
+            supersedes: None,
+            ttl_hours: None,
+            evidence_refs: vec![evidence],
+            trigger: None,
+            origin_task_id: None,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{Becomes, tagged};
+
+    #[test]
+    fn a_tag_counts_at_the_beginning_of_a_line() {
+        let shown = |text: &str| {
+            let seeds = tagged(text).into_iter().map(|seed| {
+                let becomes = match seed.becomes {
+                    Becomes::Claim(claim_type) => claim_type.as_str(),
+                    Becomes::Task => "task",
+                };
+                format!("{becomes}: {}", seed.text)
+            });
+            format!("{:?} -> {:?}\n", text, seeds.collect::<Vec<_>>())
+        };
+        let texts = [
+            "FINDING: the pool leaks",
+            "hello\r\nDECISION: use WAL\r\nso be it\r\nBLOCKER:no musl build\r\nTASK: \tmend it \r\n",
+            "FINDING: one\nFINDING: two",
+            "> FINDING: quoted\nsee FINDING: inside\n FINDING: indented\nfinding: small\nFINDINGS: many",
+            "FINDING:\nFINDING:   \r\nTASK: FINDING: nested",
+            "TASK: 端口",
+            "",
+        ];
+        expect![[r#"
+            "FINDING: the pool leaks" -> ["fact: the pool leaks"]
+            "hello\r\nDECISION: use WAL\r\nso be it\r\nBLOCKER:no musl build\r\nTASK: \tmend it \r\n" -> ["decision: use WAL", "negative: no musl build", "task: mend it"]
+            "FINDING: one\nFINDING: two" -> ["fact: one", "fact: two"]
+            "> FINDING: quoted\nsee FINDING: inside\n FINDING: indented\nfinding: small\nFINDINGS: many" -> []
+            "FINDING:\nFINDING:   \r\nTASK: FINDING: nested" -> ["task: FINDING: nested"]
+            "TASK: 端口" -> ["task: 端口"]
+            "" -> []
+        "#]].assert_eq(&texts.map(shown).concat());
+    }
+}

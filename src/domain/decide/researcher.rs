@@ -1,0 +1,104 @@
+//! Researchers: an agent is sent out with a task and a session of its own, and what the end of its run ends.
+
+use std::collections::BTreeMap;
+
+use super::{Decision, experiment, fresh_id, plan, session};
+use crate::domain::command::{AddTask, Mission, SpawnResearcher, SplitSession};
+use crate::domain::event::{Event, ExperimentQueued, ResearcherSpawned, TaskClaimed, TaskUpdated};
+use crate::domain::experiment::{RunOutcome, RunState};
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::plan::{MAX_LEASE_MINUTES, TaskStatus};
+use crate::domain::rejection::Rejection;
+use crate::domain::session::EndCause;
+use crate::domain::state::{Researcher, Run, State};
+use crate::domain::text::{Prompt, Reason, Title};
+
+pub(super) fn spawn(
+    state: &State,
+    parent: Option<&SessionId>,
+    spawn: &SpawnResearcher,
+) -> Result<Decision, Rejection> {
+    let SpawnResearcher { run_id, task_id, prompt, profile, parent_task_id, turn0, mission } = spawn.clone();
+    fresh_id(state, "run_id", run_id.first_event())?;
+    if task_id.uuid() == run_id.uuid() {
+        return Err(Rejection::invalid("task_id", "a run and its task are two things with an id each"));
+    }
+    let Some(Mission { agent, plan }) = mission else { return Err(experiment::no_profiles()) };
+    let title = title(&prompt);
+    let child = SessionId::of_researcher(run_id);
+    let reason = title.as_str().parse().expect("a title is shorter than a reason");
+    let split = SplitSession { child: child.clone(), reason, used_tokens: None, window_tokens: None, turn0 };
+    let split = session::split(parent, &split)?;
+    let add = AddTask { task_id, title, phase_id: None, parent_task_id, depends_on: vec![], scopes: vec![] };
+    let task = plan::add_task(state, parent, &add)?;
+    // Nobody else is to take it meanwhile: it is held until its session or its run is over.
+    let claimed = TaskClaimed {
+        task_id,
+        session: child.clone(),
+        token: 1,
+        lease_minutes: MAX_LEASE_MINUTES,
+        file_locks: vec![],
+    };
+    let args = BTreeMap::from([("prompt".to_owned(), prompt.as_str().to_owned())]);
+    let queued = ExperimentQueued { run_id, plan, args, claim_id: None, relation: None, blocking: false };
+    let parent = parent.expect("a split without a session is refused").clone();
+    let spawned = ResearcherSpawned { run_id, child: child.clone(), parent, task_id, prompt, profile, agent };
+    let mut events: Vec<Event> = vec![queued.into()];
+    events.extend(task.events);
+    events.extend([claimed.into(), spawned.into()]);
+    events.extend(split.events);
+    let next = format!("its task is {task_id}; read hivemind://sessions/{child} for how it goes");
+    Ok(Decision { events, next: Some(next), ..Decision::default() })
+}
+
+/// What its task is called: how the prompt begins, on one line.
+fn title(prompt: &Prompt) -> Title {
+    let line = prompt.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = format!("research: {line}");
+    let cut = match title.char_indices().nth(Title::MAX_CHARS) {
+        None => title,
+        Some(_) => title.chars().take(Title::MAX_CHARS - 1).chain(['…']).collect(),
+    };
+    cut.parse().expect("cut to its bounds, and it begins with a word")
+}
+
+/// What ends with the run of a researcher: its task, and its session if that is under way.
+pub(super) fn over(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome) -> Vec<Event> {
+    let Some(Researcher { agent, session, task_id }) = &run.researcher else { return Vec::new() };
+    let mut events = Vec::new();
+    if let Some(task) = state.work().task(*task_id).filter(|task| !task.status.is_over()) {
+        let to = match outcome.state {
+            RunState::Succeeded => TaskStatus::Done,
+            RunState::Failed
+            | RunState::TimedOut
+            | RunState::Canceled
+            | RunState::Aborted
+            | RunState::Queued
+            | RunState::Running => TaskStatus::Invalidated,
+        };
+        let note = Some(how_it_ended(run_id, outcome));
+        events.push(TaskUpdated { task_id: *task_id, from: task.status, to, note }.into());
+    }
+    let has_more = state.work().held_by(session).any(|(held, _)| held != *task_id);
+    if state.work().session(session).is_some() || has_more {
+        // Its own task is over with the line above, and held by nobody.
+        let of_another =
+            |event: &Event| !matches!(event, Event::TaskReleased(freed) if freed.task_id == *task_id);
+        let ending = session::ending(state, agent, session, EndCause::Ended);
+        events.extend(ending.into_iter().filter(of_another));
+    }
+    events
+}
+
+fn how_it_ended(run_id: RunId, outcome: &RunOutcome) -> Reason {
+    let mut text = format!("run {run_id} {}", outcome.state);
+    if let Some(problem) = &outcome.problem {
+        text.push_str(&format!(": {problem}"));
+    } else if let (RunState::Failed, Some(code)) = (outcome.state, outcome.exit_code) {
+        text.push_str(&format!(": exit code {code}"));
+    } else if let (RunState::Failed, Some(signal)) = (outcome.state, outcome.signal) {
+        text.push_str(&format!(": signal {signal}"));
+    }
+    let cut: String = text.chars().take(Reason::MAX_CHARS).collect();
+    cut.parse().expect("cut to its bounds, and it begins with a word")
+}
