@@ -17,7 +17,9 @@ fn agent_profile(bench: &Bench, name: &str, agent: &str) {
     let binary = std::env::current_exe().expect("the test binary");
     let argv =
         [binary.to_str().expect("text"), "--exact", "researchers::is_the_agent", "--ignored", "{prompt}"];
-    let text = format!("description = 'a test'\nargv = {argv:?}\ntimeout_ms = 60000\n[agent]\n{agent}\n");
+    let text = format!(
+        "description = 'a test'\nargv = {argv:?}\ntimeout_ms = 60000\nenv.pass = ['XDG_STATE_HOME']\n[agent]\n{agent}\n"
+    );
     profile(bench, name, &text);
 }
 
@@ -33,7 +35,8 @@ fn profile(bench: &Bench, name: &str, text: &str) {
 fn is_the_agent() {
     let Some(session) = switch("HM_SESSION") else { return };
     let root = switch("HM_DIR").expect("a workspace");
-    assert_eq!(switch("HM_RESEARCH_SECRET"), None, "the rest of the environment is what the profile says");
+    // Cargo sets it for the tests, and the writer they start inherits it.
+    assert_eq!(switch("CARGO_MANIFEST_DIR"), None, "the rest of the environment is what the profile says");
     let prompt = std::env::args().next_back().expect("a prompt");
     block_on(async {
         let pane = Pane::offered(Path::new(crate::harness::HM), Path::new(&root), None, Era::Modern, "all");
@@ -202,12 +205,17 @@ async fn one_that_waits_its_turn_or_loses_its_writer_gives_its_task_up() {
 
     wait_until("it has found something", || bench.events().iter().any(|event| event.kind == "claim.created"));
     bench.kill_writer();
-    // The next write starts the next writer, and that one puts things right.
+    // The next writer puts things right, and may be one that a front below the run has started: it bears its mark.
+    let mut below = Command::new(bench.binary());
+    below.args(["writer", "--dir"]).arg(bench.root()).env("HM_RUN_ID", slow.field("run_id"));
+    let mut below = below.stderr(std::process::Stdio::null()).spawn().expect("a writer");
     bench.claim(&pane, "something else", "src/other").await;
     let slow = over(&pane, slow.field("session")).await;
     assert_eq!((&slow["status"], &slow["task_status"]), (&json!("aborted"), &json!("invalidated")), "{slow}");
     let note = slow["note"].as_str().expect("a note");
     assert!(note.contains("the writer that ran it is gone"), "{note}");
+    below.kill().expect("a writer to kill");
+    below.wait().expect("its end");
     bench.kill_writer();
     bench.assert_sound();
 }
