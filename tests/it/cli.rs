@@ -97,7 +97,7 @@ fn a_claim_lives_and_ends() {
             claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
             agents:    4 seen
             spool:     empty
-            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
+            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), sessions ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
             you are:   devops
         "#]],
@@ -735,7 +735,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
             claims:    1 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
             agents:    3 seen
             spool:     empty
-            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
+            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), sessions ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
         "#]],
     );
