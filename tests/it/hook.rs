@@ -330,3 +330,31 @@ fn looking_before_an_action_changes_nothing() {
     assert_eq!(same, (true, true, true, true), "a look wrote: ledger, its log, read models, their log");
     assert_eq!(rows, dump(&workspace.team_memory()));
 }
+
+#[test]
+fn an_error_that_is_known_and_a_path_that_is_known_are_told_too() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    let known = |trigger: &str, statement: &str| {
+        let create = format!(
+            "hm --json --agent analyst claim create \"{statement}\" --type negative --scope tag:build"
+        );
+        let made = shell.json(&format!("{create} {trigger}"));
+        made["claim_id"].as_str().expect("an id").to_owned()
+    };
+    let error = known(
+        "--trigger-error \"error[E0433]: failed to resolve: use of undeclared crate `foo` at /a/b.rs:12\"",
+        "the crate foo was renamed to bar",
+    );
+    let path = known("--trigger-path vendor", "files below vendor are made by a script");
+    session.prompt("go");
+    spool_is_empty(&shell);
+    let failed = json!({
+        "tool_name": "Bash", "tool_input": { "command": "cargo build" },
+        "error": "Exit code 101\nerror[E0433]: failed to resolve: use of undeclared crate `foo` at /x/y/z.rs:99"
+    });
+    assert!(session.told("PostToolUseFailure", failed).contains(&error));
+    assert!(session.about_to_edit("vendor/openssl/build.rs").contains(&path));
+    assert_eq!(session.about_to_edit("src/vendor.rs"), "");
+}

@@ -86,3 +86,35 @@ async fn a_session_says_what_it_did_and_what_its_agent_believes() {
     let again = refused(&pane, "end_session", session(json!({}))).await;
     assert_eq!(again["code"], "unknown_session");
 }
+
+/// Fifty processes, each with a session of its own, ask for one task at the same time.
+#[test]
+fn of_fifty_processes_one_gets_the_task() {
+    let bench = Bench::new();
+    let added = hm(&bench, &["--json", "--agent", "devops", "task", "add", "Mend the pool"]);
+    let added: Value = serde_json::from_str(&added).expect("JSON");
+    let task = added["task_id"].as_str().expect("an id");
+    let racers: Vec<_> = (0..50)
+        .map(|number| {
+            let mut racer = std::process::Command::new(bench.binary());
+            racer.args(["--json", "--agent", "analyst", "task", "claim", task]).current_dir(bench.root());
+            racer.env("HM_SESSION", format!("racer-{number}")).stdout(std::process::Stdio::piped());
+            (number, racer.spawn().expect("hm starts"))
+        })
+        .collect();
+    let mut winners = Vec::new();
+    for (number, racer) in racers {
+        let output = racer.wait_with_output().expect("hm ends");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        if output.status.success() && said["state"] == "committed" {
+            winners.push(format!("racer-{number}"));
+        } else if said["state"] != "queued" {
+            // A busy machine may make one of them wait for the writer; it is decided with the others all the same.
+            assert_eq!(said["code"], "task_taken", "{said}");
+        }
+    }
+    assert!(winners.len() <= 1, "{winners:?}");
+    let plan: Value = serde_json::from_str(&hm(&bench, &["plan", "show", "--json"])).expect("JSON");
+    let holder = plan["inbox"]["tasks"][0]["session"].as_str().expect("somebody holds it");
+    assert!(winners.iter().all(|winner| winner == holder), "{holder}, not {winners:?}");
+}
