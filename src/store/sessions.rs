@@ -439,14 +439,14 @@ impl Reader {
         Ok(one.query_row(params![session, guard, since as i64], |row| row.get(0))?)
     }
 
-    /// Files a session touched, the last first.
+    /// Files a session touched, the last first; at most 200, which says well enough where it works.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn files_of(&self, session: &str) -> Result<Vec<String>, StoreError> {
-        let mut found = self
-            .db
-            .prepare_cached("SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path")?;
+        let mut found = self.db.prepare_cached(
+            "SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path LIMIT 200",
+        )?;
         self.kept_of(found.query_map([session], |row| row.get(0))?)
     }
 }
