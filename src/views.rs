@@ -1,5 +1,6 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod briefs;
 mod context;
 mod delta;
 mod experiments;
@@ -27,6 +28,7 @@ use crate::store::{
 };
 use crate::writer::Spool;
 
+pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};

@@ -37,6 +37,7 @@ mod power;
 mod privacy;
 mod processes;
 mod profiles;
+mod prompts;
 mod released;
 #[cfg(unix)]
 mod runner;

@@ -210,9 +210,10 @@ fn write_profile(workspace: &Workspace) {
 /// Asks for everything that can be completed.
 fn complete(store: &Reader) {
     type Ask = fn(&Reader, &str, usize) -> Result<Matches, StoreError>;
-    let asks: [(Ask, &str); 5] = [
+    let asks: [(Ask, &str); 6] = [
         (Reader::claim_ids, "0"),
         (Reader::run_ids, "0"),
+        (Reader::task_ids, "0"),
         (Reader::scopes, "src/area1"),
         (Reader::targets_like, "target:d"),
         (Reader::sessions, "s"),
@@ -643,6 +644,8 @@ fn no_statement_scans_what_grows() {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
     }
     complete(reads.store().expect("read models").expect("read models"));
+    let store = reads.store().expect("read models").expect("read models");
+    assert_eq!(store.contradiction(ids[0].creation_event()).expect("an answer"), None);
     let attempt =
         Attempt { command: Some("make part11"), paths: &["src/area2/a.rs".to_owned()], ..Attempt::default() };
     let action = Action::of(attempt, "/ws", "/ws");
