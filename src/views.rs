@@ -1,5 +1,6 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod attention;
 mod briefs;
 mod context;
 mod delta;
@@ -93,6 +94,8 @@ pub enum View {
     Beliefs(AgentId, Option<String>),
     /// What an agent should know at its start.
     Context(ContextOf),
+    /// What needs this agent, or anybody.
+    Attention(Option<AgentId>),
 }
 
 /// An answer.
@@ -344,6 +347,15 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                 None => Ok(context::empty(of, now)),
             }
         }
+        View::Attention(agent) => {
+            let runs = jobs(reads);
+            match reads.store()? {
+                Some(store) => {
+                    Ok(store.snapshot(|store| attention::attention(store, agent.as_ref(), &runs, now))?)
+                }
+                None => Ok(attention::empty(agent.as_ref(), &runs, now)),
+            }
+        }
     }
 }
 
@@ -442,6 +454,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         | View::Experiment(_)
         | View::Output(..)
         | View::Context(_)
+        | View::Attention(_)
         | View::Profiles => Err(ViewError::NotFound("events are not in the read models".to_owned())),
     }
 }
@@ -475,6 +488,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         | View::Experiment(_)
         | View::Output(..)
         | View::Context(_)
+        | View::Attention(_)
         | View::Profiles => Ok(claims_page(0, &nothing, "claims", now)),
     }
 }

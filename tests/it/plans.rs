@@ -542,6 +542,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Turn0("child-7".to_owned()),
         View::Anchors,
         View::Beliefs(agent("devops"), None),
+        View::Attention(None),
+        View::Attention(Some(agent("devops"))),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
         View::Context(ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None }),
         View::Context(ContextOf {
@@ -580,9 +582,10 @@ const fn kind(view: &View) -> &'static str {
         View::Anchors => "anchors",
         View::Beliefs(..) => "beliefs",
         View::Context(..) => "context",
+        View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 22;
+const KINDS: usize = 23;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
