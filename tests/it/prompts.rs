@@ -90,10 +90,9 @@ async fn each_prompt_is_about_what_it_was_asked() {
         "review-claim",
         &[&format!("Review claim `{claim}`"), "> # contested fact", "> - analyst challenge"],
     );
-    let both = format!("> - strong position found");
     says(
         "resolve-contradiction",
-        &[&format!("Contradiction `{contradiction}`"), &both, "> # contested fact"],
+        &[&format!("Contradiction `{contradiction}`"), "> - strong position found", "> # contested fact"],
     );
     says("post-mortem", &[&format!("`origin_task_id` `{task}`"), &format!("> - `{claim}` contested fact")]);
     for (name, text) in &all {
