@@ -7,6 +7,7 @@ mod delta;
 mod experiments;
 mod markdown;
 mod receipt;
+mod why;
 mod work;
 
 use serde::Serialize;
@@ -35,6 +36,7 @@ pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline, table};
 pub use receipt::{receipt_json, receipt_line};
+pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;
