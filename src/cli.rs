@@ -3,6 +3,7 @@
 mod backfill;
 mod backup;
 mod claim;
+mod context;
 mod contradictions;
 mod decision;
 mod demo;
@@ -111,6 +112,14 @@ enum Verb {
     /// Say how the workspace is doing
     #[command(after_help = "Example: hm status --agent devops")]
     Status,
+    /// Show what an agent should know: what its hooks and its client put before it
+    #[command(
+        after_help = "Examples:\n  hm context --agent devops\n  hm context --agent devops --window 200000"
+    )]
+    Context(context::Context),
+    /// List what needs an agent, or anybody, each with the command that settles it
+    #[command(after_help = "Examples:\n  hm attention\n  hm attention --agent devops --json")]
+    Attention,
     /// State claims, read them, and take positions on them
     #[command(
         subcommand,
@@ -212,11 +221,15 @@ impl Context {
         Ok(Caller::new(self.config.roster.clone(), named, self.session())?)
     }
 
+    /// The client's session, where one is named.
+    fn given_session(&self) -> Option<SessionId> {
+        let Environment { own_session, session, .. } = &self.environment;
+        own_session.iter().chain(session).find_map(|session| session.parse().ok())
+    }
+
     /// The client's session, else one of this process.
     fn session(&self) -> SessionId {
-        let Environment { own_session, session, .. } = &self.environment;
-        let given = own_session.iter().chain(session).find_map(|session| session.parse().ok());
-        given.unwrap_or_else(|| {
+        self.given_session().unwrap_or_else(|| {
             let fresh = format!("hm-{}", system::new_id());
             fresh.parse().expect("a UUID is a short printable line")
         })
@@ -334,6 +347,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     let reads = matches!(
         verb,
         Verb::Status
+            | Verb::Context(_)
+            | Verb::Attention
             | Verb::Claim(_)
             | Verb::Decision(_)
             | Verb::Contradictions(_)
@@ -358,6 +373,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Token(verb) => verb.run(&Context::find(global)?),
         Verb::Writer(args) => args.run(&Context::find(global)?),
         Verb::Status => status::run(&Context::find(global)?),
+        Verb::Context(args) => args.run(&Context::find(global)?),
+        Verb::Attention => context::attention(&Context::find(global)?),
         Verb::Claim(verb) => {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))

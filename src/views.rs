@@ -1,11 +1,14 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod attention;
 mod briefing;
+mod briefs;
 mod context;
 mod delta;
 mod experiments;
 mod markdown;
 mod receipt;
+mod why;
 mod work;
 
 use serde::Serialize;
@@ -29,11 +32,13 @@ use crate::store::{
 use crate::writer::Spool;
 
 pub use briefing::briefing;
+pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline, table};
 pub use receipt::{receipt_json, receipt_line};
+pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;
@@ -93,6 +98,8 @@ pub enum View {
     Beliefs(AgentId, Option<String>),
     /// What an agent should know at its start.
     Context(ContextOf),
+    /// What needs this agent, or anybody.
+    Attention(Option<AgentId>),
 }
 
 /// An answer.
@@ -344,6 +351,15 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                 None => Ok(context::empty(of, now)),
             }
         }
+        View::Attention(agent) => {
+            let runs = jobs(reads);
+            match reads.store()? {
+                Some(store) => {
+                    Ok(store.snapshot(|store| attention::attention(store, agent.as_ref(), &runs, now))?)
+                }
+                None => Ok(attention::empty(agent.as_ref(), &runs, now)),
+            }
+        }
     }
 }
 
@@ -446,6 +462,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         | View::Experiment(_)
         | View::Output(..)
         | View::Context(_)
+        | View::Attention(_)
         | View::Profiles => Err(ViewError::NotFound("events are not in the read models".to_owned())),
     }
 }
@@ -479,6 +496,7 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         | View::Experiment(_)
         | View::Output(..)
         | View::Context(_)
+        | View::Attention(_)
         | View::Profiles => Ok(claims_page(0, &nothing, "claims", now)),
     }
 }

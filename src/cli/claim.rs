@@ -32,6 +32,12 @@ pub(super) enum Claim {
         /// The claim
         id: String,
     },
+    /// Say what a claim rests on, down to events, runs with their hashes, and other claims
+    #[command(after_help = "Example: hm claim why 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Why {
+        /// The claim
+        id: String,
+    },
     /// List claims, newest first
     #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
     List(List),
@@ -185,6 +191,10 @@ impl Claim {
                 context.submit("claim created", Command::CreateClaim(create.command(context)?), key)
             }
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
+            Self::Why { id } => {
+                let answer = views::why(&mut context.reads()?, parse("id", id)?, system::now())?;
+                output::print(context.global.json, &answer.text, &answer.json)
+            }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),
             Self::Support(stance) => context.submit("supported", stance.command(Position::Support)?, None),

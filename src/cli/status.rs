@@ -4,12 +4,14 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Context, block_on};
+use crate::pack::{self, Presence};
 use crate::system;
 use crate::views::{self, View};
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let caller = context.caller()?;
-    let mut answer = views::answer(&mut context.reads()?, &context.config, &View::Status, system::now())?;
+    let mut reads = context.reads()?;
+    let mut answer = views::answer(&mut reads, &context.config, &View::Status, system::now())?;
     let front = context.front()?;
     let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
 
@@ -18,7 +20,13 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     answer.json["writer_is_up"] = json!(writer_is_up);
     if let Some(agent) = caller.pinned() {
         answer.text.push_str(&format!("you are:   {agent}\n"));
+        let presence =
+            reads.store()?.map(|store| store.snapshot(|store| views::presence(store, agent.as_str())));
+        let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
+        let banner = pack::banner(&presence.transpose()?.unwrap_or_else(alone));
+        answer.text.push_str(&format!("{banner}\n"));
         answer.json["agent"] = json!(agent);
+        answer.json["banner"] = json!(banner);
     }
     output::print(context.global.json, &answer.text, &answer.json)
 }

@@ -9,7 +9,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::event::Event;
 use crate::domain::experiment::RunState;
-use crate::store::{Matches, Reader, StoreError};
+use crate::store::{ContradictionFilter, Matches, Reader, StoreError};
 use crate::views;
 
 /// The most values of one answer (the protocol's).
@@ -34,7 +34,7 @@ impl Server {
                 {
                     return Err(unknown("prompt", &prompt.name, argument));
                 }
-                self.of_prompt(argument, typed)
+                self.of_prompt(argument, typed)?
             }
             _ => {
                 return Err(ErrorData::invalid_params(
@@ -71,6 +71,7 @@ impl Server {
                     if prefixed { typed.to_lowercase() } else { format!("target:{}", typed.to_lowercase()) };
                 store.targets_like(&typed, MOST)
             }),
+            "task" => self.of_store(|store| store.task_ids(typed, MOST)),
             "session" => self.of_store(|store| store.sessions(typed, MOST)),
             "agent" | "owner" => Ok(self.names(self.caller().roster().agents().iter(), typed)),
             "status" if template.starts_with("hivemind://experiments") => {
@@ -84,12 +85,20 @@ impl Server {
         }
     }
 
-    fn of_prompt(&self, argument: &str, typed: &str) -> Matches {
+    fn of_prompt(&self, argument: &str, typed: &str) -> Result<Matches, ErrorData> {
         match (argument, self.caller().pinned()) {
             // It speaks for nobody else.
-            ("agent", Some(pinned)) => starting([pinned.as_str()].into_iter(), typed),
-            ("agent", None) => self.names(self.caller().roster().panes(), typed),
-            _ => Matches::default(),
+            ("agent", Some(pinned)) => Ok(starting([pinned.as_str()].into_iter(), typed)),
+            ("agent" | "to", _) => Ok(self.names(self.caller().roster().panes(), typed)),
+            ("claim", _) => self.of_store(|store| store.claim_ids(typed, MOST)),
+            ("task", _) => self.of_store(|store| store.task_ids(typed, MOST)),
+            // What is over needs nobody.
+            ("id", _) => self.of_store(|store| {
+                let open = ContradictionFilter { limit: MOST, ..ContradictionFilter::default() };
+                let open = store.contradictions(&open)?.contradictions;
+                Ok(starting(open.iter().map(|both| both.id.as_str()), typed))
+            }),
+            _ => Ok(Matches::default()),
         }
     }
 

@@ -1,30 +1,110 @@
-//! Prompts: text of `prompts/`, compiled in, with the pack put where the text says.
+//! Prompts: text of `prompts/`, compiled in, with what is known put where the text says. The table is [`PROMPTS`].
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
 use super::server::Server;
 use crate::domain::ids::ClaimId;
-use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::pack;
+use crate::reads::Reads;
 use crate::system;
 use crate::views::{self, ContextOf, View, ViewError};
 
-const DESIGN_EXPERIMENT: &str = include_str!("../../prompts/design-experiment.md");
-const SESSION_START: &str = include_str!("../../prompts/session-start.md");
+/// A prompt: what it is for, what it asks, its text, and what is put into it.
+struct Known {
+    name: &'static str,
+    description: &'static str,
+    arguments: &'static [Asked],
+    text: &'static str,
+    fill: fn(&Server, &Given<'_>) -> Result<Filling, ErrorData>,
+}
+
+/// An argument: its name, what it is, and whether it must be given.
+type Asked = (&'static str, &'static str, bool);
+/// What stands in the place of `{name}`, by name.
+type Filling = Vec<(&'static str, String)>;
+
+const AGENT: Asked = ("agent", "Who you are; leave out in a pinned pane", false);
+const CLAIM: Asked = ("claim", "The claim's id", true);
+
+const PROMPTS: [Known; 7] = [
+    Known {
+        name: "session-start",
+        description: "What you should know, and how to work with the team's memory",
+        arguments: &[AGENT],
+        text: include_str!("../../prompts/session-start.md"),
+        fill: session_start,
+    },
+    Known {
+        name: "pre-stop-gate",
+        description: "What your session leaves open, and how to settle it before you stop",
+        arguments: &[AGENT],
+        text: include_str!("../../prompts/pre-stop-gate.md"),
+        fill: pre_stop_gate,
+    },
+    Known {
+        name: "hand-off",
+        description: "What you hold, and how to leave it to another agent or to a new session of your own",
+        arguments: &[("to", "Who goes on, an agent of the roster", true), AGENT],
+        text: include_str!("../../prompts/hand-off.md"),
+        fill: hand_off,
+    },
+    Known {
+        name: "review-claim",
+        description: "A claim with all that is known of it, and how to take a position that is worth something",
+        arguments: &[CLAIM],
+        text: include_str!("../../prompts/review-claim.md"),
+        fill: review_claim,
+    },
+    Known {
+        name: "resolve-contradiction",
+        description: "Both sides of a contradiction, and what ends it",
+        arguments: &[("id", "The contradiction's id, of hivemind://contradictions", true)],
+        text: include_str!("../../prompts/resolve-contradiction.md"),
+        fill: resolve_contradiction,
+    },
+    Known {
+        name: "design-experiment",
+        description: "A claim in doubt, the profiles that can speak to it, and how to settle it by a run",
+        arguments: &[CLAIM],
+        text: include_str!("../../prompts/design-experiment.md"),
+        fill: design_experiment,
+    },
+    Known {
+        name: "post-mortem",
+        description: "A task that failed, and how to leave a warning where the next one would repeat it",
+        arguments: &[("task", "The task's id", true)],
+        text: include_str!("../../prompts/post-mortem.md"),
+        fill: post_mortem,
+    },
+];
 
 pub(super) fn listed() -> Vec<Prompt> {
-    let agent = PromptArgument::new("agent")
-        .with_description("Who you are; leave out in a pinned pane")
-        .with_required(false);
-    let description = "What you should know, and how to work with the team's memory";
-    let claim = PromptArgument::new("claim").with_description("The claim's id").with_required(true);
-    let design = "A claim in doubt, the profiles that can speak to it, and how to settle it by a run";
-    vec![
-        Prompt::new("session-start", Some(description), Some(vec![agent])),
-        Prompt::new("design-experiment", Some(design), Some(vec![claim])),
-    ]
+    let argument = |(name, description, required): &Asked| {
+        PromptArgument::new(*name).with_description(*description).with_required(*required)
+    };
+    PROMPTS
+        .iter()
+        .map(|known| {
+            let arguments = known.arguments.iter().map(argument).collect();
+            Prompt::new(known.name, Some(known.description), Some(arguments))
+        })
+        .collect()
+}
+
+/// The arguments of one request.
+struct Given<'a>(Option<&'a JsonObject>);
+
+impl Given<'_> {
+    fn word(&self, name: &str) -> Option<&str> {
+        self.0?.get(name)?.as_str()
+    }
+
+    fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<T, ErrorData> {
+        let word = self.word(name).unwrap_or_default();
+        word.parse().map_err(|problem| ErrorData::invalid_params(format!("{name}: {problem}"), None))
+    }
 }
 
 impl Server {
@@ -34,49 +114,118 @@ impl Server {
         name: &str,
         arguments: Option<&JsonObject>,
     ) -> Result<GetPromptResult, ErrorData> {
-        if name == "design-experiment" {
-            return self.design_experiment(arguments);
-        }
-        if name != "session-start" {
-            return Err(ErrorData::invalid_params(
-                format!("no prompt is called `{name}`: see prompts/list"),
-                None,
-            ));
-        }
-        let refused = |rejection: Rejection| ErrorData::invalid_params(rejection.to_string(), None);
-        let named = arguments.and_then(|given| given.get("agent")).and_then(serde_json::Value::as_str);
-        let agent = self.caller().speaks_for(named).map_err(refused)?;
-        let session = Some(self.caller().session().to_string());
-        let budget = pack::DEFAULT_BUDGET_CHARS;
-        let view = View::Context(ContextOf { agent: agent.clone(), session, budget, window: None });
-        let answer = self
-            .with_reads(|reads| views::answer(reads, self.config(), &view, system::now()))
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let text = SESSION_START.replace("{agent}", agent.as_str()).replace("{context}", &answer.text);
+        let known = PROMPTS.iter().find(|known| known.name == name).ok_or_else(|| {
+            ErrorData::invalid_params(format!("no prompt is called `{name}`: see prompts/list"), None)
+        })?;
+        let filling = (known.fill)(self, &Given(arguments))?;
+        let text = filled(known.text, &filling);
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
     }
 
-    fn design_experiment(&self, arguments: Option<&JsonObject>) -> Result<GetPromptResult, ErrorData> {
-        let given = arguments.and_then(|given| given.get("claim")).and_then(serde_json::Value::as_str);
-        let id: ClaimId = given
-            .unwrap_or_default()
-            .parse()
-            .map_err(|problem| ErrorData::invalid_params(format!("claim: {problem}"), None))?;
-        let (answer, profiles) = self
-            .with_reads(|reads| {
-                let answer = views::answer(reads, self.config(), &View::Claim(id), system::now())?;
-                let scopes = answer.json["scopes"].as_array().into_iter().flatten();
-                let scopes: Vec<Scope> =
-                    scopes.filter_map(|scope| scope.as_str()?.to_owned().try_into().ok()).collect();
-                let (_, profiles) = views::profiles(reads.workspace(), &scopes);
-                Ok((answer, profiles))
-            })
-            .map_err(|error: ViewError| ErrorData::invalid_params(error.to_string(), None))?;
-        let quoted: String = answer.text.lines().map(|line| format!("> {line}\n")).collect();
-        let text = DESIGN_EXPERIMENT
-            .replace("{id}", &id.to_string())
-            .replace("{profiles}", &profiles)
-            .replace("{claim}", &quoted);
-        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+    /// For whom a prompt is, in the session of this server.
+    fn asker(&self, given: &Given<'_>) -> Result<ContextOf, ErrorData> {
+        let agent = self.caller().speaks_for(given.word("agent"));
+        let agent = agent.map_err(|refused| ErrorData::invalid_params(refused.to_string(), None))?;
+        let session = Some(self.caller().session().to_string());
+        Ok(ContextOf { agent, session, budget: pack::DEFAULT_BUDGET_CHARS, window: None })
     }
+
+    /// Asks; what is not there is a wrong argument.
+    fn ask<T>(&self, question: impl FnOnce(&mut Reads) -> Result<T, ViewError>) -> Result<T, ErrorData> {
+        self.with_reads(question).map_err(|error| match error {
+            ViewError::NotFound(message) => ErrorData::invalid_params(message, None),
+            ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
+                ErrorData::internal_error(error.to_string(), None)
+            }
+        })
+    }
+}
+
+fn session_start(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let of = server.asker(given)?;
+    let agent = of.agent.to_string();
+    let view = View::Context(of);
+    let answer = server.ask(|reads| views::answer(reads, server.config(), &view, system::now()))?;
+    Ok(vec![("agent", agent), ("context", answer.text)])
+}
+
+fn pre_stop_gate(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let of = server.asker(given)?;
+    let gate = server.ask(|reads| {
+        let gate = reads.store()?.map(|store| store.snapshot(|store| views::gate(store, &of)));
+        Ok(gate.transpose()?.unwrap_or_default())
+    })?;
+    let nothing =
+        || "Nothing of your session is open: no task, no lease, no claim without evidence.\n".to_owned();
+    let gate = pack::stop_gate(&gate).unwrap_or_else(nothing);
+    Ok(vec![("agent", of.agent.to_string()), ("gate", gate)])
+}
+
+fn hand_off(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let of = server.asker(given)?;
+    let to = server.caller().roster().resolve(given.word("to").unwrap_or_default());
+    let to = to.map_err(|unknown| ErrorData::invalid_params(format!("to: {unknown}"), None))?;
+    let tasks = server.ask(|reads| views::held(reads, &of, system::now()))?;
+    Ok(vec![("agent", of.agent.to_string()), ("to", to.to_string()), ("tasks", quoted(&tasks))])
+}
+
+fn review_claim(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let id: ClaimId = given.parsed("claim")?;
+    let view = View::Claim(id);
+    let answer = server.ask(|reads| views::answer(reads, server.config(), &view, system::now()))?;
+    Ok(vec![("id", id.to_string()), ("claim", quoted(&answer.text))])
+}
+
+fn resolve_contradiction(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let id = given.parsed("id")?;
+    let both = server.ask(|reads| views::contradiction(reads, id, system::now()))?;
+    Ok(vec![("id", id.to_string()), ("contradiction", quoted(&both))])
+}
+
+fn design_experiment(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let id: ClaimId = given.parsed("claim")?;
+    let (answer, profiles) = server.ask(|reads| {
+        let answer = views::answer(reads, server.config(), &View::Claim(id), system::now())?;
+        let scopes = answer.json["scopes"].as_array().into_iter().flatten();
+        let scopes: Vec<Scope> =
+            scopes.filter_map(|scope| scope.as_str()?.to_owned().try_into().ok()).collect();
+        let (_, profiles) = views::profiles(reads.workspace(), &scopes);
+        Ok((answer, profiles))
+    })?;
+    Ok(vec![("id", id.to_string()), ("claim", quoted(&answer.text)), ("profiles", profiles)])
+}
+
+fn post_mortem(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
+    let id = given.parsed("task")?;
+    let task = server.ask(|reads| views::task(reads, id, system::now()))?;
+    Ok(vec![("id", id.to_string()), ("task", quoted(&task))])
+}
+
+/// Stored text as a quotation, every line of it.
+fn quoted(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}\n")).collect()
+}
+
+/// The text with what stands for each `{name}`. What is put in is not looked at again: a name in it stays text.
+fn filled(text: &str, filling: &[(&str, String)]) -> String {
+    let mut whole = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        whole.push_str(before);
+        let named = after.split_once('}').and_then(|(name, after)| {
+            let (_, value) = filling.iter().find(|(known, _)| *known == name)?;
+            Some((value, after))
+        });
+        rest = match named {
+            Some((value, after)) => {
+                whole.push_str(value);
+                after
+            }
+            None => {
+                whole.push('{');
+                after
+            }
+        };
+    }
+    whole + rest
 }

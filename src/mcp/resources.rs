@@ -15,8 +15,13 @@ const SEQ_KEY: &str = "hivemind/seq";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 15] = [
+const CONCRETE: [(&str, &str, &str); 16] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
+    (
+        "hivemind://attention",
+        "attention",
+        "What needs you, who else is asked, and the command that settles it",
+    ),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
@@ -34,11 +39,16 @@ const CONCRETE: [(&str, &str, &str); 15] = [
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 17] = [
+const TEMPLATES: [(&str, &str, &str); 18] = [
     (
         "hivemind://context/{agent}{?session,budget,context_window,used_tokens}",
         "context-of",
         "What an agent should know, as a session sees it; budget in characters, or the window of the model in tokens",
+    ),
+    (
+        "hivemind://attention{?agent}",
+        "attention-of",
+        "What needs an agent; the architect sees what needs anybody",
     ),
     (
         "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}",

@@ -301,6 +301,19 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::SessionSplit(_)
             | Event::BeliefsSnapshotted(_) => true,
         }),
+        // What only time brings about, such as the end of a lease, is told when it has come.
+        View::Attention(_) => Ok(event.run_id().is_some()
+            || matches!(
+                event,
+                Event::ContradictionDetected(_)
+                    | Event::ContradictionResolved(_)
+                    | Event::StatusChanged(_)
+                    | Event::TaskClaimed(_)
+                    | Event::TaskReleased(_)
+                    | Event::TaskUpdated(_)
+                    | Event::CommandRejected(_)
+                    | Event::SessionEnded(_)
+            )),
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
         View::Plan(_) | View::ReadyTasks => Ok(event.task_id().is_some()

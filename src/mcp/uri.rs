@@ -80,6 +80,10 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
             let session = Some(caller.session().to_string());
             View::Context(context(&mut parameters, agent, session)?)
         }
+        ("attention", "") => {
+            let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
+            View::Attention(named.or_else(|| caller.pinned().cloned()))
+        }
         ("context", name) => View::Context(context(&mut parameters, agent(caller, name)?, None)?),
         _ => return Err(unknown()),
     };
@@ -301,6 +305,9 @@ mod tests {
                 "hivemind://context",
                 "hivemind://context/QA?budget=500&format=json",
                 "hivemind://context/sage",
+                "hivemind://attention",
+                "hivemind://attention?agent=ana&format=json",
+                "hivemind://attention?agent=sage",
                 "hivemind://negative?scope=src%2Fdb",
                 "hivemind://negative?scope=../etc",
                 "hivemind://claims/7",
@@ -320,6 +327,9 @@ mod tests {
                 hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None })
                 hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, budget: 500, window: None }) json
                 hivemind://context/sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
+                hivemind://attention -> Attention(Some(AgentId("devops")))
+                hivemind://attention?agent=ana&format=json -> Attention(Some(AgentId("analyst"))) json
+                hivemind://attention?agent=sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
                 hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")), None)
                 hivemind://negative?scope=../etc -> scope: scope `../etc` leaves the workspace: give a path relative to the workspace root
                 hivemind://claims/7 -> id: `7` is not a claim id: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47

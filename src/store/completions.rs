@@ -53,6 +53,14 @@ impl Reader {
         self.newest_ids("experiments", typed, limit)
     }
 
+    /// Tasks whose ids begin so, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn task_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        self.newest_ids("tasks", typed, limit)
+    }
+
     /// Names of targets, as scopes, sorted.
     ///
     /// # Errors

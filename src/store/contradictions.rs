@@ -1,11 +1,12 @@
 //! Questions about contradictions and about the names of targets.
 
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::claims::malformed;
 use super::{Reader, StoreError};
 use crate::domain::claim::{ContradictionKind, Resolution, Status, Tier};
+use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
 
 /// One side of a contradiction.
@@ -109,6 +110,15 @@ impl Reader {
             contradictions.last().map_or(0, |last| last.seq)
         });
         Ok(ContradictionPage { contradictions, next })
+    }
+
+    /// One contradiction, open or over.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn contradiction(&self, id: EventId) -> Result<Option<Contradiction>, StoreError> {
+        let mut one = self.db.prepare_cached(&format!("SELECT {COLUMNS} WHERE x.id = ?1"))?;
+        one.query_row([id.to_string()], |row| Ok(contradiction(row))).optional()?.transpose()
     }
 
     /// The contradictions a claim is or was part of, oldest first.

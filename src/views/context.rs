@@ -32,7 +32,7 @@ const MAX_ANCHORS: usize = 40;
 /// Refusals of queued commands considered.
 const MAX_REJECTED: usize = 5;
 /// Leases that end within so many milliseconds need attention: a third of the usual lease.
-const EXPIRES_SOON_MS: i64 = 5 * 60_000;
+pub(super) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
 
 /// What one event may hold, and room for the rest of it (spec 01: a payload has at most 32 KB).
 const MAX_TURN0_BYTES: usize = 28_000;

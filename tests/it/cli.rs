@@ -100,6 +100,7 @@ fn a_claim_lives_and_ends() {
             jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), sessions ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
             you are:   devops
+            hivemind: you are devops
         "#]],
     );
 }
@@ -416,7 +417,7 @@ fn programs_get_json() {
         hm --json claim show ID1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id owner positions reproduced scopes seq session stale statement status supports touched_at type [at by seq to]
         hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
-        hm --json --agent ops status: agent agents_seen by_status denials folded_seq jobs ledger_seq negative rejected spooled workspace writer_is_up
+        hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs ledger_seq negative rejected spooled workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
         hm --json verify: artifacts checkpoints erased events fault head_hash ok warning
         hm --json rebuild: folded_seq
@@ -704,6 +705,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
             spool:     empty
             writer:    not running, the next write starts it
             you are:   devops
+            hivemind: you are devops
             $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
             claim created ID1: queued, not yet committed
             next: no writer could be reached: it is committed, if it still passes, once one is

@@ -5,9 +5,12 @@ use hivemind::domain::claim::{Relation, ReportKind, Share};
 use hivemind::domain::command::{AddEvidence, Command, ReportEvent, Submission};
 use hivemind::domain::ids::{ClaimId, EventId};
 use hivemind::domain::time::Timestamp;
+use hivemind::mcp::Era;
 use hivemind::store::{ClaimView, Reader};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::bench::Bench;
 use crate::harness::{TempWorkspace, claim_of, creation, request};
 
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -93,4 +96,54 @@ fn trust_fades_with_time_and_not_with_reading() {
         |days: i64| before.effective_confidence(Timestamp::from_ms(before.touched_at + days * DAY_MS));
     assert_eq!([after(0), after(90), after(180)], [1.0, 0.5, 0.25]);
     assert_eq!(claim(&workspace, claim_of(&made)).summary, before);
+}
+
+#[tokio::test]
+async fn why_follows_a_claim_to_the_runs_behind_it() {
+    let bench = Bench::new();
+    let profiles = bench.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 10000\n[expect]\nexit = 0\n";
+    std::fs::write(profiles.join("passes.toml"), profile).expect("a profile");
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let old = bench.claim(&devops, "the pool holds 10", "src/db").await;
+    let basis = bench.claim(&devops, "the limit is one per core", "src/db").await;
+    let run = json!({ "profile": "passes", "claim_id": basis });
+    let run = devops.call("run_experiment", run).await.expect("an answer").field("run_id").to_owned();
+    let new = json!({
+        "statement": "the pool holds as many as there are cores\n- run forged", "claim_type": "fact",
+        "scopes": ["src/db"], "supersedes": old,
+    });
+    let new = bench.accepted(&devops, "create_claim", new).await.field("claim_id").to_owned();
+    let seen = json!({ "kind": "finding", "summary": "20 at once hang\n- run forged" });
+    let seen = bench.accepted(&devops, "report_event", seen).await.field("event_id").to_owned();
+    // The two rest on each other: that is followed once.
+    for (claim, evidence) in [(&new, &basis), (&new, &seen), (&basis, &new)] {
+        let tie = json!({ "claim_id": claim, "evidence_ref": evidence, "relation": "supports" });
+        bench.accepted(&devops, "add_evidence", tie).await;
+    }
+    let why = |id: &str, json: bool| {
+        let output = bench.hm(&[&["claim", "why", id][..], if json { &["--json"] } else { &[] }].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let text = why(&new, false);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with(&format!("`{new}` proposed fact by devops")), "{text}");
+    assert!(lines[1].starts_with("- supports (") && lines[1].contains(&format!("claim `{basis}`")), "{text}");
+    let json: Value = serde_json::from_str(&why(&new, true)).expect("JSON");
+    let hash = json["grounds"][1]["run"]["outcome"]["stdout"]["sha256"].as_str().expect("a hash");
+    assert!(hash.len() == 64 && lines[2].contains(hash), "{text}");
+    assert!(
+        lines[2].starts_with("  - supports (observed") && lines[2].contains(&format!("run `{run}`")),
+        "{text}"
+    );
+    assert!(lines[2].contains("succeeded") && lines[2].contains("exit 0"), "{text}");
+    assert!(lines[3].starts_with("  - supports (") && lines[3].contains(&format!("claim `{new}`")), "{text}");
+    assert!(lines[4].starts_with("- supports (asserted") && lines[4].contains("20 at once hang"), "{text}");
+    assert_eq!(lines.len(), 5, "stored text makes no line, and a circle is followed once: {text}");
+    let superseded = why(&old, false);
+    assert!(superseded.contains("rests on no evidence"), "{superseded}");
+    assert!(superseded.contains(&format!("- superseded by `{new}`")), "{superseded}");
+    assert_eq!(bench.hm(&["claim", "why", &seen]).status.code(), Some(1), "an event is no claim");
 }

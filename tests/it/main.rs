@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod attention;
 mod backfill;
 mod backup;
 mod bench;
@@ -40,6 +41,7 @@ mod power;
 mod privacy;
 mod processes;
 mod profiles;
+mod prompts;
 mod released;
 mod researchers;
 #[cfg(unix)]

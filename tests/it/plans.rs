@@ -213,9 +213,10 @@ fn write_profile(workspace: &Workspace) {
 /// Asks for everything that can be completed.
 fn complete(store: &Reader) {
     type Ask = fn(&Reader, &str, usize) -> Result<Matches, StoreError>;
-    let asks: [(Ask, &str); 5] = [
+    let asks: [(Ask, &str); 6] = [
         (Reader::claim_ids, "0"),
         (Reader::run_ids, "0"),
+        (Reader::task_ids, "0"),
         (Reader::scopes, "src/area1"),
         (Reader::targets_like, "target:d"),
         (Reader::sessions, "s"),
@@ -559,6 +560,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Turn0("child-7".to_owned()),
         View::Anchors,
         View::Beliefs(agent("devops"), None),
+        View::Attention(None),
+        View::Attention(Some(agent("devops"))),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
         View::Context(ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None }),
         View::Context(ContextOf {
@@ -597,9 +600,10 @@ const fn kind(view: &View) -> &'static str {
         View::Anchors => "anchors",
         View::Beliefs(..) => "beliefs",
         View::Context(..) => "context",
+        View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 22;
+const KINDS: usize = 23;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
@@ -662,6 +666,8 @@ fn no_statement_scans_what_grows() {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
     }
     complete(reads.store().expect("read models").expect("read models"));
+    let store = reads.store().expect("read models").expect("read models");
+    assert_eq!(store.contradiction(ids[0].creation_event()).expect("an answer"), None);
     let attempt =
         Attempt { command: Some("make part11"), paths: &["src/area2/a.rs".to_owned()], ..Attempt::default() };
     let action = Action::of(attempt, "/ws", "/ws");

@@ -149,6 +149,7 @@ async fn two_hundred_orders_are_obeyed_by_nothing_that_is_listed() {
         "hivemind://events?after=0&limit=300".to_owned(),
         "hivemind://decisions".to_owned(),
         "hivemind://agents".to_owned(),
+        "hivemind://attention?agent=architect".to_owned(),
         "hivemind://status".to_owned(),
     ];
     addresses.extend(claims.iter().map(|id| format!("hivemind://claims/{id}")));

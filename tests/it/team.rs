@@ -118,3 +118,35 @@ fn of_fifty_processes_one_gets_the_task() {
     let holder = plan["inbox"]["tasks"][0]["session"].as_str().expect("somebody holds it");
     assert!(winners.iter().all(|winner| winner == holder), "{holder}, not {winners:?}");
 }
+
+#[tokio::test]
+async fn the_command_line_shows_what_an_agent_is_told() {
+    let bench = Bench::new();
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let analyst = bench.pane(Some("analyst"), Era::Legacy).await;
+    does(&bench, &devops, "declare_intent", json!({ "intent": "tune the pool", "session": "night" })).await;
+    does(&bench, &devops, "declare_intent", json!({ "intent": "fix the UI", "session": "day" })).await;
+    let task = json!({ "title": "Mend it", "session": "day" });
+    does(&bench, &devops, "add_task", task).await;
+    let claim = bench.claim(&devops, "the pool gives connections back", "src/db").await;
+    does(&bench, &analyst, "challenge", json!({ "claim_id": claim, "reason": "it hangs" })).await;
+
+    let context = hm(&bench, &["context", "--agent", "ops", "--session", "night"]);
+    assert!(context.starts_with("<hivemind_state agent=\"devops\" session=\"night\""), "{context}");
+    assert!(context.contains("intent=\"tune the pool\"") && context.contains(&claim), "{context}");
+    let teams = hm(&bench, &["context", "--agent", "ops"]);
+    assert!(teams.contains("intent=\"fix the UI\""), "{teams}");
+    let small = hm(&bench, &["context", "--agent", "ops", "--budget", "400"]);
+    assert!(small.chars().count() <= 400 && small.contains("budget=\"400\""), "{small}");
+    let large = hm(&bench, &["context", "--agent", "ops", "--window", "200000"]);
+    assert!(large.contains("budget=\"96000\""), "{large}");
+    let json: Value =
+        serde_json::from_str(&hm(&bench, &["context", "--agent", "ops", "--json"])).expect("JSON");
+    assert_eq!(json["agent"], "devops");
+    let nobody = bench.hm(&["context"]);
+    assert_eq!(nobody.status.code(), Some(2), "no agent is the operator by default: {nobody:?}");
+
+    let status = hm(&bench, &["status", "--agent", "ops"]);
+    let last = status.lines().last().expect("a line");
+    assert_eq!(last, "hivemind: you are devops · 1 open contradiction · 1 task ready", "{status}");
+}

@@ -1,0 +1,36 @@
+//! `hm context`, `hm attention`: what an agent should know, and what needs somebody.
+
+use clap::Args;
+
+use super::Context as Place;
+use super::output::Failure;
+use crate::pack;
+use crate::views::{ContextOf, View};
+
+/// Whose context, and how much of it.
+#[derive(Debug, Args)]
+pub(super) struct Context {
+    /// As this session sees it; left out: this one, or where the team looks
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// At most so many characters
+    #[arg(long, value_name = "CHARS")]
+    budget: Option<usize>,
+    /// As much as a model with a window of so many tokens should get
+    #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
+    window: Option<u64>,
+}
+
+impl Context {
+    pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
+        let (agent, _) = place.speaker()?;
+        let session = self.session.clone().or_else(|| place.given_session().map(String::from));
+        let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
+        place.show(&View::Context(ContextOf { agent, session, budget, window: None }))
+    }
+}
+
+/// What needs the agent that asks; whoever is nobody in particular sees everything.
+pub(super) fn attention(place: &Place) -> Result<(), Failure> {
+    place.show(&View::Attention(place.caller()?.pinned().cloned()))
+}

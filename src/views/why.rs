@@ -1,0 +1,185 @@
+//! What a claim rests on: its evidence followed to the events, the runs and the claims behind it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::markdown::{age, inline};
+use super::{Answer, EventView, ViewError, page, unknown_claim};
+use crate::domain::event::Event;
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+use crate::store::{ClaimView, Evidence, ExperimentView};
+
+/// How far evidence that is another claim is followed: who wants to know more asks about that claim.
+const DEPTH: usize = 4;
+/// What is shown of a text; its id leads to the rest.
+const GLANCE_CHARS: usize = 160;
+
+/// The chain behind a claim, and what took its place.
+///
+/// # Errors
+/// [`ViewError::NotFound`] when there is no such claim.
+pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, ViewError> {
+    let claim = claim(reads, id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let mut chain =
+        Chain { now, text: format!("{}\n", line(&claim)), grounds: Vec::new(), seen: BTreeSet::from([id]) };
+    chain.follow(reads, &claim, 1)?;
+    if claim.evidence_items.is_empty() {
+        chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
+    }
+    for held in &claim.positions {
+        let reason = held.reason.as_deref().unwrap_or("no reason given");
+        let _ = writeln!(chain.text, "- {} {}: {}", held.agent, held.position, inline(reason, GLANCE_CHARS));
+    }
+    for successor in &claim.successors {
+        let known = successor.parse().ok().map(|id| self::claim(reads, id)).transpose()?.flatten();
+        let said = known.as_ref().map_or_else(|| format!("`{successor}`"), line);
+        let _ = writeln!(chain.text, "- superseded by {said}");
+    }
+    let json = json!({
+        "claim_id": id, "statement": claim.summary.statement, "status": claim.summary.status,
+        "grade": claim.summary.grade, "grounds": chain.grounds, "positions": claim.positions,
+        "superseded_by": claim.successors,
+    });
+    let seq = reads.store()?.map(|store| store.folded()).transpose()?.map_or(0, |folded| folded.seq);
+    Ok(page(seq, json, chain.text))
+}
+
+/// What was found so far.
+struct Chain {
+    now: Timestamp,
+    text: String,
+    grounds: Vec<Value>,
+    /// Claims whose grounds are shown: two may rest on each other.
+    seen: BTreeSet<ClaimId>,
+}
+
+impl Chain {
+    /// The grounds of one claim, and of the claims among them.
+    fn follow(&mut self, reads: &mut Reads, of: &ClaimView, depth: usize) -> Result<(), ViewError> {
+        for evidence in &of.evidence_items {
+            let Ok(id) = evidence.evidence_ref.parse::<EventId>() else { continue };
+            let stored = reads.ledger()?.map(|ledger| ledger.event(id)).transpose()?.flatten();
+            let event = stored.as_ref().and_then(|stored| stored.recorded().ok()?.event);
+            let run = event.as_ref().and_then(Event::run_id);
+            let behind = match (&event, run) {
+                (Some(Event::ClaimCreated(created)), _) => claim(reads, created.claim_id)?.map(Behind::Claim),
+                (_, Some(run)) => {
+                    let run = reads.store()?.map(|store| store.experiment(run)).transpose()?.flatten();
+                    run.map(Behind::Run)
+                }
+                _ => None,
+            };
+            let behind =
+                behind.or_else(|| stored.as_ref().map(|stored| Behind::Event(EventView::from(stored))));
+            self.ground(of, evidence, behind.as_ref(), depth);
+            if let Some(Behind::Claim(claim)) = behind
+                && let Ok(id) = claim.summary.id.parse()
+                && depth < DEPTH
+                && self.seen.insert(id)
+            {
+                self.follow(reads, &claim, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ground(&mut self, of: &ClaimView, evidence: &Evidence, behind: Option<&Behind>, depth: usize) {
+        let (what, mut json) = behind
+            .map_or_else(|| ("is not in the ledger".to_owned(), json!({})), |behind| behind.said(self.now));
+        let stale = if evidence.stale_since.is_some() { ", stale" } else { "" };
+        let _ = writeln!(
+            self.text,
+            "{}- {} ({}{stale}, weight {:.2}, by {}): {what}",
+            "  ".repeat(depth - 1),
+            evidence.relation,
+            evidence.grade,
+            evidence.weight,
+            evidence.added_by,
+        );
+        json["depth"] = depth.into();
+        json["of"] = of.summary.id.clone().into();
+        json["evidence"] = super::to_json(evidence);
+        self.grounds.push(json);
+    }
+}
+
+/// What an event behind a claim is.
+enum Behind {
+    Claim(ClaimView),
+    Run(ExperimentView),
+    Event(EventView),
+}
+
+impl Behind {
+    /// In a line, and for programs.
+    fn said(&self, now: Timestamp) -> (String, Value) {
+        match self {
+            Self::Claim(claim) => {
+                (format!("claim {}", line(claim)), json!({ "claim": super::to_json(&claim.summary) }))
+            }
+            Self::Run(run) => (run_line(run, now), json!({ "run": super::to_json(run) })),
+            Self::Event(event) => {
+                let summary = event.payload.as_ref().map(|payload| {
+                    payload["summary"].as_str().map_or_else(|| payload.to_string(), str::to_owned)
+                });
+                let summary = summary.unwrap_or_else(|| "(erased)".to_owned());
+                let said = format!(
+                    "event `{}` {} by {}, {} ago: {}",
+                    event.id,
+                    event.kind,
+                    event.agent,
+                    age(event.at, now),
+                    inline(&summary, GLANCE_CHARS)
+                );
+                (said, json!({ "event": super::to_json(event) }))
+            }
+        }
+    }
+}
+
+/// A run with what pins it down: its commit, and the hashes of all it wrote.
+fn run_line(run: &ExperimentView, now: Timestamp) -> String {
+    let mut text = format!(
+        "run `{}` of {}, {}, {} ago: {}",
+        run.run_id,
+        run.requested_by,
+        run.status,
+        age(run.created_at, now),
+        inline(&run.command, GLANCE_CHARS)
+    );
+    let Some(outcome) = &run.outcome else { return text };
+    if let Some(code) = outcome.exit_code {
+        let _ = write!(text, ", exit {code}");
+    }
+    if let Some(git) = &outcome.git {
+        let dirty = if git.dirty { " with uncommitted changes" } else { "" };
+        let _ = write!(text, ", on {}{dirty}", inline(git.sha.as_deref().unwrap_or("no commit"), 80));
+    }
+    let _ = write!(text, ", stdout {}, stderr {}", outcome.stdout.sha256, outcome.stderr.sha256);
+    if let Some(meta) = &outcome.meta_sha256 {
+        let _ = write!(text, ", meta {meta}");
+    }
+    text
+}
+
+fn line(claim: &ClaimView) -> String {
+    let summary = &claim.summary;
+    format!(
+        "`{}` {} {} by {} ({}): {}",
+        summary.id,
+        summary.status,
+        summary.claim_type,
+        summary.owner,
+        summary.grade,
+        inline(&summary.statement, GLANCE_CHARS)
+    )
+}
+
+fn claim(reads: &mut Reads, id: ClaimId) -> Result<Option<ClaimView>, ViewError> {
+    let Some(store) = reads.store()? else { return Ok(None) };
+    Ok(store.claim(id)?)
+}

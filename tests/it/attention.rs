@@ -1,0 +1,253 @@
+//! `hivemind://attention`: what needs whom, once and in one order, and that everybody hears of a change.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use expect_test::expect;
+use hivemind::config::Config;
+use hivemind::domain::claim::Position;
+use hivemind::domain::command::{AddTask, ClaimTask, Command, RunExperiment, Submission};
+use hivemind::domain::ids::{RunId, TaskId};
+use hivemind::domain::time::Timestamp;
+use hivemind::mcp::Era;
+use hivemind::reads::Reads;
+use hivemind::schedule::{Outcome, Run, Runs};
+use hivemind::system;
+use hivemind::views::{View, answer};
+use hivemind::writer::Spool;
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::harness::{TempWorkspace, agent, claim_of, creation, position, request};
+
+/// Ids in the order in which they came up, under names that are the same in every run.
+struct Names(Vec<(String, String)>);
+
+impl Names {
+    fn mask(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (id, name)| text.replace(id, name))
+    }
+}
+
+/// A workspace with one of each thing that needs somebody; some of them twice.
+fn trouble() -> (TempWorkspace, Timestamp, Names) {
+    let workspace = TempWorkspace::new();
+    let profiles = workspace.marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 1000\n[expect]\nexit = 0\n";
+    std::fs::write(profiles.join("check.toml"), profile).expect("a profile");
+    let mut committer =
+        workspace.committer(1).planning(&workspace, &hivemind::domain::agent::Roster::default());
+    let mut commit = |submission: &Submission| {
+        let outcome = committer.commit(std::slice::from_ref(submission)).expect("a commit").remove(0);
+        outcome.expect("it passes");
+    };
+    let mut names = Vec::new();
+    let mut name = |id: String, name: &str| names.push((id, name.to_owned()));
+
+    // Two statements that cannot both hold.
+    let (twenty, fifty) =
+        (creation("devops", "the pool size is 20"), creation("analyst", "the pool size is 50"));
+    // One claim that two challenge, one that a run is to settle.
+    let (disputed, waiting) =
+        (creation("devops", "vendoring is | slow"), creation("analyst", "the cache is cold"));
+    for (made, called) in
+        [(&twenty, "TWENTY"), (&fifty, "FIFTY"), (&disputed, "DISPUTED"), (&waiting, "WAITING")]
+    {
+        commit(made);
+        name(claim_of(made).to_string(), called);
+    }
+    commit(&position("reviewer", claim_of(&disputed), Position::Challenge));
+    commit(&position("analyst", claim_of(&disputed), Position::Challenge));
+    commit(&position("reviewer", claim_of(&waiting), Position::Challenge));
+    let run_id = RunId::from_uuid(system::new_id());
+    name(run_id.to_string(), "RUN");
+    commit(&request(
+        "frontend",
+        Command::RunExperiment(RunExperiment {
+            run_id,
+            profile: "check".parse().expect("a name"),
+            args: BTreeMap::new(),
+            claim_id: Some(claim_of(&waiting)),
+            blocking: true,
+            relation: None,
+            cwd: None,
+            env_pass: None,
+            timeout_ms: None,
+            output_cap_bytes: None,
+            plan: None,
+        }),
+    ));
+    // Taken for five minutes, and for an hour.
+    for (minutes, title, called) in [(5, "mend the pool", "SOON"), (60, "write it down", "LATER")] {
+        let task_id = TaskId::from_uuid(system::new_id());
+        name(task_id.to_string(), called);
+        let title = title.parse().expect("a title");
+        let (depends_on, scopes) = (Vec::new(), Vec::new());
+        let add = AddTask { task_id, title, phase_id: None, parent_task_id: None, depends_on, scopes };
+        commit(&request("frontend", Command::AddTask(add)));
+        let lease_minutes = Some(minutes);
+        let hold = ClaimTask { task_id, lease_minutes, file_locks: Vec::new() };
+        let session = called.parse().expect("a session");
+        let hold = request("frontend", Command::ClaimTask(hold));
+        commit(&Submission { session: Some(session), ..hold });
+    }
+    // Queued, and no longer right when its turn came.
+    let own = creation("analyst", "the pool size is 50");
+    name(own.command_id.to_string(), "COMMAND");
+    let spool = Spool::of(&workspace);
+    assert_eq!(spool.append(&own).expect("a spool"), None);
+    committer.replay(&spool).expect("a replay");
+    drop(committer);
+
+    let now = workspace.events().last().expect("events").at;
+    let detail = "1 finding: see .hivemind/runtime/integrity.log".to_owned();
+    let run = |outcome, detail| Run { last_run_at: now, took_ms: 1, outcome, detail };
+    let runs = Runs(BTreeMap::from([
+        ("health".to_owned(), run(Outcome::Ok, "all is well".to_owned())),
+        ("integrity".to_owned(), run(Outcome::Attention, detail)),
+    ]));
+    runs.save(&workspace.schedule()).expect("a schedule");
+    for (number, event) in
+        workspace.events().iter().filter(|event| event.kind.starts_with("contr")).enumerate()
+    {
+        names.push((event.id.to_string(), format!("X{number}")));
+    }
+    (workspace, now, Names(names))
+}
+
+fn ask(workspace: &TempWorkspace, whom: Option<&str>, now: Timestamp) -> hivemind::views::Answer {
+    let config = Config::load(&workspace.config()).expect("a configuration");
+    let view = View::Attention(whom.map(agent));
+    answer(&mut Reads::of((**workspace).clone()), &config, &view, now).expect("an answer")
+}
+
+#[test]
+fn one_list_says_what_needs_whom_and_what_settles_it() {
+    let (workspace, now, names) = trouble();
+    let all = ask(&workspace, Some("architect"), now);
+    expect![[r#"
+        - contradiction, 13m ago, asks analyst, devops: `X0` `TWENTY` `FIFTY` devops: the pool size is 20 | analyst: the pool size is 50
+          to settle it: `hm claim deprecate TWENTY --reason WHY` or `hm claim deprecate FIFTY --reason WHY`
+        - contradiction, 10m ago, asks analyst, devops, reviewer: `X2` `DISPUTED` `X1` devops: vendoring is ¦ slow | analyst challenges it | reviewer challenges it
+          to settle it: `hm claim abstain DISPUTED` or `hm claim deprecate DISPUTED --reason WHY` or `hm experiment run PROFILE --claim DISPUTED --blocking`
+        - pending proof, 7m ago, asks analyst, frontend: `WAITING` `RUN` the cache is cold
+          to settle it: `hm experiment cancel RUN`
+        - lease, ends in 0s unless its session writes, asks frontend: `SOON` mend the pool
+          to settle it: `hm task update SOON done --token 1` or `hm task update SOON open --token 1`
+        - rejected, 1m ago, asks analyst: `COMMAND` create_claim was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY
+          to settle it: `hm log --type command.rejected`
+        - fault, 0s ago, asks operator: `integrity` 1 finding: see .hivemind/runtime/integrity.log
+          to settle it: `hm verify`
+    "#]].assert_eq(&names.mask(&all.text));
+    for nobody_less in [None, Some("operator")] {
+        assert_eq!(ask(&workspace, nobody_less, now).text, all.text);
+    }
+    // Others see what names them, in the same order and the same words.
+    for (whom, kinds) in [
+        ("devops", vec!["contradiction", "contradiction"]),
+        ("analyst", vec!["contradiction", "contradiction", "pending_proof", "rejected"]),
+        ("reviewer", vec!["contradiction"]),
+        ("frontend", vec!["pending_proof", "lease"]),
+    ] {
+        let own = ask(&workspace, Some(whom), now);
+        let seen: Vec<&Value> =
+            own.json["needs"].as_array().expect("needs").iter().map(|need| &need["kind"]).collect();
+        assert_eq!(
+            seen,
+            kinds.iter().map(|kind| json!(kind)).collect::<Vec<_>>().iter().collect::<Vec<_>>(),
+            "{whom}"
+        );
+        let mut rest = all.text.as_str();
+        for line in own.text.lines() {
+            rest = rest.split_once(line).expect("a line of the whole list, in its order").1;
+        }
+    }
+    assert_eq!(ask(&workspace, Some("infra"), now).text, "Nothing needs infra now.\n");
+    // Ten minutes on the lease is over, two days on the refusal is history, and what is open stays.
+    let later = |minutes: i64| Timestamp::from_ms(now.ms() + minutes * 60_000);
+    assert!(ask(&workspace, Some("frontend"), later(10)).text.contains("- lease, over, asks frontend"));
+    assert!(ask(&workspace, None, later(10)).text.contains("`hm task claim "));
+    let then = ask(&workspace, Some("analyst"), later(2 * 24 * 60)).json;
+    assert_eq!(then["needs"].as_array().map(Vec::len), Some(3), "{then}");
+}
+
+#[test]
+fn many_of_one_kind_hide_none_of_another() {
+    let (workspace, _, _) = trouble();
+    {
+        let mut committer = workspace.committer(2);
+        for number in 0..40 {
+            let made = creation("devops", &format!("{number} is a number"));
+            let doubt = position("reviewer", claim_of(&made), Position::Challenge);
+            for outcome in committer.commit(&[made, doubt]).expect("a commit") {
+                outcome.expect("it passes");
+            }
+        }
+    }
+    let now = workspace.events().last().expect("events").at;
+    let all = ask(&workspace, None, now);
+    let count = |kind: &str| {
+        let needs = all.json["needs"].as_array().expect("needs");
+        needs.iter().filter(|need| need["kind"] == kind).count()
+    };
+    assert_eq!((count("contradiction"), count("pending_proof"), count("fault")), (20, 1, 1));
+    assert_eq!(all.json["more"], json!({ "contradiction": 22 }));
+    assert!(all.text.ends_with("22 more of contradiction: hivemind://contradictions\n"), "{}", all.text);
+}
+
+#[tokio::test]
+async fn panes_of_both_eras_read_it_and_hear_of_changes() {
+    let bench = Bench::new();
+    let mut devops = bench.pane(Some("devops"), Era::Legacy).await;
+    let mut reviewer = bench.pane(Some("reviewer"), Era::Modern).await;
+    let unpinned = bench.pane(None, Era::Legacy).await;
+    assert_eq!(unpinned.read("hivemind://attention").await.expect("it"), "Nothing needs anybody now.\n");
+    let claim = bench.claim(&devops, "the pool gives connections back", "src/db").await;
+    for pane in [&mut devops, &mut reviewer] {
+        pane.subscribe(&["hivemind://attention"]).await.expect("a subscription");
+    }
+    let doubt = json!({ "claim_id": claim, "reason": "not here" });
+    bench
+        .accepted(
+            &unpinned,
+            "challenge",
+            json!({ "agent": "analyst", "claim_id": claim, "reason": "not here" }),
+        )
+        .await;
+    for pane in [&mut devops, &mut reviewer] {
+        let heard = pane.updated(Duration::from_secs(10)).await;
+        assert_eq!(heard.as_deref(), Some("hivemind://attention"));
+    }
+    let told = devops.read("hivemind://attention").await.expect("it");
+    assert!(
+        told.contains("asks analyst, devops") && told.contains(&format!("hm claim abstain {claim}")),
+        "{told}"
+    );
+    assert_eq!(reviewer.read("hivemind://attention").await.expect("it"), "Nothing needs reviewer now.\n");
+    bench.accepted(&reviewer, "challenge", doubt).await;
+    let json = reviewer.read("hivemind://attention?format=json").await.expect("it");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        (&json["agent"], &json["needs"][0]["asked"]),
+        (&json!("reviewer"), &json!(["analyst", "devops", "reviewer"]))
+    );
+    // The past is asked like everything else, and the command line says the same.
+    assert_eq!(devops.read("hivemind://attention?at=1").await.expect("it"), "Nothing needs devops now.\n");
+    let shown = bench.hm(&["attention", "--agent", "reviewer", "--json"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    assert_eq!(shown, json);
+    // What it says settles it, to the letter, run by whom it asks.
+    let task = bench.accepted(&devops, "add_task", json!({ "title": "mend it" })).await;
+    let hold = json!({ "task_id": task.field("task_id"), "lease_minutes": 5 });
+    bench.accepted(&devops, "claim_task", hold).await;
+    let told = devops.read("hivemind://attention?format=json").await.expect("it");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    for (at, settled_by) in [(0, 1), (1, 0)] {
+        let command = told["needs"][at]["settle"][settled_by].as_str().expect("a command");
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["--agent", "devops"]).collect();
+        let done = bench.hm(&words);
+        assert!(done.status.success(), "{command}: {done:?}");
+    }
+    assert_eq!(unpinned.read("hivemind://attention").await.expect("it"), "Nothing needs anybody now.\n");
+}
