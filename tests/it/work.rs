@@ -354,7 +354,7 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{error}"));
-    assert!(total.get() > 300, "too few commands got through for the law to say much: {}", total.get());
+    assert!(total.get() > 100, "too few commands got through for the law to say much: {}", total.get());
 }
 
 fn id(base: u128, at: u8) -> Uuid {
