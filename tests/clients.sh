@@ -5,7 +5,7 @@
 # What they read is what `hm init` writes; besides, only trust and the way to the model. Exits 1 unless in every run the
 # session-start context arrives uncut in the model's request, the model is told of every tool, the claim it makes lands
 # under the pane's agent and under the session the client told its hooks, the warning before a dead end arrives, and the
-# session is in the ledger: begun, with its prompt, and ended.
+# session is in the ledger: begun, with its prompt, and ended; and `hm doctor` finds no fault in what just worked.
 set -eu
 
 CLAUDE=2.1.330
@@ -100,7 +100,7 @@ codex_script() { # it is told of the server, lists its tools and calls them from
            {"tool":"exec","arguments":"text(await tools.exec_command({ cmd: \"'"$2"'\" }))"}]'
 }
 codex_asked() {
-    # The model's address differs from run to run. Trust in the hooks is kept per hook by hash, which only the client knows.
+    # The model's address differs from run to run.
     cat >"$home/.codex/config.toml" <<TOML
 model_provider = "script"
 check_for_update_on_startup = false
@@ -117,7 +117,7 @@ env_key = "MODEL_KEY"
 trust_level = "trusted"
 TOML
     [ "$how" = new ] || set -- resume --last "$@"
-    alone MODEL_KEY=none codex exec --dangerously-bypass-hook-trust "$@"
+    alone node "$beside/trust.mjs" "$work" && alone MODEL_KEY=none codex exec "$@"
 }
 
 gemini_needs() {
@@ -187,6 +187,7 @@ ask() {
     alone "$hm" session show "$session" --json --dir "$work" >"$run/session.json" || echo null >"$run/session.json"
     alone "$hm" log --json --type claim.created --limit 500 --dir "$work" >"$run/log.json"
     list_tools >"$run/tools.json"
+    (cd "$work" && alone "$home/bin/hm" doctor --json) >"$run/doctor.json" || true
 
     echo "$client, $how session"
     node "$beside/judge.mjs" "$run" "$AGENT" "$client" "$statement" "$prompt" "$home/dead-end.json" && [ "$code" -eq 0 ] || {

@@ -1,6 +1,6 @@
 // Says what of a run of a client is as it should be; exits 1 when anything is not.
 //   node judge.mjs RUN AGENT CLIENT STATEMENT PROMPT DEAD-END
-// RUN holds hooks/*/in and out, model/*.json, tools.json, log.json and session.json; DEAD-END is the receipt of the claim
+// RUN holds hooks/*/in and out, model/*.json and, as hm says it, tools, log, session and doctor.json; DEAD-END is the receipt of the claim
 // that the model's command runs into.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -57,8 +57,8 @@ const seen = strings(bodies).flatMap((text) => [...text.matchAll(/\bmcp__?hivemi
 const names = [...new Set(seen.map(([, name]) => name))].filter((name) => listed.includes(name)).sort();
 check(names.length === listed.length, `the model is told of all ${listed.length} tools`, names.join(", ") || "none");
 
-const events = json("log.json").events.filter(({ type }) => type === "claim.created");
-const claim = events.find(({ payload }) => payload.statement === statement);
+const claims = json("log.json").events.filter(({ type }) => type === "claim.created");
+const claim = claims.find(({ payload }) => payload.statement === statement);
 check(claim, "the claim the model made is in the ledger", "it is not");
 check(claim?.agent === agent, `it is ${agent}'s`, `it is ${claim?.agent}'s`);
 check(claim?.session === session_id, "it is filed under the session of the hook", claim?.session);
@@ -80,4 +80,13 @@ check(session?.client === client && session?.agent === agent, `it is ${agent}'s 
 check(session?.started_at && session?.ended_at, "it began and ended", JSON.stringify(session));
 const said = dialogue?.filter(({ role, text }) => role === "user" && text === prompt) ?? [];
 check(said.length === 1, "the prompt is in its dialogue, once and as it was", JSON.stringify(dialogue));
+
+const { checks } = json("doctor.json");
+const ours = checks.filter(({ about }) => about.startsWith(`${client} `));
+const faults = checks.filter(({ verdict }) => verdict === "fault");
+check(ours.length > 3 && !faults.length, `hm doctor looks at ${ours.length} things and finds no fault`, JSON.stringify(faults));
+const fired = ours.find(({ about }) => about.endsWith("last fired"))?.data ?? {};
+const events = [...new Set(hooks.map((call) => json(call, "in").hook_event_name))];
+const unseen = events.filter((event) => !fired[event]);
+check(events.length > 3 && !unseen.length, `it knows of all ${events.length} events that fired`, unseen.join(", "));
 process.exit(failed ? 1 : 0);
