@@ -45,11 +45,14 @@ impl ClientSession {
         fs::rename(&beside, self.file())
     }
 
-    /// Says that the client is in no session any more.
+    /// Says that the client is in this session no more; when it is in another one by now, that stands.
     ///
     /// # Errors
     /// What the file system said.
-    pub fn leave(&self) -> io::Result<()> {
+    pub fn leave(&self, session: &SessionId) -> io::Result<()> {
+        if self.current().is_some_and(|current| current != *session) {
+            return Ok(());
+        }
         match fs::remove_file(self.file()) {
             Err(problem) if problem.kind() != io::ErrorKind::NotFound => Err(problem),
             _ => Ok(()),

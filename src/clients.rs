@@ -211,13 +211,25 @@ impl Client {
     }
 }
 
-/// `mcpServers`, with the transport named.
-const STDIO_SERVER: Entry = Entry::Server(Server { at: "mcpServers", kind: Some("stdio"), one_list: false });
+/// An entry of which clients differ in little.
+const SERVER: Server =
+    Server { at: "mcpServers", kind: None, one_list: false, always_load: false, env_vars: &[] };
 /// `mcpServers`, as clients write it that take a command for granted.
-const PLAIN_SERVER: Entry = Entry::Server(Server { at: "mcpServers", kind: None, one_list: false });
-const CODEX_SERVER: Entry = Entry::Server(Server { at: "mcp_servers", kind: None, one_list: false });
-const VSCODE_SERVER: Entry = Entry::Server(Server { at: "servers", kind: Some("stdio"), one_list: false });
-const OPENCODE_SERVER: Entry = Entry::Server(Server { at: "mcp", kind: Some("local"), one_list: true });
+const PLAIN_SERVER: Entry = Entry::Server(SERVER);
+/// `mcpServers`, with the transport named.
+const STDIO_SERVER: Entry = Entry::Server(Server { kind: Some("stdio"), ..SERVER });
+/// Claude Code tells its model but the names of tools, unless it is asked to load them.
+const CLAUDE_SERVER: Entry = Entry::Server(Server { kind: Some("stdio"), always_load: true, ..SERVER });
+/// Codex gives a server no variable that it does not know or is not told: who speaks, where the workspace is, and where
+/// every other pane looks for keys and sockets.
+const CODEX_SERVER: Entry = Entry::Server(Server {
+    at: "mcp_servers",
+    env_vars: &["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"],
+    ..SERVER
+});
+const VSCODE_SERVER: Entry = Entry::Server(Server { at: "servers", kind: Some("stdio"), ..SERVER });
+const OPENCODE_SERVER: Entry =
+    Entry::Server(Server { at: "mcp", kind: Some("local"), one_list: true, ..SERVER });
 
 /// An event without a matcher fires for everything.
 const fn event(name: &'static str, matcher: Option<&'static str>) -> HookEvent {
@@ -242,7 +254,7 @@ const CLAUDE_HOOKS: Entry = Entry::Hooks(Hooks {
 });
 
 /// Codex has no event for a tool that failed, and calls its editor `apply_patch`. The command is never changed
-/// between releases: the user's trust is bound to it.
+/// between releases: the user's trust is bound to it. More than 3 s at the end of a session gets the user a warning.
 const CODEX_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook codex",
     events: &[
@@ -255,10 +267,11 @@ const CODEX_HOOKS: Entry = Entry::Hooks(Hooks {
     ],
     before_tool: "PreToolUse",
     layout: Layout::Groups { name: None },
-    timeout: 5,
+    timeout: 3,
     context_chars: Some(10_000),
 });
 
+/// Nothing before it compresses: Gemini CLI calls `PreCompress` before every request to its model.
 const GEMINI_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook gemini",
     events: &[
@@ -304,11 +317,11 @@ pub static CLIENTS: &[Client] = &[
             Spot(Base::Project, ".mcp.json"),
         ],
         project: &[
-            FileSpec { spots: &[Spot(Base::Project, ".mcp.json")], entries: &[STDIO_SERVER] },
+            FileSpec { spots: &[Spot(Base::Project, ".mcp.json")], entries: &[CLAUDE_SERVER] },
             FileSpec { spots: &[Spot(Base::Project, ".claude/settings.json")], entries: &[CLAUDE_HOOKS] },
         ],
         user: &[
-            FileSpec { spots: &[Spot(Base::ClaudeState, ".claude.json")], entries: &[STDIO_SERVER] },
+            FileSpec { spots: &[Spot(Base::ClaudeState, ".claude.json")], entries: &[CLAUDE_SERVER] },
             FileSpec { spots: &[Spot(Base::Claude, "settings.json")], entries: &[CLAUDE_HOOKS] },
         ],
     },

@@ -2,8 +2,10 @@
 # Runs Claude Code, Codex and Gemini CLI against hm, headless, each asked twice: in a new session and resumed. Their
 # model is a script on loopback (tests/clients/model.mjs): no account, no network but npm's. Needs npm, git and a built hm:
 #   cargo build && tests/clients.sh [path to hm] [claude|codex|gemini ...]
-# Exits 1 unless in every run the session-start pack arrives uncut in the model's request, the model is told of every
-# tool, and the claim it makes lands under the pane's agent and under the session the client told its hooks.
+# What they read is what `hm init` writes; besides, only trust and the way to the model. Exits 1 unless in every run the
+# session-start context arrives uncut in the model's request, the model is told of every tool, the claim it makes lands
+# under the pane's agent and under the session the client told its hooks, the warning before a dead end arrives, and the
+# session is in the ledger: begun, with its prompt, and ended; and `hm doctor` finds no fault in what just worked.
 set -eu
 
 CLAUDE=2.1.330
@@ -49,50 +51,39 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 
-# A command with nothing of the user's in its environment, and no way out but loopback.
+# A command in a pane: who it is, nothing else of the user's, and no way out but loopback.
 alone() {
-    env -i PATH="$PATH" HOME="$home" TMPDIR="$home/tmp" TERM=xterm-256color LANG=C.UTF-8 \
-        HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 "$@"
+    env -i PATH="$home/bin:$PATH" HOME="$home" TMPDIR="$home/tmp" TERM=xterm-256color LANG=C.UTF-8 HM_AGENT="$AGENT" \
+        XDG_STATE_HOME="$home/state" HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 "$@"
 }
 
-# What a client runs as its hook. To be `"$hm" hook "$1"` as soon as there is one.
-hook_command() {
-    echo "node '$beside/hook.mjs' '$hm' $AGENT"
-}
-
-# The same, with what it is told and what it answers kept. It becomes the command: whose child it is must not change.
-recorded_hook() {
-    cat >"$home/hook" <<HOOK
+# What clients find as `hm`: keeps what hooks are told and what they answer, and becomes the real one, so that it is
+# the child of whoever started it.
+recorded_hm() {
+    mkdir -p "$home/bin"
+    cat >"$home/bin/hm" <<HM
 #!/bin/sh
+[ "\$1" = hook ] && [ -d '$run/hooks' ] || exec '$hm' "\$@"
 call=\$(mktemp -d '$run/hooks/XXXXXX')
-env >"\$call/env"
 cat >"\$call/in"
 mkfifo "\$call/pipe"
 tee "\$call/out" <"\$call/pipe" &
-exec $(hook_command "$1") <"\$call/in" >"\$call/pipe"
-HOOK
-    chmod +x "$home/hook"
-    echo "$home/hook"
+exec '$hm' "\$@" <"\$call/in" >"\$call/pipe"
+HM
+    chmod +x "$home/bin/hm"
 }
 
-# --- each client: its files, as in a project, and how it is asked; `script` is what the model does ---------------
+# --- each client: what it needs besides our files, and how it is asked; `script` is what the model does ----------
 
-claim='{"statement":"%s","claim_type":"fact","scopes":["src/net"]}'
-server='{"type":"stdio","command":"'$hm'","args":["serve","--agent","'$AGENT'"]}'
-
-claude_files() {
+claude_needs() {
     mkdir -p "$work/.claude"
-    echo '{"mcpServers":{"hivemind":'"$server"'}}' >"$work/.mcp.json"
-    hooks='[{"hooks":[{"type":"command","command":"'$hook'"}]}]'
-    cat >"$work/.claude/settings.json" <<JSON
-{ "hooks": { "SessionStart": $hooks, "SessionEnd": $hooks }, "enableAllProjectMcpServers": true,
-  "permissions": { "allow": ["mcp__hivemind"] } }
+    cat >"$work/.claude/settings.local.json" <<JSON
+{ "enableAllProjectMcpServers": true, "permissions": { "allow": ["mcp__hivemind", "Bash"] } }
 JSON
     echo '{"hasCompletedOnboarding":true,"projects":{"'"$work"'":{"hasTrustDialogAccepted":true}}}' >"$home/.claude.json"
 }
-claude_script() { # it is told the names of tools, and asks for what it wants to call
-    echo '[{"tool":"ToolSearch","arguments":{"query":"select:mcp__hivemind__create_claim"}},
-           {"tool":"create_claim","arguments":'"$1"'}]'
+claude_script() {
+    echo '[{"tool":"create_claim","arguments":'"$1"'},{"tool":"Bash","arguments":{"command":"'"$2"'"}}]'
 }
 claude_asked() {
     [ "$how" = new ] || set -- --continue "$@"
@@ -100,22 +91,16 @@ claude_asked() {
         DISABLE_AUTOUPDATER=1 claude -p "$@"
 }
 
-codex_files() {
-    mkdir -p "$work/.codex" "$home/.codex"
-    cat >"$work/.codex/config.toml" <<TOML
-[mcp_servers.hivemind]
-command = "$hm"
-args = ["serve", "--agent", "$AGENT"]
-TOML
-    hooks='[{"hooks":[{"type":"command","command":"'$hook'","timeout":3}]}]'
-    echo '{"hooks":{"SessionStart":'"$hooks"',"SessionEnd":'"$hooks"'}}' >"$work/.codex/hooks.json"
+codex_needs() {
+    mkdir -p "$home/.codex"
 }
 codex_script() { # it is told of the server, lists its tools and calls them from JavaScript
     echo '[{"tool":"exec","arguments":"text(ALL_TOOLS.map((tool) => tool.name))"},
-           {"tool":"exec","arguments":"text(await tools.mcp__hivemind__create_claim('"$(echo "$1" | sed 's/"/\\"/g')"'))"}]'
+           {"tool":"exec","arguments":"text(await tools.mcp__hivemind__create_claim('"$(echo "$1" | sed 's/"/\\"/g')"'))"},
+           {"tool":"exec","arguments":"text(await tools.exec_command({ cmd: \"'"$2"'\" }))"}]'
 }
 codex_asked() {
-    # The model's address differs from run to run. Trust in the hooks is kept per hook by hash, which only the client knows.
+    # The model's address differs from run to run.
     cat >"$home/.codex/config.toml" <<TOML
 model_provider = "script"
 check_for_update_on_startup = false
@@ -132,15 +117,11 @@ env_key = "MODEL_KEY"
 trust_level = "trusted"
 TOML
     [ "$how" = new ] || set -- resume --last "$@"
-    alone MODEL_KEY=none codex exec --dangerously-bypass-hook-trust "$@"
+    alone node "$beside/trust.mjs" "$work" && alone MODEL_KEY=none codex exec "$@"
 }
 
-gemini_files() {
-    mkdir -p "$work/.gemini" "$home/.gemini"
-    hooks='[{"hooks":[{"type":"command","name":"hivemind","command":"'$hook'","timeout":5000}]}]'
-    cat >"$work/.gemini/settings.json" <<JSON
-{ "mcpServers": { "hivemind": $server }, "hooks": { "SessionStart": $hooks, "SessionEnd": $hooks } }
-JSON
+gemini_needs() {
+    mkdir -p "$home/.gemini"
     cat >"$home/.gemini/settings.json" <<JSON
 { "security": { "auth": { "selectedType": "gemini-api-key" } }, "privacy": { "usageStatisticsEnabled": false },
   "general": { "enableAutoUpdate": false } }
@@ -148,7 +129,7 @@ JSON
     echo '{"'"$work"'":"TRUST_FOLDER"}' >"$home/.gemini/trustedFolders.json"
 }
 gemini_script() {
-    echo '[{"tool":"create_claim","arguments":'"$1"'}]'
+    echo '[{"tool":"create_claim","arguments":'"$1"'},{"tool":"run_shell_command","arguments":{"command":"'"$2"'"}}]'
 }
 gemini_asked() {
     [ "$how" = new ] || set -- "$@" --resume latest
@@ -158,13 +139,15 @@ gemini_asked() {
 
 # -----------------------------------------------------------------------------------------------------------------
 
-# More than a pack can hold, not all of it ASCII, none of it alike.
+# A dead end with a trigger, and more of the agent's own than a context can hold, not all ASCII, none of it alike.
 fill() {
+    alone "$hm" claim create "vendoring breaks the build of the embedded target" --dir "$work" --agent analyst \
+        --type negative --scope tag:build --trigger-command "make vendor" --json >"$home/dead-end.json"
     number=0
     while [ $number -lt 45 ]; do
         number=$((number + 1))
         alone "$hm" claim create "part $number answers within $((number * 7)) ms & logs <$number> to a file of its own, é" \
-            --dir "$work" --agent analyst --type negative --scope "src/part-$number" >/dev/null
+            --dir "$work" --scope "src/part-$number" >/dev/null
     done
 }
 
@@ -172,7 +155,7 @@ fill() {
 list_tools() {
     meta='{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"clients.sh","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}'
     echo '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":'"$meta"'}}' |
-        alone "$hm" serve --dir "$work" --agent "$AGENT"
+        alone "$hm" serve --dir "$work"
 }
 
 # Asks a client once; what it is asked does not matter.
@@ -180,8 +163,11 @@ ask() {
     rm -rf "$run"
     mkdir -p "$run/hooks" "$run/model"
     statement="$client listens on a port of its own in a $how session"
-    # shellcheck disable=SC2059 # the claim is the format
-    node "$beside/model.mjs" "$run/model" "$("${client}_script" "$(printf "$claim" "$statement")")" 2>"$run/model.log" &
+    prompt="What is there to know about ports in a $how session?"
+    claim='{"statement":"'$statement'","claim_type":"fact","scopes":["src/net"]}'
+    # The trigger, as nobody wrote it down.
+    command="cd . && make  vendor 2>&1 | tail -3"
+    node "$beside/model.mjs" "$run/model" "$("${client}_script" "$claim" "$command")" 2>"$run/model.log" &
     model=$!
     tries=0
     until [ -s "$run/model/port" ]; do
@@ -192,15 +178,19 @@ ask() {
     url=http://127.0.0.1:$(cat "$run/model/port")
 
     code=0
-    (cd "$work" && "${client}_asked" "What is there to know about ports?") >"$run/said" 2>&1 </dev/null || code=$?
+    (cd "$work" && "${client}_asked" "$prompt") >"$run/said" 2>&1 </dev/null || code=$?
     kill "$model"
     wait "$model" 2>/dev/null || true
     model=
+    sleep 1 # a client does not wait for its last hook
+    session=$(cat "$run"/hooks/*/in | sed -n 's/.*"session_id": *"\([^"]*\)".*/\1/p' | head -1)
+    alone "$hm" session show "$session" --json --dir "$work" >"$run/session.json" || echo null >"$run/session.json"
     alone "$hm" log --json --type claim.created --limit 500 --dir "$work" >"$run/log.json"
     list_tools >"$run/tools.json"
+    (cd "$work" && alone "$home/bin/hm" doctor --json) >"$run/doctor.json" || true
 
     echo "$client, $how session"
-    node "$beside/judge.mjs" "$run" "$AGENT" "$statement" && [ "$code" -eq 0 ] || {
+    node "$beside/judge.mjs" "$run" "$AGENT" "$client" "$statement" "$prompt" "$home/dead-end.json" && [ "$code" -eq 0 ] || {
         failed=1
         echo "  $client left with $code and said:"
         sed 's/^/    /' "$run/said" "$run/model.log" | head -50
@@ -213,10 +203,10 @@ for client in "$@"; do
     home=$scratch/$client work=$scratch/$client/work run=$scratch/$client/run
     mkdir -p "$home/tmp" "$work"
     git init --quiet "$work"
-    alone "$hm" init --dir "$work" >/dev/null
+    recorded_hm
+    alone "$hm" init --dir "$work" --clients "$client" --yes >/dev/null
     fill
-    hook=$(recorded_hook "$client")
-    "${client}_files"
+    "${client}_needs"
     for how in new resumed; do ask; done
     end_writer "$work"
 done

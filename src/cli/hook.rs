@@ -339,12 +339,11 @@ impl Hooked {
     }
 
     fn end(&mut self) -> Result<Answer, Failure> {
-        if self.session.is_some() {
-            self.submit(vec![Command::EndSession(EndSession {})])?;
-        }
+        let Some(session) = &self.session else { return Ok(Answer::Silence) };
         if let Some(client) = system::client_process() {
-            let _ = ClientSession::of(&self.context.workspace, client).leave();
+            let _ = ClientSession::of(&self.context.workspace, client).leave(session);
         }
+        self.submit(vec![Command::EndSession(EndSession {})])?;
         Ok(Answer::Silence)
     }
 

@@ -30,6 +30,10 @@ pub struct Server {
     pub kind: Option<&'static str>,
     /// Whether program and arguments are one list.
     pub one_list: bool,
+    /// Whether the client is to show its model the tools at once, where it would rather not.
+    pub always_load: bool,
+    /// Variables to hand to the server, where the client keeps them to itself.
+    pub env_vars: &'static [&'static str],
 }
 
 /// How a client writes hooks.
@@ -85,6 +89,12 @@ impl Server {
         } else {
             fields.push(("command".to_owned(), ARGV[0].into()));
             fields.push(("args".to_owned(), ARGV[1..].to_vec().into()));
+        }
+        if self.always_load {
+            fields.push(("alwaysLoad".to_owned(), true.into()));
+        }
+        if !self.env_vars.is_empty() {
+            fields.push(("env_vars".to_owned(), self.env_vars.to_vec().into()));
         }
         fields.into()
     }

@@ -17,7 +17,7 @@ pub(super) fn add(body: &str, entries: &[Entry]) -> Result<String, Problem> {
     if only_comments {
         file.set_trailing("");
     }
-    for Server { at, .. } in servers(entries) {
+    for Server { at, env_vars, .. } in servers(entries) {
         if file.get(at).is_none() {
             let mut servers = Table::new();
             servers.set_implicit(true);
@@ -28,10 +28,13 @@ pub(super) fn add(body: &str, entries: &[Entry]) -> Result<String, Problem> {
         if servers.get(SERVER).is_some() {
             continue;
         }
-        let args: Array = ARGV[1..].iter().copied().collect();
+        let list = |words: &[&str]| toml_edit::value(words.iter().copied().collect::<Array>());
         let mut ours = Table::new();
         ours.insert("command", toml_edit::value(ARGV[0]));
-        ours.insert("args", toml_edit::value(args));
+        ours.insert("args", list(&ARGV[1..]));
+        if !env_vars.is_empty() {
+            ours.insert("env_vars", list(env_vars));
+        }
         let item = if servers.get_values().is_empty() || !is_inline(servers) {
             let above = if only_comments { format!("{}\n\n", body.trim_end()) } else { "\n".to_owned() };
             if !body.trim().is_empty() {

@@ -177,13 +177,18 @@ fn gemini(places: &Places, of_project: bool) -> Vec<Trust> {
     }
     if of_project {
         let [_, own] = &settings;
-        let asks = own.as_ref().is_some_and(|own| own["security"]["folderTrust"]["enabled"] == true);
-        found.push(gemini_folder(places, asks));
+        let is_off = own.as_ref().is_some_and(|own| own["security"]["folderTrust"]["enabled"] == false);
+        found.push(if is_off {
+            Trust::Given("every folder is trusted: folder trust is turned off".to_owned())
+        } else {
+            gemini_folder(places)
+        });
     }
     found
 }
 
-fn gemini_folder(places: &Places, asks: bool) -> Trust {
+/// Without a word on the folder Gemini CLI asks, and headless it refuses to start.
+fn gemini_folder(places: &Places) -> Trust {
     let folders = json(places, Spot(Base::Home, ".gemini/trustedFolders.json")).unwrap_or_default();
     // The nearest folder that says anything decides; a parent can be trusted through its child.
     for dir in places.root.ancestors() {
@@ -206,10 +211,7 @@ fn gemini_folder(places: &Places, asks: bool) -> Trust {
             return Trust::Given(format!("{} is trusted", dir.display()));
         }
     }
-    if asks {
-        return missing("Gemini CLI does not trust this folder", "start `gemini` in it and accept");
-    }
-    Trust::Unknown("Gemini CLI asks when it first opens the folder, if folder trust is on".to_owned())
+    missing("Gemini CLI does not trust this folder", "start `gemini` in it and accept")
 }
 
 /// A file of a client as plain data; none when it is not there or cannot be read.

@@ -15,27 +15,8 @@ const TEXT_FIELDS: [&str; 6] = ["content", "contents", "new_string", "new_str", 
 const COMMAND_FIELDS: [&str; 2] = ["command", "cmd"];
 /// Where they put the directory it runs in.
 const DIR_FIELDS: [&str; 5] = ["workdir", "working_directory", "dir_path", "directory", "cwd"];
-/// Tools that change nothing, in lower case: their paths are not touched.
-const READING: [&str; 18] = [
-    "read",
-    "read_file",
-    "read_many_files",
-    "grep",
-    "grep_search",
-    "search_file_content",
-    "glob",
-    "find_files",
-    "file_search",
-    "ls",
-    "list_dir",
-    "list_directory",
-    "notebookread",
-    "view_image",
-    "codebase_search",
-    "webfetch",
-    "web_fetch",
-    "websearch",
-];
+/// Tools that change a file without text for it, in lower case.
+const DELETING: [&str; 2] = ["delete", "delete_file"];
 
 impl Call {
     /// Reads what a client wrote to its hook.
@@ -114,16 +95,20 @@ fn tool_call(payload: &Value) -> ToolCall {
     if let Some((paths, added)) = patch {
         call.paths = paths;
         call.text = Some(added);
-    } else if call.command.is_none() && !READING.contains(&name.to_ascii_lowercase().as_str()) {
+    } else if call.command.is_none() {
         let edits = input.get("edits").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let parts = || std::iter::once(input).chain(edits);
-        for path in parts().filter_map(|part| text(part, &PATH_FIELDS)) {
-            if !call.paths.contains(&path) {
-                call.paths.push(path);
+        let texts = parts().flat_map(|part| TEXT_FIELDS.iter().filter_map(|field| part.get(field)?.as_str()));
+        let written: Vec<&str> = texts.collect();
+        // Whoever names a file and brings no text for it only reads, be it with a tool we never heard of.
+        if !written.is_empty() || DELETING.contains(&name.to_ascii_lowercase().as_str()) {
+            for path in parts().filter_map(|part| text(part, &PATH_FIELDS)) {
+                if !call.paths.contains(&path) {
+                    call.paths.push(path);
+                }
             }
+            call.text = Some(written.join("\n")).filter(|text| !text.is_empty());
         }
-        let written: Vec<String> = parts().filter_map(|part| text(part, &TEXT_FIELDS)).collect();
-        call.text = (!written.is_empty()).then(|| written.join("\n"));
     }
     ToolCall { name, ..call }
 }
@@ -143,12 +128,13 @@ fn outcome(event: &str, payload: &Value) -> ToolOutcome {
         .filter(|value: &Value| value.is_object());
     let response = parsed.as_ref().or(given).unwrap_or(payload);
     let error = text(payload, &["error", "error_message"]).or_else(|| message(response.get("error")?));
-    // Where an exit code is told in words; the output of a command may say anything.
-    let wrapped = text(response, &["llmContent"]).or_else(|| response.as_str().map(str::to_owned));
-    let told = [&error, &wrapped].into_iter().flatten().find_map(|text| exit_told(text));
+    let error_told = error.as_deref().map(told);
+    let text_told = text(response, &["llmContent"]).or_else(|| response.as_str().map(str::to_owned));
+    let text_told = text_told.as_deref().map(told);
+    let told = [&error_told, &text_told].into_iter().flatten().find_map(|(exit, _)| *exit);
     let mut said: Vec<String> = error.iter().cloned().collect();
     said.extend(["stderr", "stdout", "output"].iter().filter_map(|field| text(response, &[field])));
-    said.extend(wrapped.as_deref().map(unwrapped));
+    said.extend(text_told.map(|(_, output)| output));
     let output = said.iter().filter(|text| !text.trim().is_empty()).cloned().collect::<Vec<_>>().join("\n");
     let number =
         |value: &Value| ["exit_code", "exitCode"].iter().find_map(|field| value.get(field)?.as_i64());
@@ -169,24 +155,29 @@ fn outcome(event: &str, payload: &Value) -> ToolOutcome {
     }
 }
 
-/// An exit code on a line of its own: `Exit code 1`, `Exit Code: 1`, `Process exited with code 1`.
-fn exit_told(text: &str) -> Option<i64> {
-    text.lines().find_map(|line| {
-        let names = ["Exit code", "Exit Code", "Process exited with code"];
-        let code = names.iter().find_map(|name| line.strip_prefix(name))?;
-        code.trim_start_matches(':').trim().parse().ok()
-    })
-}
+/// What Gemini CLI writes below the output of a command, in this order.
+const BELOW: [&str; 4] = ["Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
 
-/// The output of a command without the lines that Gemini puts around it, which would look like an error's.
-fn unwrapped(text: &str) -> String {
-    if !text.starts_with("Command: ") {
-        return text.to_owned();
+/// The exit code that a text tells, and what was put out. Claude Code and the patches of Codex have `Exit code 2` for
+/// a first line, Gemini CLI has it below the output; elsewhere it is the output, which may say anything.
+fn told(text: &str) -> (Option<i64>, String) {
+    let code = |said: &str| said.trim_start_matches(':').trim().parse().ok();
+    let framed = text.strip_prefix("<untrusted_context>\n");
+    let Some(framed) = framed.and_then(|text| text.strip_suffix("\n</untrusted_context>")) else {
+        let first = text.lines().next().and_then(|line| line.strip_prefix("Exit code"));
+        return (first.and_then(code), text.to_owned());
+    };
+    let mut output = framed;
+    let mut exit = None;
+    for label in BELOW.iter().rev() {
+        let Some((above, line)) = output.rsplit_once('\n') else { break };
+        if let Some(said) = line.strip_prefix(label) {
+            output = above;
+            exit = (*label == BELOW[0]).then(|| code(said)).flatten();
+        }
     }
-    let around =
-        ["Command: ", "Directory: ", "Error: (none)", "Exit Code: ", "Signal: ", "Background PIDs: "];
-    let lines = text.lines().filter(|line| !around.iter().any(|start| line.starts_with(start)));
-    lines.map(|line| line.strip_prefix("Output: ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    let output = output.strip_prefix("Output: ").unwrap_or(output);
+    (exit, if output == "(empty)" { String::new() } else { output.to_owned() })
 }
 
 fn message(error: &Value) -> Option<String> {

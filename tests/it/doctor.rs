@@ -298,6 +298,20 @@ fn what_a_client_does_not_trust_is_named() {
     );
 }
 
+/// Gemini CLI 0.61 asks unless its user turned that off, and headless it refuses to start.
+#[test]
+fn a_folder_gemini_knows_nothing_of_is_not_trusted() {
+    let patient = Patient::sound();
+    fs::remove_file(patient.machine.home().join(".gemini/trustedFolders.json")).expect("a file");
+    patient.check_faults(expect![[r#"
+        gemini trust: Gemini CLI does not trust this folder
+          fix: start `gemini` in it and accept
+    "#]]);
+    let off = json!({ "security": { "folderTrust": { "enabled": false } } });
+    patient.machine.write("home/.gemini/settings.json", &off.to_string());
+    patient.check_faults(expect![""]);
+}
+
 #[test]
 fn settings_that_do_not_parse_or_are_the_users_own_are_told_apart() {
     let patient = Patient::sound();

@@ -106,13 +106,16 @@ fn what_clients_call_is_an_action() {
     for (client, name, payload) in fixtures() {
         let call = Call::parse(client, &payload);
         let Some(action) = call.action("/home/ana/shop") else { continue };
-        assert_eq!(action.is_empty(), name.contains("ead"), "{client} {name}: {action:?}");
+        // What a tool of a server does is not known, and no edit.
+        let is_known = !name.contains("ead") && !name.contains("mcp");
+        assert!(is_known != action.is_empty() || action.error.is_some(), "{client} {name}: {action:?}");
         seen.extend(action.paths.iter().map(|path| format!("{client} {path}")));
         seen.extend(action.commands.iter().map(|command| format!("{client} $ {command}")));
         seen.extend(action.error.iter().map(|error| format!("{client} ! {error}")));
     }
     let seen: Vec<String> = seen.into_iter().collect();
     expect_test::expect![[r#"
+        claude ! duplicate_claim: the same statement about the same scopes is already claim {hex}; support {hex} if you agree, or challenge it if you do not
         claude ! failed to sync
         claude $ cargo bench
         claude $ cargo build
@@ -141,6 +144,7 @@ fn what_clients_call_is_an_action() {
         cursor src/db/pool.rs
         gemini ! eacces: permission denied, open {quoted}
         gemini ! error ts2304: cannot find name {quoted}
+        gemini $ cat build.log
         gemini $ cd web && npm run build
         gemini $ npm run build
         gemini src/db/pool.rs

@@ -520,12 +520,34 @@ fn links_and_permissions_survive_and_backups_are_private() {
     assert!(!record.exists());
 }
 
+/// What the real clients need (`tests/clients.sh`): Claude Code's model is else told only the names of the tools, and
+/// Gemini CLI compresses before each request.
+#[test]
+fn clients_are_asked_for_what_they_need() {
+    let machine = Machine::new();
+    machine.hm(&["init", "--clients", "claude,gemini,cursor", "--yes"]);
+    let server = |path: &str| parsed(Path::new(path), &machine.read(path))["mcpServers"]["hivemind"].clone();
+    let plain = json!({ "type": "stdio", "command": "hm", "args": ["serve"] });
+    let mut loaded = plain.clone();
+    loaded["alwaysLoad"] = json!(true);
+    assert_eq!(server("project/.mcp.json"), loaded);
+    assert_eq!(server("project/.cursor/mcp.json"), plain);
+    let gemini = machine.read("project/.gemini/settings.json");
+    assert!(gemini.contains("hm hook gemini") && !gemini.contains("PreCompress"), "{gemini}");
+    for client in CLIENTS {
+        let Some(hooks) = client.hooks().filter(|hooks| hooks.timeout < 1_000) else { continue };
+        // Codex allows no more at the end of a session, and says so to its user at every start.
+        assert!(hooks.timeout <= if client.name == "codex" { 3 } else { 5 }, "{}", client.name);
+    }
+}
+
 /// Every way to write TOML: what is added, and that nothing of it is left.
 #[test]
 fn toml_keeps_its_style() {
     let places = Places::new(Path::new("/p"), &Environment::default());
     let codex = Client::named("codex").expect("a client");
     let file = &codex.files(Level::Project, &places)[0];
+    let env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"];
     let mut seen = String::new();
     for text in [
         "",
@@ -544,7 +566,7 @@ fn toml_keeps_its_style() {
         let value = parsed(&file.path, &added);
         assert_eq!(
             value["mcp_servers"]["hivemind"],
-            json!({ "command": "hm", "args": ["serve"] }),
+            json!({ "command": "hm", "args": ["serve"], "env_vars": env_vars }),
             "{added}"
         );
         let left = clients::remove(file, &added, Some(text)).expect("valid TOML").expect("a text");
@@ -562,6 +584,7 @@ fn toml_keeps_its_style() {
         [mcp_servers.hivemind]
         command = "hm"
         args = ["serve"]
+        env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
 
         --- "# only a comment"
         # only a comment
@@ -569,6 +592,7 @@ fn toml_keeps_its_style() {
         [mcp_servers.hivemind]
         command = "hm"
         args = ["serve"]
+        env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
 
         --- "a = 1\n\n[mcp_servers]\n\n[mcp_servers.x]\ncommand = \"x\"\n\n[z] # z\nb = 2\n# the end\n"
         a = 1
@@ -581,13 +605,14 @@ fn toml_keeps_its_style() {
         [mcp_servers.hivemind]
         command = "hm"
         args = ["serve"]
+        env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
 
         [z] # z
         b = 2
         # the end
 
         --- "mcp_servers = { x = { command = \"x\" } } # inline\n[z]\n"
-        mcp_servers = { x = { command = "x" } , hivemind = { command = "hm", args = ["serve"] } } # inline
+        mcp_servers = { x = { command = "x" } , hivemind = { command = "hm", args = ["serve"], env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] } } # inline
         [z]
 
         --- "[mcp_servers]\nx.command = \"x\"\nx.args = [ \"a\",\n # why\n \"b\" ]\n"
@@ -600,6 +625,7 @@ fn toml_keeps_its_style() {
         [mcp_servers.hivemind]
         command = "hm"
         args = ["serve"]
+        env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]
 
         --- "\u{feff}model = \"o\"\r\n# c\r\n[mcp_servers.x]\r\nurl = \"x\"\r\n"
         <BOM>model = "o"<CR>
@@ -610,6 +636,7 @@ fn toml_keeps_its_style() {
         [mcp_servers.hivemind]<CR>
         command = "hm"<CR>
         args = ["serve"]<CR>
+        env_vars = ["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"]<CR>
 
     "##]]
     .assert_eq(&seen);

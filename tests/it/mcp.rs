@@ -107,6 +107,9 @@ async fn instructions_stand_alone_in_two_kilobytes() {
     let listings = pane.listings().await.expect("listings");
     let instructions = listings["instructions"].as_str().expect("instructions");
     assert!(instructions.len() <= 2_048, "{} bytes", instructions.len());
+    // All that the default model of Codex sees of us before it looks for tools.
+    let first = instructions.lines().next().expect("a first paragraph");
+    assert!(first.contains("Use it when") && first.contains("hivemind://context"), "{first}");
     let prompt = pane.prompt("session-start", &[]).await.expect("the prompt");
     assert!(prompt.starts_with("You are devops.") && prompt.contains("<hivemind_state agent=\"devops\""));
 }

@@ -86,8 +86,11 @@ fn a_server_follows_the_session_of_its_client() {
     assert_eq!(filed(None, codex.clone()), "of-codex");
     assert_eq!(filed(Some("named"), codex), "named");
 
-    client.leave().expect("word is taken back");
-    client.leave().expect("twice is once");
+    let session = |name: &str| name.parse().expect("a session id");
+    client.leave(&session("resumed")).expect("what is no news");
+    assert_eq!(filed(None, json!({})), "cleared", "the end of the session before came late");
+    client.leave(&session("cleared")).expect("word is taken back");
+    client.leave(&session("cleared")).expect("twice is once");
     assert_eq!(filed(None, json!({})), "told-at-start");
 
     // Whoever starts a pane in a session knows better, as with an agent that is sent out.
@@ -125,6 +128,63 @@ fn a_server_of_many_is_in_the_session_of_none_of_them() {
     let log = shell.json("hm log --json");
     let session = log["events"][0]["session"].as_str().expect("a session");
     assert!(session.starts_with("hm-"), "{session}");
+}
+
+/// What a hook answers.
+fn hooked(shell: &Shell, client: &str, payload: Value) -> String {
+    let mut payload = payload;
+    payload["cwd"] = json!(shell.workspace().root());
+    let mut command = shell.command(&format!("hm hook {client}"));
+    command.env("HM_AGENT", "devops").env("CLAUDE_PID", std::process::id().to_string());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a hook");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(payload.to_string().as_bytes()).expect("a payload");
+    drop(stdin);
+    let output = child.wait_with_output().expect("an end");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What it answers for the agent to read; nothing when it is silent.
+fn context(answer: &str) -> String {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn hooks_know_the_session_from_its_first_moment_to_its_last() {
+    let shell = Shell::new();
+    let event = |session: &str, event: &str| json!({ "session_id": session, "hook_event_name": event });
+    let client = ClientSession::of(&shell.workspace(), std::process::id());
+    let current = || client.current().map(|session| session.to_string());
+    let told = hooked(&shell, "claude", event("before", "SessionStart"));
+    assert!(context(&told).starts_with("hivemind: you are devops"), "{told}");
+    assert_eq!(current().as_deref(), Some("before"));
+    // `/clear`: the end of the session before may come after the start of the next.
+    hooked(&shell, "claude", event("after", "SessionStart"));
+    hooked(&shell, "claude", event("before", "SessionEnd"));
+    assert_eq!(current().as_deref(), Some("after"));
+    hooked(&shell, "claude", event("after", "SessionEnd"));
+    assert_eq!(current(), None);
+    let list = shell.json("hm session list --json");
+    let ended: Vec<_> = list["sessions"].as_array().expect("sessions").iter().collect();
+    assert!(ended.len() == 2 && ended.iter().all(|session| session["ended_at"].is_number()), "{list}");
+}
+
+#[test]
+fn codex_is_told_no_more_bytes_than_it_lets_through() {
+    let shell = Shell::new();
+    let start = json!({ "session_id": "s", "hook_event_name": "SessionStart" });
+    let prompt = json!({ "session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "next" });
+    hooked(&shell, "codex", start.clone());
+    for number in 0..60 {
+        let statement = format!("{} {number}", "接続の数は二十を超えない".repeat(10));
+        shell.json(&format!("hm claim create \"{statement}\" --scope src/n{number} --agent devops --json"));
+    }
+    for (payload, at_least) in [(prompt, 3_000), (start, 8_000)] {
+        let told = context(&hooked(&shell, "codex", payload));
+        assert!((at_least..=10_000).contains(&told.len()), "{} bytes: {told}", told.len());
+    }
 }
 
 #[test]
