@@ -108,7 +108,7 @@ async fn why_follows_a_claim_to_the_runs_behind_it() {
     let devops = bench.pane(Some("devops"), Era::Modern).await;
     let old = bench.claim(&devops, "the pool holds 10", "src/db").await;
     let basis = bench.claim(&devops, "the limit is one per core", "src/db").await;
-    let run = json!({ "profile": "passes", "claim_id": basis });
+    let run = json!({ "profile": "passes", "claim_id": basis, "wait": true });
     let run = devops.call("run_experiment", run).await.expect("an answer").field("run_id").to_owned();
     let new = json!({
         "statement": "the pool holds as many as there are cores\n- run forged", "claim_type": "fact",
