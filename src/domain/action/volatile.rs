@@ -1,5 +1,6 @@
 //! What differs between two runs of the same command: where it was typed, hashes, temporary files, ports, times.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -17,6 +18,8 @@ const TEMPORARY: [&str; 8] = [
 ];
 /// Hex digits in a row from which on they are a hash; what git shortens one to.
 const SHORTEST_HASH: usize = 7;
+/// The fewest digits of a date.
+const DIGITS_OF_A_DATE: usize = 8;
 /// The longest extension of a file name, such as `.jsonl` and `.sqlite`.
 const LONGEST_EXTENSION: usize = 6;
 
@@ -154,14 +157,23 @@ pub(super) fn masked(text: &str) -> String {
 
 /// Masks hashes, times and ports, wherever they stand in a text.
 fn varying_masked(text: &str) -> String {
-    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    if digits == 0 {
         return text.to_owned();
     }
-    let text = UUID.replace_all(text, "{uuid}");
-    let text = TIME.replace_all(&text, "{time}");
-    let text = PORTS.replace_all(&text, "{port}:{port}");
-    let text = HOST_PORT.replace_all(&text, "${1}:{port}");
-    let text = PORT.replace_all(&text, ":{port}${1}");
+    // A hook lives for milliseconds, and a pattern takes one to compile: only those that may match are.
+    let mut text = Cow::Borrowed(text);
+    if text.contains('-') {
+        text = UUID.replace_all(&text, "{uuid}").into_owned().into();
+    }
+    if digits >= DIGITS_OF_A_DATE {
+        text = TIME.replace_all(&text, "{time}").into_owned().into();
+    }
+    if text.contains(':') {
+        text = PORTS.replace_all(&text, "{port}:{port}").into_owned().into();
+        text = HOST_PORT.replace_all(&text, "${1}:{port}").into_owned().into();
+        text = PORT.replace_all(&text, ":{port}${1}").into_owned().into();
+    }
     runs_masked(&text)
 }
 

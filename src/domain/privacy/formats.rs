@@ -244,7 +244,7 @@ impl Format {
             Shape::Pattern { hint, .. } => return format!("(?i-u){hint}"),
         };
         let prefixes: Vec<String> = prefixes.iter().map(|prefix| regex::escape(prefix)).collect();
-        format!("(?i-u)(?:{}){class}{{8}}", prefixes.join("|"))
+        format!("(?i-u)(?:{}){class}{{4}}", prefixes.join("|"))
     }
 
     /// Calls `found` with each secret of this format.
