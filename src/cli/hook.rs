@@ -10,7 +10,7 @@ use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::Mark;
-use crate::domain::action::{Action, advise};
+use crate::domain::action::{Action, MAX_TOLD, advise};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{
     Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
@@ -47,21 +47,24 @@ pub(super) struct Hook {
 impl Hook {
     /// Reads the payload from stdin and answers on stdout; always a success, and silent where anything is in doubt.
     pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
-        let mut payload = Vec::new();
-        // What could not be read is no payload.
-        let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
-        let call = Call::parse(self.client, &String::from_utf8_lossy(&payload));
+        let client = self.client;
         let (tell, told) = mpsc::channel();
-        let asked = call.clone();
+        // A client may leave the pipe open, or a disk may hang: nobody waits for this thread.
         std::thread::spawn(move || {
-            let answer = Hooked::of(asked, global).and_then(|mut hooked| hooked.answer());
-            // Whoever waited too long has gone.
-            let _ = tell.send(answer.unwrap_or_else(|failure| {
+            let mut payload = Vec::new();
+            // What could not be read is no payload.
+            let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
+            let call = Call::parse(client, &String::from_utf8_lossy(&payload));
+            let answer = Hooked::of(call.clone(), global).and_then(|mut hooked| hooked.answer());
+            let answer = answer.unwrap_or_else(|failure| {
                 tracing::debug!(?failure, "a hook has nothing to say");
                 Answer::Silence
-            }));
+            });
+            // Whoever waited too long has gone.
+            let _ = tell.send((call, answer));
         });
-        let answer = told.recv_timeout(WITHIN).unwrap_or(Answer::Silence);
+        let nothing = || (Call::parse(client, ""), Answer::Silence);
+        let (call, answer) = told.recv_timeout(WITHIN).unwrap_or_else(|_| nothing());
         if let Some(line) = call.answer(&answer) {
             output::line(&line);
         }
@@ -177,28 +180,36 @@ impl Hooked {
 
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
-        let known = self.known()?;
-        let since = known.as_ref().map_or(0, |session| session.prompt_seq.max(session.seq));
-        let is_over = known.as_ref().is_none_or(|session| session.ended_at.is_some());
+        let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
+        let waiting = Waiting::of(&self.context, &session);
+        let known = self.known();
         let mut commands = Vec::new();
-        if let Some(session) = &self.session
-            && is_over
-            && !Waiting::of(&self.context, session).is_started
-        {
+        let answer = match &known {
+            // The start or the prompt before waits: all there is was said then, and what is new nobody can tell yet.
+            _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => Answer::Silence,
+            Ok(Some(session)) if session.ended_at.is_none() => {
+                let since = session.prompt_seq.max(session.seq);
+                let of = self.context_of(MAX_CONTEXT);
+                let delta = views::delta(&mut self.reads, &of, since, system::now());
+                delta.map_or(Answer::Silence, Answer::Context)
+            }
             // It was closed while nobody spoke, or began before its hooks were there.
-            commands.push(self.started("resume")?);
-        }
-        commands.extend(self.said(Role::User, text));
-        let answer = if since == 0 {
-            // A session nobody told anything yet gets the whole context, not what changed since the beginning.
-            let said = self.banner()? + "\n";
-            Answer::Context(said.clone() + &self.pack(MAX_CONTEXT.saturating_sub(said.chars().count()))?)
-        } else {
-            let of = self.context_of(MAX_CONTEXT);
-            Answer::Context(views::delta(&mut self.reads, &of, since, system::now())?)
+            Ok(_) => {
+                commands.push(self.started("resume")?);
+                self.told_all().unwrap_or(Answer::Silence)
+            }
+            Err(_) => Answer::Silence,
         };
+        commands.extend(self.said(Role::User, text));
         self.submit(commands)?;
         Ok(answer)
+    }
+
+    /// Who the pane is, and its whole context.
+    fn told_all(&mut self) -> Result<Answer, Failure> {
+        let said = self.banner()? + "\n";
+        let room = MAX_CONTEXT.saturating_sub(said.chars().count());
+        Ok(Answer::Context(said + &self.pack(room)?))
     }
 
     /// What was said, without secrets; nothing for white space.
@@ -227,9 +238,11 @@ impl Hooked {
         let mut commands = self.observed(tool, outcome, action.as_ref());
         let mut answer = Answer::Silence;
         if let Some(action) = action.filter(|_| self.call.is_heard()) {
-            let (advice, firings) = self.advice(&action)?;
-            commands.extend(firings);
-            answer = advice;
+            // What was seen is kept, whatever can be said about it.
+            if let Ok((advice, firings)) = self.advice(&action) {
+                commands.extend(firings);
+                answer = advice;
+            }
         }
         self.submit(commands)?;
         Ok(answer)
@@ -273,7 +286,10 @@ impl Hooked {
             }
             Ok((dead_ends, held))
         })?;
-        let Some((dead_ends, held)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let Some((mut dead_ends, mut held)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        // What is not told now is told the next time.
+        dead_ends.truncate(MAX_TOLD);
+        held.truncate(MAX_TOLD);
         let mut said = advise(&dead_ends, now);
         let mut fired: Vec<(Guard, String)> =
             dead_ends.into_iter().map(|dead_end| (Guard::Claim(dead_end.claim_id), dead_end.met)).collect();
@@ -328,7 +344,7 @@ impl Hooked {
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
         let answer = if self.call.is_heard() {
             let of = self.context_of(MAX_CONTEXT);
-            let gate = self.store(|store| views::gate(store, &of))?.unwrap_or_default();
+            let gate = self.store(|store| views::gate(store, &of)).ok().flatten().unwrap_or_default();
             pack::stop_gate(&gate).map_or(Answer::Silence, Answer::Context)
         } else {
             Answer::Silence

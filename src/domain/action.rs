@@ -7,7 +7,7 @@ mod shell;
 mod symbols;
 mod volatile;
 
-pub use advice::{DeadEnd, advise};
+pub use advice::{DeadEnd, MAX_TOLD, advise};
 pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
 

@@ -874,7 +874,6 @@ impl Event {
             | Self::PlanAdded(_)
             | Self::PhaseAdded(_)
             | Self::TaskAdded(_)
-            | Self::TaskClaimed(_)
             | Self::IntentDeclared(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
@@ -886,6 +885,7 @@ impl Event {
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_) => true,
             Self::TaskUpdated(updated) => updated.note.is_some(),
+            Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty(),
             // Only whoever deprecates says why; every other reason is ours.
             Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),
             Self::PositionTaken(taken) => taken.reason.is_some(),

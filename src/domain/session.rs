@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Share, word};
-use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
 /// Minutes without an event after which the writer takes a session's client for gone (spec 04).
@@ -76,6 +76,4 @@ pub struct Session {
     pub agent: AgentId,
     /// When it last did anything.
     pub last_seen: Timestamp,
-    /// The session it came from.
-    pub parent: Option<SessionId>,
 }

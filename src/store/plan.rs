@@ -351,7 +351,8 @@ impl Reader {
         Ok(self.kept(one.query_row([id.to_string()], task).optional())?.flatten())
     }
 
-    /// Tasks that can be taken: open, held by nobody at `now`, everything before them done; oldest first.
+    /// Tasks that can be taken: open, held by nobody, everything before them done; oldest first. One whose lease ran
+    /// out is held until the writer has freed it, though `claim_task` takes it at once.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -359,7 +360,7 @@ impl Reader {
         let mut ready = self.db.prepare_cached(&format!(
             "{TASK} WHERE status = 'open' AND session IS NULL AND NOT EXISTS \
              (SELECT 1 FROM json_each(tasks.depends_on) LEFT JOIN tasks t ON t.id = json_each.value \
-              WHERE t.status IS NULL OR t.status <> 'done') ORDER BY created_seq LIMIT ?1"
+              WHERE t.status <> 'done') ORDER BY created_seq LIMIT ?1"
         ))?;
         self.kept_of(ready.query_map([limit as i64], task)?)
     }
@@ -371,9 +372,7 @@ impl Reader {
     pub fn tasks_in(&self, status: TaskStatus, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE status = ?1 ORDER BY created_seq LIMIT ?2"))?;
-        let tasks =
-            found.query_map(params![status.as_str(), limit as i64], task)?.collect::<Result<_, _>>()?;
-        Ok(tasks)
+        self.kept_of(found.query_map(params![status.as_str(), limit as i64], task)?)
     }
 
     /// Tasks somebody holds, in the order of the sessions that do.

@@ -38,7 +38,8 @@ pub(super) fn ended(db: &Connection, at: &Recorded, body: &SessionEnded) -> Resu
         "UPDATE session_states SET ended_at = ?2, end_cause = ?3, seq = ?4 WHERE session = ?1",
     )?
     .execute(params![body.session.as_str(), at.at.ms(), body.cause.as_str(), at.seq as i64])?;
-    plan::look_away(db, &body.session)
+    // One that only fell silent goes on looking where it did.
+    if body.cause == EndCause::Ended { plan::look_away(db, &body.session) } else { Ok(()) }
 }
 
 /// A message more: what is older than the last six falls out, and leaves the beginning of itself.

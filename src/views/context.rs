@@ -26,7 +26,7 @@ const AT_A_PLACE: usize = 20;
 /// Places the work is at that are asked about: the tasks' scopes first, then the files touched last.
 const MAX_PLACES: usize = 12;
 /// Tasks considered: what somebody works on, and what is asked for.
-const MAX_TASKS: usize = 50;
+const MAX_TASKS: usize = 200;
 /// Anchors considered; more than a tenth of any usual budget holds.
 const MAX_ANCHORS: usize = 40;
 /// Refusals of queued commands considered.
@@ -212,6 +212,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
     let mut filters = vec![
         ClaimFilter { owner: Some(of.agent.to_string()), ..in_force.clone() },
         ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() },
+        in_force.clone(),
     ];
     let of_task = |task: &TaskView| ClaimFilter { task: task.id.parse().ok(), ..in_force.clone() };
     filters.extend(mine.iter().map(of_task));

@@ -14,8 +14,18 @@ use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMov
 use crate::reads::Reads;
 use crate::store::{ClaimFilter, ContradictionFilter, Reader, StoreError};
 
-/// Events looked at, the latest: what is longer ago stands in the context of the next start.
-const MAX_EVENTS: usize = 500;
+/// Events of each kind that are looked at, the latest: what is longer ago stands in the context of the next start.
+const MAX_EVENTS: usize = 100;
+/// The kinds of events that are news: what hooks see of tools would push them out.
+const NEWS: [&str; 7] = [
+    "claim.created",
+    "claim.status_changed",
+    "contradiction.detected",
+    "intent.declared",
+    "task.claimed",
+    "task.released",
+    "task.updated",
+];
 
 /// What happened, by what it happened to.
 #[derive(Debug, Default)]
@@ -34,11 +44,15 @@ struct Seen {
 /// # Errors
 /// [`ViewError`].
 pub fn delta(reads: &mut Reads, of: &ContextOf, since: u64, now: Timestamp) -> Result<String, ViewError> {
-    let latest =
-        ledger::Filter { after: since, limit: MAX_EVENTS, newest: true, ..ledger::Filter::default() };
     let Some(ledger) = reads.ledger()? else { return Ok(String::new()) };
     let mut seen = Seen::default();
-    let mut events = ledger.list(&latest)?;
+    let mut events = Vec::new();
+    for kind in NEWS {
+        let kind = Some(kind.to_owned());
+        let (limit, newest) = (MAX_EVENTS, true);
+        let latest = ledger::Filter { after: since, kind, limit, newest, ..ledger::Filter::default() };
+        events.extend(ledger.list(&latest)?);
+    }
     events.sort_by_key(|event| event.seq);
     for stored in events.iter().filter(|event| event.seq > since) {
         let ours = stored.session.as_ref().map(|session| session.as_str()) == of.session.as_deref();

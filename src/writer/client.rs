@@ -113,7 +113,7 @@ impl Front {
     /// # Errors
     /// The first refusal; what came before it is taken, what comes after is not.
     pub async fn submit_in_a_hurry(&self, submissions: Vec<Submission>) -> Result<Vec<Receipt>, Rejection> {
-        let connection = match tokio::time::timeout(HURRY, self.open()).await {
+        let mut connection = match tokio::time::timeout(HURRY, self.open()).await {
             Ok(Ok(stream)) => Some(Connection::over(stream)),
             Ok(Err(Unreachable::Version(rejection))) => return Err(rejection),
             Ok(Err(Unreachable::Gone)) | Err(_) => None,
@@ -132,7 +132,11 @@ impl Front {
             // Should the writer have taken it all the same, it recognises it when it reads the spool.
             receipts.push(match answer.flatten() {
                 Some(answer) => answer?,
-                None => self.queue(submission)?,
+                None => {
+                    // Who did not answer once is not waited for again.
+                    connection = None;
+                    self.queue(submission)?
+                }
             });
         }
         Ok(receipts)

@@ -90,13 +90,13 @@ impl Spool {
         std::fs::metadata(&self.path).map_or(true, |metadata| metadata.len() == 0)
     }
 
-    /// The lines after `offset`.
     /// What waits in it, in order; none when nobody can tell. Lines that cannot be read are left out.
     pub fn submissions(&self) -> Option<Vec<Submission>> {
         let lines = self.read_after(0).ok()?;
         Some(lines.complete.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 
+    /// The lines after `offset`.
     pub(super) fn read_after(&self, offset: u64) -> Result<Lines, SpoolError> {
         let read = || -> io::Result<Lines> {
             let mut file = match File::open(&self.path) {

@@ -172,6 +172,13 @@ fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
     assert!(told.chars().count() <= 2_000);
     spool_is_empty(&shell);
     assert_eq!(one.prompt("fourth"), "");
+
+    // Who was taken for gone hears everything when it comes back.
+    spool_is_empty(&shell);
+    within(&shell, "s-1", "hm --json --agent devops session end");
+    shell.json("hm --json --agent analyst claim create \"the pool leaks\" --scope src/db");
+    let told = one.prompt("I am back");
+    assert!(told.contains("<hivemind_state") && told.contains("the pool leaks"), "{told:?}");
 }
 
 #[test]
@@ -252,6 +259,8 @@ fn whatever_is_wrong_a_hook_ends_well_and_says_nothing() {
     let silent = |output: Output, what: &str| {
         assert!(output.status.success() && output.stdout.is_empty(), "{what}: {output:?}");
     };
+    let unknown = shell.command("hm hook nobody").output().expect("hm runs");
+    assert!(unknown.status.success() && unknown.stdout.is_empty(), "a code would be a verdict: {unknown:?}");
     silent(session.raw(b""), "no payload");
     silent(session.raw(b"{\"hook_event_name\": \"PreTool"), "a torn payload");
     silent(session.raw(&[0xff; 100_000]), "no text");
@@ -277,6 +286,9 @@ fn whatever_is_wrong_a_hook_ends_well_and_says_nothing() {
     }
     std::fs::write(&models, vec![7; 8192]).expect("a file");
     silent(session.raw(prompt.as_bytes()), "damaged read models");
+    let kept = shell.workspace().spool();
+    let kept = std::fs::read_to_string(kept).expect("a spool");
+    assert!(kept.contains("\"record_turn\""), "the turn is kept all the same: {kept}");
     let tool = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
     silent(session.raw(session.payload("PreToolUse", tool).to_string().as_bytes()), "damaged read models");
 }

@@ -185,6 +185,10 @@ fn what_was_over_is_not_revived_by_a_late_word() {
     let shown = team.shown(task);
     assert_eq!((shown.status, shown.session), (TaskStatus::Open, None));
     assert_eq!(team.committer.close_overdue().expect("a sweep"), 0, "once is enough");
+    // Nor may who lost it end it without having claimed it again.
+    assert_eq!(team.refused("s-1", update(task, TaskStatus::Done, None)), Code::StaleToken);
+    team.does("s-1", claim(task));
+    team.does("s-1", update(task, TaskStatus::Done, None));
 }
 
 #[test]

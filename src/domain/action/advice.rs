@@ -13,7 +13,7 @@ const MAX_STATEMENT_CHARS: usize = 400;
 /// The longest trigger that is quoted whole, in characters.
 const MAX_MET_CHARS: usize = 120;
 /// Dead ends that are told of at once; who is told more reads none.
-const MAX_TOLD: usize = 3;
+pub const MAX_TOLD: usize = 3;
 
 /// A dead end in the way of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -4,7 +4,7 @@ use super::Decision;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
-use crate::domain::event::{Event, EventRedacted, ExperimentCompleted, Recorded, StatusChanged};
+use crate::domain::event::{Event, EventRedacted, ExperimentCompleted, Recorded, StatusChanged, TaskUpdated};
 use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
@@ -73,6 +73,11 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let command = ERASED_COMMAND.parse().expect("a short text");
         let outcome = RunOutcome::without_files(ended.outcome.state, None);
         return Some(ExperimentCompleted { command, outcome, ..ended.clone() }.into());
+    }
+    if let Event::TaskUpdated(updated) = body {
+        // What is over stays over without the words that went with it.
+        let stands = state.work().task(updated.task_id)?.status == updated.to;
+        return stands.then(|| TaskUpdated { note: None, ..updated.clone() }.into());
     }
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
     let status: Status = state.claim(*claim_id)?.status;

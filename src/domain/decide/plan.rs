@@ -60,7 +60,7 @@ pub(super) fn add_task(
     depends_on.sort();
     depends_on.dedup();
     let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
-    let phase_id = phase_id.or(looking_at);
+    let phase_id = phase_id.or(looking_at.filter(|phase| state.work().plan_of(*phase).is_some()));
     let added = TaskAdded { task_id, title, phase_id, parent_task_id, depends_on, scopes };
     Ok(decided(vec![added.into()], format!("claim_task {task_id} before working on it")))
 }
@@ -98,7 +98,8 @@ pub(super) fn claim_task(
     let waits_for: Vec<String> = task
         .depends_on
         .iter()
-        .filter(|id| state.work().task(**id).is_none_or(|task| task.status != TaskStatus::Done))
+        // Nobody can do what was erased.
+        .filter(|id| state.work().task(**id).is_some_and(|task| task.status != TaskStatus::Done))
         .map(ToString::to_string)
         .collect();
     if !waits_for.is_empty() {
@@ -166,6 +167,11 @@ pub(super) fn update_task(
     }
     if note.is_none() && matches!(to, TaskStatus::Blocked | TaskStatus::Invalidated) {
         return Err(Rejection::invalid("note", format!("a task that is {to} needs a note: why")));
+    }
+    let is_privileged = [AgentId::architect(), AgentId::operator()].contains(agent);
+    if to == TaskStatus::Done && hold.is_none() && task.last_token > 0 && !is_privileged {
+        // Whoever held it last may have lost it without noticing, and others may have worked on it since.
+        return Err(stale(task_id, task.last_token, "nobody holds it now"));
     }
     let mut decision = Decision::default();
     if to == TaskStatus::Active && hold.is_none() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::event::{Event, Recorded, TaskClaimed, TaskUpdated};
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory};
-use crate::domain::session::Session;
+use crate::domain::session::{EndCause, Session};
 use crate::domain::text::{AnchorKey, AnchorValue};
 use crate::domain::time::Timestamp;
 
@@ -107,8 +107,10 @@ impl Work {
             self.plans.insert(added.plan_id, None);
         } else if let Event::PhaseAdded(added) = event {
             self.phases.insert(added.phase_id, added.plan_id);
-            let last = self.plans.entry(added.plan_id).or_default();
-            *last = (*last).max(Some(added.order));
+            // A plan whose making was erased is none any more.
+            if let Some(last) = self.plans.get_mut(&added.plan_id) {
+                *last = (*last).max(Some(added.order));
+            }
         } else if let Event::TaskAdded(added) = event {
             let depends_on = added.depends_on.clone();
             let task = Task { status: TaskStatus::Open, depends_on, last_token: 0, hold: None };
@@ -117,10 +119,12 @@ impl Work {
             self.claim(claimed, recorded);
         } else if let Event::TaskReleased(released) = event {
             self.release(released.task_id);
-            if let Some(task) = self.tasks.get_mut(&released.task_id)
-                && task.status == TaskStatus::Active
-            {
-                task.status = TaskStatus::Open;
+            if let Some(task) = self.tasks.get_mut(&released.task_id) {
+                // Should the claim be erased, its number is not given out again.
+                task.last_token = task.last_token.max(released.token);
+                if task.status == TaskStatus::Active {
+                    task.status = TaskStatus::Open;
+                }
             }
         } else if let Event::TaskUpdated(TaskUpdated { task_id, to, .. }) = event {
             if let Some(task) = self.tasks.get_mut(task_id) {
@@ -166,12 +170,14 @@ impl Work {
 
     fn follow_session(&mut self, event: &Event, recorded: &Recorded) {
         if let Event::SessionStarted(started) = event {
-            let parent = started.parent_session.clone();
-            let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at, parent };
+            let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at };
             self.sessions.insert(started.session.clone(), session);
         } else if let Event::SessionEnded(ended) = event {
             self.sessions.remove(&ended.session);
-            self.of_session.remove(&ended.session);
+            // One that only fell silent goes on looking where it did.
+            if ended.cause == EndCause::Ended {
+                self.of_session.remove(&ended.session);
+            }
         } else if let Event::SessionSplit(split) = event {
             // What the parent was looking at, its child looks at.
             if let Some(trajectory) = self.of_session.get(&split.parent).cloned() {
