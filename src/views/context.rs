@@ -212,7 +212,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
     let mut filters = vec![
         ClaimFilter { owner: Some(of.agent.to_string()), ..in_force.clone() },
         ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() },
-        in_force.clone(),
+        ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force.clone() },
     ];
     let of_task = |task: &TaskView| ClaimFilter { task: task.id.parse().ok(), ..in_force.clone() };
     filters.extend(mine.iter().map(of_task));
