@@ -20,7 +20,7 @@ use crate::store::{
 };
 
 /// Claims of each kind considered for a context; the budget holds far fewer.
-const CANDIDATES: usize = 100;
+const CANDIDATES: usize = 40;
 /// Claims considered at each place the work is at, and dead ends.
 const AT_A_PLACE: usize = 20;
 /// Places the work is at that are asked about: the tasks' scopes first, then the files touched last.

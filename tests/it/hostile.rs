@@ -187,7 +187,7 @@ async fn poisoned_memories_stay_data() {
         assert_ne!(element.attribute("status"), Some("confirmed"), "nobody confirms itself");
         seen += 1;
     }
-    assert!(seen > 60, "only {seen} were packed");
+    assert!(seen > 25, "only {seen} were packed");
     assert!(!before.concat().contains("POISON"));
 
     // In the prompt, which a client does obey, they stand between its delimiters and nowhere else.
