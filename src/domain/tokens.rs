@@ -166,6 +166,7 @@ impl Tokens {
 mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     use super::tokens;
 
@@ -217,7 +218,7 @@ mod tests {
 
     proptest! {
         // A failing case prints itself; no file is left beside the sources.
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
         #[test]
         fn any_text_has_tokens_or_none(text in ".{0,200}") {

@@ -20,6 +20,7 @@ use hivemind::store::Projection;
 use hivemind::system::{self, Environment, Sources};
 use hivemind::workspace::Workspace;
 use hivemind::writer::{Committer, Front};
+use proptest::test_runner::{Config, FileFailurePersistence, RngSeed};
 use rusqlite::types::ValueRef;
 use uuid::Uuid;
 
@@ -39,12 +40,25 @@ pub(crate) fn switch(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The seed of a campaign: a new one in every run, shown; `HM_SEED` replays one.
+/// The seed of a random test, shown. Short runs are the same every time, so that none fails by chance and says
+/// nothing about the change it ran on; a long run looks where none has looked. `HM_SEED` replays one.
 pub(crate) fn seed(campaign: &str) -> u64 {
     let replayed = switch("HM_SEED").map(|seed| seed.parse().expect("HM_SEED is a number"));
-    let seed = replayed.unwrap_or_else(|| system::now().ms().unsigned_abs());
+    let seed = replayed.unwrap_or_else(|| if long() { system::now().ms().unsigned_abs() } else { 1 });
     eprintln!("{campaign}: HM_SEED={seed}");
     seed
+}
+
+/// How a law of proptest is run; a failure is shrunk, and its values kept beside the file of the law.
+pub(crate) fn law(file: &'static str, cases: u32, long_cases: u32) -> Config {
+    Config {
+        cases: if long() { long_cases } else { cases },
+        rng_seed: RngSeed::Fixed(seed(file)),
+        max_shrink_iters: 2_000,
+        source_file: Some(file),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..Config::default()
+    }
 }
 
 /// Numbers that look random and are the same for the same seed.

@@ -12,11 +12,10 @@ use hivemind::system::Environment;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{HM, long};
+use crate::harness::{self, HM};
 
 /// A user and a project on a machine where no client is installed.
 pub(crate) struct Machine {
@@ -763,11 +762,7 @@ fn any_layout() -> impl Strategy<Value = fn(&Value) -> String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: if long() { 10_000 } else { 256 },
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(harness::law(file!(), 256, 10_000))]
 
     /// Whatever the document: it is refused, or gains our entries and nothing else changes; a second time nothing
     /// does; and taken out again, the same data is left.

@@ -25,10 +25,10 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
+use proptest::test_runner::TestRunner;
 use uuid::Uuid;
 
-use crate::harness::{TempWorkspace, agent, body, dump, fixed_sources, folded, long, request, strings};
+use crate::harness::{self, TempWorkspace, agent, body, dump, fixed_sources, folded, request, strings};
 
 use Status::{Confirmed, Contested, Deprecated, PendingProof, Proposed};
 
@@ -376,9 +376,7 @@ fn replay_equals_live_whatever_the_grouping() {
     });
     // The law would say little if no request ever came twice.
     let seen = seen.into_inner();
-    // A claim is seldom spoken of after its end: a short run may miss it.
-    let seldom = if long() { "claim_deprecated" } else { "new" };
-    for answer in ["new", "duplicate", "idempotency_conflict", "duplicate_claim", seldom] {
+    for answer in ["new", "duplicate", "idempotency_conflict", "duplicate_claim", "claim_deprecated"] {
         assert!(seen.contains(answer), "no command was answered {answer}: {seen:?}");
     }
 }
@@ -500,15 +498,9 @@ fn assert_history(workspace: &TempWorkspace) {
     );
 }
 
-/// Runs a law on random values; a failure is shrunk, its seed printed and kept beside this file.
+/// Runs a law on random values.
 fn check<S: Strategy>(cases: u32, long_cases: u32, values: &S, law: impl Fn(S::Value)) {
-    let config = Config {
-        cases: if long() { long_cases } else { cases },
-        max_shrink_iters: 2_000,
-        source_file: Some(file!()),
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..Config::default()
-    };
+    let config = harness::law(file!(), cases, long_cases);
     let outcome = TestRunner::new(config).run(values, |value| {
         law(value);
         Ok(())

@@ -23,12 +23,12 @@ use hivemind::writer::Committer;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use uuid::Uuid;
 
-use crate::harness::{TempWorkspace, agent, dump, fact, fixed_sources, folded, long, strings};
+use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, strings};
 
 const MINUTE: i64 = 60_000;
 
@@ -319,7 +319,6 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
 /// Replay equals live, a rebuild equals both, and so does any grouping, whatever the work.
 #[test]
 fn whatever_the_work_replay_and_rebuild_say_the_same() {
-    let config = Config { cases: if long() { 1_000 } else { 60 }, ..Config::default() };
     let law = |steps: Vec<(usize, Command)>| {
         let requests: Vec<Submission> =
             steps.into_iter().map(|(session, command)| by(&format!("s-{session}"), command)).collect();
@@ -352,7 +351,7 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
     };
     let total = std::cell::Cell::new(0);
     let steps = vec((0..3usize, work()), 1..40);
-    TestRunner::new(config)
+    TestRunner::new(harness::law(file!(), 60, 1_000))
         .run(&steps, |steps| {
             total.set(total.get() + law(steps));
             Ok(())
