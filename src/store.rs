@@ -80,6 +80,11 @@ pub enum StoreError {
     Ledger(#[from] crate::ledger::LedgerError),
 }
 
+/// A list or a body as a column holds it.
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
+}
+
 impl StoreError {
     /// Whether other rows can be read all the same.
     const fn is_of_one_row(&self) -> bool {

@@ -423,13 +423,12 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             Ok(shown_as(seq, work::sessions(&found, now)).followed_by("cursor", next))
         }
         View::Session(id) => {
-            let held = store.held_tasks()?;
             let page = work::SessionPage {
                 id: id.clone(),
                 session: store.session(id)?,
                 researchers: store.researchers_of(id)?,
                 dialogue: store.dialogue(id)?,
-                held: held.into_iter().filter(|task| task.session.as_ref() == Some(id)).collect(),
+                held: store.held_by(id)?,
                 files: store.files_of(id)?,
                 came_from: store.split_into(id)?,
                 split_into: store.splits_of(id)?,

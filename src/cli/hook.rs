@@ -128,16 +128,14 @@ impl Hooked {
             Ok(())
         })?;
         self.submit(vec![self.started(source.unwrap_or_default())?])?;
-        let mut said = self.banner()?;
-        if let Some(split) = self.store(|store| store.split_into(session.as_str()))?.flatten() {
-            said.push_str(&format!(
+        let split = self.store(|store| store.split_into(session.as_str()))?.flatten();
+        let goes_on = split.map(|split| {
+            format!(
                 "\nYou go on from session {}: read hivemind://sessions/{session}/turn0 for what was said there.",
                 views::inline(&split.parent, 128)
-            ));
-        }
-        said.push('\n');
-        let pack = self.pack(MAX_CONTEXT.saturating_sub(said.chars().count()))?;
-        Ok(Answer::Context(said + &pack))
+            )
+        });
+        self.told_all(&goes_on.unwrap_or_default())
     }
 
     fn started(&self, source: &str) -> Result<Command, Failure> {
@@ -196,7 +194,7 @@ impl Hooked {
             // It was closed while nobody spoke, or began before its hooks were there.
             Ok(_) => {
                 commands.push(self.started("resume")?);
-                self.told_all().unwrap_or(Answer::Silence)
+                self.told_all("").unwrap_or(Answer::Silence)
             }
             Err(_) => Answer::Silence,
         };
@@ -205,9 +203,9 @@ impl Hooked {
         Ok(answer)
     }
 
-    /// Who the pane is, and its whole context.
-    fn told_all(&mut self) -> Result<Answer, Failure> {
-        let said = self.banner()? + "\n";
+    /// Who the pane is, what else is to be said first, and its whole context.
+    fn told_all(&mut self, besides: &str) -> Result<Answer, Failure> {
+        let said = format!("{}{besides}\n", self.banner()?);
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
         Ok(Answer::Context(said + &self.pack(room)?))
     }

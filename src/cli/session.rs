@@ -141,8 +141,14 @@ impl Session {
                 let profile = parse("profile", profile)?;
                 let (agent, session) = context.speaker()?;
                 let mut reads = context.reads()?;
-                let turn0 =
-                    views::briefing(&mut reads, &context.config, (&agent, &session), &profile, prompt)?;
+                let turn0 = views::briefing(
+                    &mut reads,
+                    &context.config,
+                    (&agent, &session),
+                    &profile,
+                    prompt,
+                    system::now(),
+                )?;
                 let command = SpawnResearcher {
                     run_id: RunId::from_uuid(system::new_id()),
                     task_id: TaskId::from_uuid(system::new_id()),

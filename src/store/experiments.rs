@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::claims::malformed;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, json};
 use crate::domain::claim::{Grade, Relation};
 use crate::domain::event::{ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded};
 use crate::domain::experiment::{ProfileName, RunOutcome, RunState};
@@ -192,10 +192,6 @@ fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         completed_at: row.get(15)?,
         created_seq: row.get::<_, i64>(16)? as u64,
     })
-}
-
-fn json(value: &impl Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(malformed)
 }
 
 pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, json};
 use crate::domain::claim::BadWord;
 use crate::domain::event::{
     IntentDeclared, PhaseAdded, PlanAdded, Recorded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
@@ -161,10 +161,6 @@ pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) 
 pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session.as_str()])?;
     Ok(())
-}
-
-pub(super) fn json(value: &impl Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
 }
 
 pub(super) fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<T>> {
@@ -383,6 +379,15 @@ impl Reader {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
         self.kept_of(found.query_map([], task)?)
+    }
+
+    /// Tasks a session holds.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn held_by(&self, session: &str) -> Result<Vec<TaskView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!("{TASK} WHERE session = ?1 ORDER BY id"))?;
+        self.kept_of(found.query_map([session], task)?)
     }
 
     /// Where a session is looking: where it said, else where the team does.

@@ -16,7 +16,9 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
-use crate::store::{StoreError, completions, experiments, files, plan, researchers, sessions, triggers};
+use crate::store::{
+    StoreError, completions, experiments, files, json, plan, researchers, sessions, triggers,
+};
 
 /// What many events change in the same few rows: written once for all events of a transaction.
 #[derive(Debug, Default)]
@@ -170,10 +172,6 @@ fn claim_created(
     tally.texts.1 += entry.length;
     tally.count(at, at.agent.as_str(), body.claim_type.as_str(), Status::Proposed, 1);
     Ok(())
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
 }
 
 fn status_changed(

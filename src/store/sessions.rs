@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::plan::{self, json, list, word};
-use super::{Reader, StoreError, files};
+use super::plan::{self, list, word};
+use super::{Reader, StoreError, files, json};
 use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded, SessionSplit,
     SessionStarted, TurnRecorded,

@@ -7,9 +7,9 @@ use crate::domain::experiment::ProfileName;
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::Rejection;
 use crate::domain::text::Turn0;
+use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::runner::profile::Catalog;
-use crate::system;
 
 /// Characters of a prompt that say why a session was split; the run has all of it.
 const MAX_REASON_CHARS: usize = 200;
@@ -25,12 +25,13 @@ pub fn briefing(
     (spawner, session): (&AgentId, &SessionId),
     profile: &ProfileName,
     prompt: &str,
+    now: Timestamp,
 ) -> Result<Turn0, Rejection> {
     let catalog = Catalog::load(&reads.workspace().marker_dir());
     let named = catalog.find(profile).and_then(|known| known.profile.agent.as_ref()?.name.as_deref());
     // A name that is on no roster is refused by who sends it out.
     let agent = named.and_then(|name| config.roster.resolve(name).ok()).unwrap_or_else(|| spawner.clone());
     let reason: String = format!("research: {prompt}").chars().take(MAX_REASON_CHARS).collect();
-    let text = turn0(reads, &agent, session.as_str(), &reason, system::now())?;
+    let text = turn0(reads, &agent, session.as_str(), &reason, now)?;
     text.parse().map_err(|problem| Rejection::invalid("turn0", problem))
 }

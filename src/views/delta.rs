@@ -34,8 +34,7 @@ struct Seen {
     claims: BTreeMap<ClaimId, Option<Status>>,
     /// Contradictions, by the events that found them.
     contradictions: BTreeSet<String>,
-    /// Tasks, with who held each before.
-    tasks: BTreeMap<TaskId, Option<String>>,
+    tasks: BTreeSet<TaskId>,
     intent: Option<String>,
 }
 
@@ -77,13 +76,13 @@ fn note(seen: &mut Seen, event: &Event, id: &str) {
     } else if let Event::IntentDeclared(declared) = event {
         seen.intent = Some(declared.trajectory.intent.to_string());
     } else if let Event::TaskClaimed(claimed) = event {
-        seen.tasks.entry(claimed.task_id).or_insert(None);
+        seen.tasks.insert(claimed.task_id);
     } else if let Event::TaskReleased(released) = event {
-        seen.tasks.entry(released.task_id).or_insert(None);
+        seen.tasks.insert(released.task_id);
     } else if let Event::TaskUpdated(updated) = event
         && updated.from != updated.to
     {
-        seen.tasks.entry(updated.task_id).or_insert(None);
+        seen.tasks.insert(updated.task_id);
     }
 }
 
@@ -136,7 +135,7 @@ fn changes(
         (change.claim.by != of.agent.as_str() || change.was.is_none(), !change.claim.touches_session_files)
     };
     changes.claims.sort_by_key(far);
-    for id in seen.tasks.keys() {
+    for id in &seen.tasks {
         let Some(task) = store.task(*id)? else { continue };
         if task.session.is_some() && task.session.as_deref() == session {
             continue;
@@ -153,7 +152,7 @@ fn changes(
 /// [`StoreError`].
 pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
     let Some(session) = of.session.as_deref() else { return Ok(Gate::default()) };
-    let held = store.held_tasks()?.into_iter().filter(|task| task.session.as_deref() == Some(session));
+    let held = store.held_by(session)?.into_iter();
     let (active, leased): (Vec<_>, Vec<_>) =
         held.partition(|task| task.status == crate::domain::plan::TaskStatus::Active);
     let limit = DEFAULT_LIMIT;

@@ -12,6 +12,7 @@ use crate::domain::text::Prompt;
 use crate::mcp::call::{Asker, Call};
 use crate::mcp::schema;
 use crate::mcp::server::Server;
+use crate::system;
 use crate::views;
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,11 +39,18 @@ impl Server {
         self.run_as(call, |given: SpawnArguments, Asker { id, agent, session }| {
             let SpawnArguments { prompt, profile, parent_task_id } = given;
             let turn0 = self.with_reads(|reads| {
-                views::briefing(reads, self.config(), (agent, session), &profile, prompt.as_str())
+                views::briefing(
+                    reads,
+                    self.config(),
+                    (agent, session),
+                    &profile,
+                    prompt.as_str(),
+                    system::now(),
+                )
             })?;
             Ok(Command::SpawnResearcher(SpawnResearcher {
                 run_id: RunId::from_uuid(*id),
-                task_id: TaskId::from_uuid(crate::system::new_id()),
+                task_id: TaskId::from_uuid(system::new_id()),
                 prompt,
                 profile,
                 parent_task_id,
