@@ -73,7 +73,7 @@ fn a_dead_end_warns_while_it_is_in_force() {
 }
 
 #[test]
-fn ten_thousand_dead_ends_are_asked_in_milliseconds() {
+fn of_ten_thousand_dead_ends_those_in_the_way_are_found() {
     let claims = if long() { 10_000 } else { 1_000 };
     let workspace = TempWorkspace::new();
     let mut committer = workspace.committer(1);
