@@ -82,6 +82,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::TurnRecorded(_)
         | Event::AnchorSaved(_)
         | Event::SessionSplit(_)
+        | Event::Turn0Continued(_)
         | Event::BeliefsSnapshotted(_)
         | Event::GuardFired(_)
         | Event::ToolUsed(_)

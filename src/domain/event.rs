@@ -464,7 +464,17 @@ pub struct SessionSplit {
     /// Tokens its window holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u64>,
-    /// What the child starts with, as it was at this moment; it never changes.
+    /// What the child starts with, as it was at this moment; it never changes. What fits no event (spec 01) goes on
+    /// in [`Turn0Continued`].
+    pub turn0: Turn0,
+}
+
+/// What a session starts with was longer than one event: the next lines of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn0Continued {
+    /// The session that goes on.
+    pub child: SessionId,
+    /// The lines that follow those before.
     pub turn0: Turn0,
 }
 
@@ -671,6 +681,7 @@ events! {
     TurnRecorded(TurnRecorded) = "turn.recorded", min_reader 1;
     AnchorSaved(AnchorSaved) = "anchor.saved", min_reader 1;
     SessionSplit(SessionSplit) = "session.split", min_reader 1;
+    Turn0Continued(Turn0Continued) = "turn0.continued", min_reader 1;
     BeliefsSnapshotted(BeliefsSnapshotted) = "beliefs.snapshotted", min_reader 1;
     GuardFired(GuardFired) = "guard.fired", min_reader 1;
     ToolUsed(ToolUsed) = "tool.used", min_reader 1;
@@ -716,6 +727,7 @@ impl Event {
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
+            | Self::Turn0Continued(_)
             | Self::BeliefsSnapshotted(_)
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
@@ -763,6 +775,7 @@ impl Event {
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
+            | Self::Turn0Continued(_)
             | Self::BeliefsSnapshotted(_)
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
@@ -807,6 +820,7 @@ impl Event {
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
+            | Self::Turn0Continued(_)
             | Self::BeliefsSnapshotted(_)
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
@@ -850,6 +864,7 @@ impl Event {
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
+            | Self::Turn0Continued(_)
             | Self::BeliefsSnapshotted(_)
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
@@ -878,6 +893,7 @@ impl Event {
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
+            | Self::Turn0Continued(_)
             | Self::GuardFired(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)

@@ -450,6 +450,7 @@ impl State {
             | Event::SessionStarted(_)
             | Event::SessionEnded(_)
             | Event::SessionSplit(_)
+            | Event::Turn0Continued(_)
             | Event::AnchorSaved(_) => {}
             Event::EventReported(_)
             | Event::CommandRejected(_)

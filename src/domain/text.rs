@@ -193,9 +193,35 @@ bounded_text!(
     ToolName, "tool", 128
 );
 bounded_text!(
-    /// What a session hands to the one that goes on from it, in 1 to 22,000 characters: a pack, and six messages.
-    Turn0, "turn0", 22_000
+    /// What a session hands to the one that goes on from it, in 1 to 90,000 characters: a pack, and six messages that
+    /// may be nothing but characters XML says in five.
+    Turn0, "turn0", 90_000
 );
+
+impl Turn0 {
+    /// The text in parts of so many bytes as JSON at most, as far as elements are that short: each begins with an
+    /// element, and a line break between two of them makes the whole again.
+    pub fn parts(&self, max_bytes: usize) -> Vec<Self> {
+        let mut parts: Vec<String> = Vec::new();
+        let mut room = 0;
+        for line in self.0.split('\n') {
+            let bytes = serde_json::Value::from(line).to_string().len();
+            let opens = line.starts_with('<') && !line.starts_with("</");
+            match parts.last_mut() {
+                Some(part) if bytes <= room || !opens => {
+                    part.push('\n');
+                    part.push_str(line);
+                    room = room.saturating_sub(bytes);
+                }
+                _ => {
+                    parts.push(line.to_owned());
+                    room = max_bytes.saturating_sub(bytes);
+                }
+            }
+        }
+        parts.into_iter().map(Self).collect()
+    }
+}
 
 impl Said {
     /// What was said, cut to what is kept; `None` for white space.

@@ -299,6 +299,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::IntentDeclared(_)
             | Event::AnchorSaved(_)
             | Event::SessionSplit(_)
+            | Event::Turn0Continued(_)
             | Event::BeliefsSnapshotted(_) => true,
         }),
         // What only time brings about, such as the end of a lease, is told when it has come.
@@ -324,6 +325,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                     | Event::IntentDeclared(_)
                     | Event::SessionEnded(_)
                     | Event::SessionSplit(_)
+                    | Event::Turn0Continued(_)
             )),
         View::Sessions(..) => {
             Ok(matches!(event, Event::SessionStarted(_) | Event::SessionEnded(_) | Event::SessionSplit(_)))

@@ -21,8 +21,6 @@ pub(super) struct Section<'a> {
     place: usize,
     /// Entries that are too old to show, where that is said.
     stale: Option<usize>,
-    /// Whether it is a story: told from its end, without holes.
-    is_story: bool,
     shown: BTreeMap<usize, String>,
 }
 
@@ -43,7 +41,6 @@ impl<'a> Section<'a> {
             share: 100,
             place: 0,
             stale: None,
-            is_story: false,
             shown: BTreeMap::new(),
         }
     }
@@ -62,11 +59,6 @@ impl<'a> Section<'a> {
     /// Says how many entries were too old, and is shown for that alone.
     pub(super) fn stale(self, stale: usize) -> Self {
         Self { stale: Some(stale), ..self }
-    }
-
-    /// Shows the last entry first, and none before one that does not fit.
-    pub(super) fn story(self) -> Self {
-        Self { is_story: true, ..self }
     }
 
     fn tag(&self, shown: usize, left_out: usize) -> Tag {
@@ -101,7 +93,7 @@ impl<'a> Section<'a> {
             let cost = chars(&xml) + frame;
             if cost > *left || (cost > allowance && !first) {
                 misses += 1;
-                if self.is_story || misses == TRIES {
+                if misses == TRIES {
                     break;
                 }
                 continue;
@@ -129,11 +121,7 @@ impl<'a> Section<'a> {
             return;
         }
         text.push_str(&self.tag(self.shown.len(), self.left_out()).start());
-        if self.is_story {
-            text.extend(self.shown.values().rev().map(String::as_str));
-        } else {
-            text.extend(self.shown.values().map(String::as_str));
-        }
+        text.extend(self.shown.values().map(String::as_str));
         text.push_str(&self.end());
     }
 }

@@ -114,6 +114,7 @@ pub(super) fn project(
         Event::TurnRecorded(body) => sessions::turn(db, recorded, body)?,
         Event::AnchorSaved(body) => sessions::anchor(db, recorded, body)?,
         Event::SessionSplit(body) => sessions::split(db, recorded, body)?,
+        Event::Turn0Continued(body) => sessions::continued(db, body)?,
         Event::BeliefsSnapshotted(body) => sessions::beliefs(db, recorded, body)?,
         Event::GuardFired(body) => sessions::fired(db, recorded, body)?,
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,

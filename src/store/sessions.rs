@@ -7,7 +7,7 @@ use super::plan::{self, list, word};
 use super::{Reader, StoreError, files, json};
 use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded, SessionSplit,
-    SessionStarted, TurnRecorded,
+    SessionStarted, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::SessionId;
 use crate::domain::session::{
@@ -117,6 +117,12 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
         at.seq as i64
     ])?;
     plan::hand_over(db, &body.parent, &body.child)
+}
+
+pub(super) fn continued(db: &Connection, body: &Turn0Continued) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE splits SET turn0 = turn0 || char(10) || ?2 WHERE child = ?1")?
+        .execute(params![body.child.as_str(), body.turn0.as_str()])?;
+    Ok(())
 }
 
 pub(super) fn beliefs(db: &Connection, at: &Recorded, body: &BeliefsSnapshotted) -> Result<(), StoreError> {

@@ -34,9 +34,6 @@ const MAX_REJECTED: usize = 5;
 /// Leases that end within so many milliseconds need attention: a third of the usual lease.
 pub(super) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
 
-/// What one event may hold, and room for the rest of it (spec 01: a payload has at most 32 KB).
-const MAX_TURN0_BYTES: usize = 28_000;
-
 /// For whom a context is, and how much of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextOf {
@@ -94,16 +91,15 @@ impl Asking<'_> {
 
 /// The context of an agent. A row that cannot be read is left out and counted; it stops nothing.
 pub(super) fn context(store: &Reader, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer {
-    packed(&found(store, of), of, runs, None, now)
+    packed(&found(store, of), of, runs, now)
 }
 
 /// The context of an agent before anything was ever written.
 pub(super) fn empty(of: &ContextOf, now: Timestamp) -> Answer {
-    packed(&Found::default(), of, &Runs::default(), None, now)
+    packed(&Found::default(), of, &Runs::default(), now)
 }
 
 /// What a session hands to the one that goes on from it: its context, with the dialogue and where it comes from.
-/// Shorter where its script takes so many bytes that no event could hold it.
 ///
 /// # Errors
 /// [`ViewError`] when the read models cannot be opened.
@@ -114,20 +110,14 @@ pub fn turn0(
     reason: &str,
     now: Timestamp,
 ) -> Result<String, ViewError> {
-    let mut budget = pack::TURN0_BUDGET_CHARS;
-    let mut of = ContextOf { agent: agent.clone(), session: Some(session.to_owned()), budget, window: None };
+    let budget = pack::DEFAULT_BUDGET_CHARS;
+    let of = ContextOf { agent: agent.clone(), session: Some(session.to_owned()), budget, window: None };
     let found = match reads.store()? {
         Some(store) => store.snapshot(|store| Ok(found(store, &of)))?,
         None => Found::default(),
     };
-    loop {
-        of.budget = budget;
-        let text = packed(&found, &of, &Runs::default(), Some((session, reason)), now).text;
-        if text.len() <= MAX_TURN0_BYTES {
-            return Ok(text);
-        }
-        budget -= budget / 8;
-    }
+    let entries = entries(&found, &of, &Runs::default(), Some((session, reason)), now);
+    Ok(pack::hand_over(&entries, now))
 }
 
 fn found(store: &Reader, of: &ContextOf) -> Found {
@@ -270,19 +260,20 @@ fn sides(contradiction: &Contradiction) -> [&str; 2] {
     [&contradiction.left.claim_id, &contradiction.right.claim_id]
 }
 
-fn packed(
+/// What the packer gets; with what a session hands over, its name and the reason.
+fn entries(
     found: &Found,
     of: &ContextOf,
     runs: &Runs,
     handed_over: Option<(&str, &str)>,
     now: Timestamp,
-) -> Answer {
+) -> Entries {
     let mine = |task: &&TaskView| is_mine(task, of, found.trajectory.as_ref());
     let my_tasks: Vec<&str> = found.tasks.iter().filter(mine).map(|task| task.id.as_str()).collect();
     let files: Vec<Scope> = found.files.iter().filter_map(|path| path.parse().ok()).collect();
     let places = places(&found.tasks.iter().filter(mine).cloned().collect::<Vec<_>>(), &found.files);
     let claim = |summary: &ClaimSummary| claim(summary, &my_tasks, &files, now);
-    let entries = Entries {
+    Entries {
         agent: of.agent.to_string(),
         session: of.session.clone(),
         seq: found.seq,
@@ -315,8 +306,11 @@ fn packed(
         },
         quarantined: found.quarantined,
         ..Entries::default()
-    };
-    let text = pack::pack(&entries, of.budget, now);
+    }
+}
+
+fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer {
+    let text = pack::pack(&entries(found, of, runs, None, now), of.budget, now);
     let json = json!({
         "agent": of.agent,
         "session": of.session,

@@ -444,6 +444,7 @@ impl Committer {
                 | Event::TurnRecorded(_)
                 | Event::AnchorSaved(_)
                 | Event::SessionSplit(_)
+                | Event::Turn0Continued(_)
                 | Event::BeliefsSnapshotted(_)
                 | Event::GuardFired(_)
                 | Event::ResearcherSpawned(_) => None,

@@ -208,6 +208,7 @@ impl Observed {
                 | Event::TurnRecorded(_)
                 | Event::AnchorSaved(_)
                 | Event::SessionSplit(_)
+                | Event::Turn0Continued(_)
                 | Event::BeliefsSnapshotted(_)
                 | Event::GuardFired(_)
                 | Event::ToolUsed(_)

@@ -225,6 +225,8 @@ struct Whole {
     entries: Entries,
     /// Ids and characters of each section's entries, in order.
     sections: BTreeMap<String, Vec<(String, usize)>>,
+    /// The dialogue of a hand-over; empty without one.
+    said: String,
     shuffled: Entries,
 }
 
@@ -241,9 +243,18 @@ fn sections(document: &Document<'_>, text: &str) -> BTreeMap<String, Vec<(String
     };
     let sections = document.root_element().children().filter(|node| node.has_attribute("n"));
     sections
-        .filter(|node| !node.has_tag_name("dropped"))
+        .filter(|node| !node.has_tag_name("dropped") && !node.has_tag_name("recent_dialogue"))
         .map(|node| (node.tag_name().name().to_owned(), of(node)))
         .collect()
+}
+
+/// What a pack says was said.
+fn dialogue(text: &str) -> &str {
+    let end = "</recent_dialogue>\n";
+    match (text.find("<recent_dialogue"), text.find(end)) {
+        (Some(from), Some(to)) => &text[from..to + end.len()],
+        _ => "",
+    }
 }
 
 /// Reads a text as a client would: XML in short lines, with nothing in it that acts.
@@ -274,17 +285,18 @@ impl Whole {
         let text = pack(&entries, ENDLESS, NOW);
         let sections = sections(&parsed(&text), &text);
         assert!(!text.contains("<dropped"), "there was room: {text}");
+        let said = dialogue(&text).to_owned();
+        let messages = said.matches("<message").count();
+        assert_eq!(messages, entries.turn0.as_ref().map_or(0, |turn0| turn0.messages.len()), "{text}");
         let count = |name: &str| sections.get(name).map_or(0, Vec::len);
         let matching = entries.anti_patterns.iter().filter(|dead_end| dead_end.matches).count();
         let fresh = entries.claims.iter().filter(|claim| !is_stale(claim)).count();
-        let said = entries.turn0.iter().map(|turn0| turn0.messages.len() + turn0.summary.iter().len()).sum();
         for (name, wanted) in [
             ("attention", entries.attention.len()),
             ("active_tasks", entries.tasks.len()),
             ("anchors", entries.anchors.len()),
             ("relevant_claims", fresh),
             ("anti_patterns", matching),
-            ("recent_dialogue", said),
         ] {
             assert_eq!(count(name), wanted, "{name} in {text}");
         }
@@ -292,7 +304,7 @@ impl Whole {
         for at in (1..shuffled.claims.len()).rev() {
             shuffled.claims.swap(at, dice.below(at + 1));
         }
-        Self { entries, sections, shuffled }
+        Self { entries, sections, said, shuffled }
     }
 
     fn total(&self) -> usize {
@@ -301,6 +313,7 @@ impl Whole {
 
     fn holds(&self, budget: usize) {
         let text = pack(&self.entries, budget, NOW);
+        let room_for_one = ROOM_FOR_ONE + chars(&self.said);
         assert!(chars(&text) <= budget, "{} characters for {budget}: {text}", chars(&text));
         assert_eq!(text, pack(&self.shuffled, budget, NOW), "the order of the claims matters");
         assert_eq!(text.is_empty(), budget < 160, "{budget}: {text}");
@@ -313,23 +326,22 @@ impl Whole {
         if !root.has_children() {
             assert_eq!(root.attribute("dropped"), Some(self.total().to_string().as_str()), "{text}");
             assert_eq!(text.lines().count(), 1);
-            assert!(budget < ROOM_FOR_ONE, "one line for {budget}");
+            assert!(budget < room_for_one, "one line for {budget}");
             return;
         }
+        assert_eq!(dialogue(&text), self.said, "what was said is always whole");
         let shown = sections(&document, &text);
         self.adds_up(root, &shown);
         for (name, all) in &self.sections {
             let shown = shown.get(name).map_or(&[][..], Vec::as_slice);
             let left: Vec<&(String, usize)> = all.iter().filter(|entry| !shown.contains(entry)).collect();
             assert!(is_within(shown, all), "{name} is in another order: {text}");
-            if name == "recent_dialogue" {
-                assert!(all.ends_with(shown), "a hole in what was said: {text}");
-            } else if left.len() < TRIES {
+            if left.len() < TRIES {
                 self.is_full(root, budget, name, &left, &text);
             }
             if ["anti_patterns", "attention", "active_tasks"].contains(&name.as_str()) {
                 let most = left.iter().map(|(_, chars)| *chars).max().unwrap_or(0);
-                assert!(!shown.is_empty() || most == 0 || budget < ROOM_FOR_ONE, "no {name} in {text}");
+                assert!(!shown.is_empty() || most == 0 || budget < room_for_one, "no {name} in {text}");
             }
         }
         let quota: usize = shown.get("anti_patterns").into_iter().flatten().map(|(_, chars)| chars).sum();

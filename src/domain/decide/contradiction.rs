@@ -201,6 +201,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::TurnRecorded(_)
             | Event::AnchorSaved(_)
             | Event::SessionSplit(_)
+            | Event::Turn0Continued(_)
             | Event::BeliefsSnapshotted(_)
             | Event::GuardFired(_)
             | Event::ToolUsed(_)

@@ -8,7 +8,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit, SessionStarted,
-    TurnRecorded,
+    Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::SessionId;
 use crate::domain::plan::ReleaseCause;
@@ -16,6 +16,10 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
 use crate::domain::state::State;
 use crate::domain::time::Timestamp;
+
+/// Bytes of a hand-over in one event: with one message of 2,000 characters more, however it is escaped, and the rest
+/// of the event, it stays below the 32 KiB of a payload (spec 01).
+const MAX_TURN0_BYTES: usize = 16 * 1024;
 
 pub(super) fn start(session: Option<&SessionId>, start: &StartSession) -> Result<Decision, Rejection> {
     let session = named(session)?.clone();
@@ -139,8 +143,13 @@ pub(super) fn split(session: Option<&SessionId>, split: &SplitSession) -> Result
     let next = format!(
         "start the next session with HM_SESSION={child} and give it hivemind://sessions/{child}/turn0"
     );
+    let mut parts = turn0.parts(MAX_TURN0_BYTES).into_iter();
+    let turn0 = parts.next().unwrap_or(turn0);
+    let more = child.clone();
     let split = SessionSplit { parent, child, reason, used_tokens, window_tokens, turn0 };
-    Ok(Decision { next: Some(next), ..one(split.into()) })
+    let mut events = vec![split.into()];
+    events.extend(parts.map(|turn0| Turn0Continued { child: more.clone(), turn0 }.into()));
+    Ok(Decision { events, next: Some(next), ..Decision::default() })
 }
 
 pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Decision, Rejection> {
