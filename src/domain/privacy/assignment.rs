@@ -8,8 +8,14 @@ use regex::Regex;
 use super::names;
 use super::random::{MIN_UNWORDLY_CHARS, bits_per_char, is_placeholder, unwordly_chars};
 
-/// What an assignment to a secret name may look like; the set of all formats asks this one first.
-pub(super) const PREFILTER: &str = r#"(?i-u)(?:passw|passphrase|pwd|secret|token|key|credential|pat)[a-z0-9_.-]*["'`\])]*[\t ]*[:=]|--[a-z-]*(?:passw|passphrase|pwd|secret|token|key)"#;
+/// One of these stands in every name that is secret.
+pub(super) const WORDS: &[&str] =
+    &["passw", "passphrase", "pwd", "secret", "token", "key", "credential", "pat"];
+/// What an assignment to a secret name may look like.
+pub(super) static HINT: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?i-u)(?:passw|passphrase|pwd|secret|token|key|credential|pat)[a-z0-9_.-]*["'`\])]*[\t ]*[:=]|--[a-z-]*(?:passw|passphrase|pwd|secret|token|key)"#;
+    Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
+});
 
 /// The fewest characters of a random value: 64 bits in hex, the least anybody issues.
 const MIN_CHARS: usize = 16;
