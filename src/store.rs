@@ -121,7 +121,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        crate::ledger::open_readonly(path)
+        crate::ledger::open_readonly(path, "projection")
             .map(|db| db.map(|db| Self { db, left_out: Cell::new(None) }))
             .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
     }

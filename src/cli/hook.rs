@@ -19,6 +19,7 @@ use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
 use crate::domain::plan::is_locked;
 use crate::domain::privacy;
+use crate::domain::receipt::Acceptance;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{CommandLine, Said, ToolName};
@@ -32,6 +33,11 @@ use crate::writer::Spool;
 
 /// A hook never holds its client up for longer (spec 09: 1 s, and the process needs some of it).
 const WITHIN: Duration = Duration::from_millis(900);
+/// How long the start of a session waits for the writer: most of what it has.
+const WRITER_WITHIN: Duration = Duration::from_millis(500);
+/// What is said where no context can be.
+const NOT_YET: &str =
+    "The shared memory cannot be read at this moment: read hivemind://context before you start.";
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
@@ -122,20 +128,18 @@ impl Hooked {
             // Without it the server files what the agent says under a session of its own.
             let _ = ClientSession::of(&self.context.workspace, client).enter(&session);
         }
+        let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
+        // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
-        block_on(async {
-            front.wake_writer().await;
-            Ok(())
-        })?;
-        self.submit(vec![self.started(source.unwrap_or_default())?])?;
-        let split = self.store(|store| store.split_into(session.as_str()))?.flatten();
+        block_on(async { Ok(front.submit_within(WRITER_WITHIN, started).await?) })?;
+        let split = self.store(|store| store.split_into(session.as_str())).ok().flatten().flatten();
         let goes_on = split.map(|split| {
             format!(
                 "\nYou go on from session {}: read hivemind://sessions/{session}/turn0 for what was said there.",
                 views::inline(&split.parent, 128)
             )
         });
-        self.told_all(&goes_on.unwrap_or_default())
+        Ok(self.told_all(&goes_on.unwrap_or_default()))
     }
 
     fn started(&self, source: &str) -> Result<Command, Failure> {
@@ -145,15 +149,16 @@ impl Hooked {
         Ok(Command::StartSession(StartSession { source, client, parent_session: None }))
     }
 
-    fn banner(&mut self) -> Result<String, Failure> {
+    fn banner(&mut self) -> String {
         let agent = self.agent.to_string();
-        let presence = self.store(|store| views::presence(store, &agent))?;
+        // Who one is can be said whatever else there is to read.
+        let presence = self.store(|store| views::presence(store, &agent)).ok().flatten();
         let mut banner = pack::banner(&presence.unwrap_or(pack::Presence { agent, ..Default::default() }));
         if self.is_by_default {
             banner
                 .push_str(" (by default; HM_AGENT makes the pane somebody else: pass your name as `agent`)");
         }
-        Ok(banner)
+        banner
     }
 
     /// The context in so many characters; in so many bytes for a client that counts those.
@@ -194,7 +199,7 @@ impl Hooked {
             // It was closed while nobody spoke, or began before its hooks were there.
             Ok(_) => {
                 commands.push(self.started("resume")?);
-                self.told_all("").unwrap_or(Answer::Silence)
+                self.told_all("")
             }
             Err(_) => Answer::Silence,
         };
@@ -204,10 +209,20 @@ impl Hooked {
     }
 
     /// Who the pane is, what else is to be said first, and its whole context.
-    fn told_all(&mut self, besides: &str) -> Result<Answer, Failure> {
-        let said = format!("{}{besides}\n", self.banner()?);
+    fn told_all(&mut self, besides: &str) -> Answer {
+        let said = format!("{}{besides}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
-        Ok(Answer::Context(said + &self.pack(room)?))
+        let pack = if self.is_unfolded() { None } else { self.pack(room).ok() };
+        Answer::Context(said + pack.as_deref().unwrap_or(NOT_YET))
+    }
+
+    /// Whether there is something to know that the read models do not have: they are being made anew.
+    fn is_unfolded(&mut self) -> bool {
+        let has_events = match self.reads.ledger() {
+            Ok(ledger) => ledger.is_some_and(|ledger| ledger.head().is_ok_and(|head| head.seq > 0)),
+            Err(_) => false,
+        };
+        has_events && !matches!(self.reads.store(), Ok(Some(_)))
     }
 
     /// What was said, without secrets; nothing for white space.
@@ -372,7 +387,8 @@ impl Hooked {
         question: impl FnOnce(&crate::store::Reader) -> Result<T, crate::store::StoreError>,
     ) -> Result<Option<T>, Failure> {
         let answer = match self.reads.store() {
-            Ok(Some(store)) => store.snapshot(question).map(Some),
+            // A row that cannot be read is left out: it must not silence what the others have to say.
+            Ok(Some(store)) => store.leniently(|| store.snapshot(question)).0.map(Some),
             Ok(None) => Ok(None),
             Err(error) => Err(error),
         };
@@ -383,6 +399,20 @@ impl Hooked {
         if commands.is_empty() {
             return Ok(());
         }
+        let front = self.context.front()?;
+        let submissions = self.submissions(commands);
+        block_on(async {
+            let receipts = front.submit_in_a_hurry(submissions).await?;
+            // Once a turn is often enough for who has nobody else to start it.
+            let is_prompt = matches!(self.call.moment, Moment::Prompt { .. });
+            if is_prompt && receipts.iter().any(|receipt| receipt.state == Acceptance::Queued) {
+                front.wake_writer().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn submissions(&self, commands: Vec<Command>) -> Vec<Submission> {
         let submission = |command| Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent: self.agent.clone(),
@@ -391,10 +421,7 @@ impl Hooked {
             idempotency_key: None,
             command,
         };
-        let submissions = commands.into_iter().map(submission).collect();
-        let front = self.context.front()?;
-        block_on(async { Ok(front.submit_in_a_hurry(submissions).await?) })?;
-        Ok(())
+        commands.into_iter().map(submission).collect()
     }
 }
 

@@ -20,8 +20,9 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     answer.json["writer_is_up"] = json!(writer_is_up);
     if let Some(agent) = caller.pinned() {
         answer.text.push_str(&format!("you are:   {agent}\n"));
-        let presence =
-            reads.store()?.map(|store| store.snapshot(|store| views::presence(store, agent.as_str())));
+        let presence = reads.store()?.map(|store| {
+            store.leniently(|| store.snapshot(|store| views::presence(store, agent.as_str()))).0
+        });
         let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
         let banner = pack::banner(&presence.transpose()?.unwrap_or_else(alone));
         answer.text.push_str(&format!("{banner}\n"));

@@ -251,7 +251,9 @@ impl Reader {
     /// # Errors
     /// [`LedgerError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
-        open_readonly(path).map(|db| db.map(|db| Self { db })).map_err(|source| cannot_open(path, source))
+        open_readonly(path, "events")
+            .map(|db| db.map(|db| Self { db }))
+            .map_err(|source| cannot_open(path, source))
     }
 
     /// The last event.
@@ -503,8 +505,9 @@ pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Opens a database that another process writes; `None` when the file does not exist.
-pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
+/// Opens a database that another process writes; `None` when the file does not exist, or has not got that far yet
+/// that it has its tables, of which this is one.
+pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Error> {
     if !path.exists() {
         return Ok(None);
     }
@@ -512,8 +515,9 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
     let attempt = || {
         let db = Connection::open_with_flags(path, flags)?;
         configure_reader(&db)?;
-        db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(db)
+        let is_made = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
+        let is_made: bool = db.query_row(is_made, [table], |row| row.get(0))?;
+        Ok(is_made.then_some(db))
     };
     let blocked = |error: &Error| {
         use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
@@ -529,7 +533,7 @@ pub(crate) fn open_readonly(path: &Path) -> Result<Option<Connection>, Error> {
             configure_reader(&db)?;
             Ok(Some(db))
         }
-        other => other.map(Some),
+        other => other,
     }
 }
 

@@ -113,10 +113,33 @@ impl Front {
     /// # Errors
     /// The first refusal; what came before it is taken, what comes after is not.
     pub async fn submit_in_a_hurry(&self, submissions: Vec<Submission>) -> Result<Vec<Receipt>, Rejection> {
-        let mut connection = match tokio::time::timeout(HURRY, self.open()).await {
-            Ok(Ok(stream)) => Some(Connection::over(stream)),
-            Ok(Err(Unreachable::Version(rejection))) => return Err(rejection),
-            Ok(Err(Unreachable::Gone)) | Err(_) => None,
+        self.submit_over(tokio::time::timeout(HURRY, self.open()).await.ok(), ANSWER_IN_A_HURRY, submissions)
+            .await
+    }
+
+    /// Submits for a process that can wait so long: a writer that is not there is started.
+    ///
+    /// # Errors
+    /// Those of [`Front::submit_in_a_hurry`].
+    pub async fn submit_within(
+        &self,
+        patience: Duration,
+        submissions: Vec<Submission>,
+    ) -> Result<Vec<Receipt>, Rejection> {
+        let opened = tokio::time::timeout(patience, self.open_or_start()).await.ok();
+        self.submit_over(opened, patience, submissions).await
+    }
+
+    async fn submit_over(
+        &self,
+        opened: Option<Result<Stream, Unreachable>>,
+        patience: Duration,
+        submissions: Vec<Submission>,
+    ) -> Result<Vec<Receipt>, Rejection> {
+        let mut connection = match opened {
+            Some(Ok(stream)) => Some(Connection::over(stream)),
+            Some(Err(Unreachable::Version(rejection))) => return Err(rejection),
+            Some(Err(Unreachable::Gone)) | None => None,
         };
         let mut receipts = Vec::with_capacity(submissions.len());
         for submission in submissions {
@@ -124,9 +147,7 @@ impl Front {
                 return Err(denial.into());
             }
             let answer = match &connection {
-                Some(writer) => {
-                    tokio::time::timeout(ANSWER_IN_A_HURRY, writer.ask(submission.clone())).await.ok()
-                }
+                Some(writer) => tokio::time::timeout(patience, writer.ask(submission.clone())).await.ok(),
                 None => None,
             };
             // Should the writer have taken it all the same, it recognises it when it reads the spool.

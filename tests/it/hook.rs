@@ -285,12 +285,63 @@ fn whatever_is_wrong_a_hook_ends_well_and_says_nothing() {
         let _ = std::fs::remove_file(file);
     }
     std::fs::write(&models, vec![7; 8192]).expect("a file");
-    silent(session.raw(prompt.as_bytes()), "damaged read models");
-    let kept = shell.workspace().spool();
-    let kept = std::fs::read_to_string(kept).expect("a spool");
-    assert!(kept.contains("\"record_turn\""), "the turn is kept all the same: {kept}");
     let tool = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
     silent(session.raw(session.payload("PreToolUse", tool).to_string().as_bytes()), "damaged read models");
+    silent(session.raw(prompt.as_bytes()), "damaged read models");
+    // The turn is kept all the same, and has a writer come that makes them anew.
+    let log = || String::from_utf8(shell.run("hm log --type turn.recorded").stdout).expect("text");
+    wait_until("the turn is on record", || log().contains("turn.recorded"));
+    assert!(session.start().contains("</hivemind_state>"));
+}
+
+#[test]
+fn the_first_sessions_of_a_workspace_all_get_their_context() {
+    for _ in 0..if long() { 20 } else { 3 } {
+        let shell = Shell::new();
+        shell.end_writer();
+        let told: Vec<String> = std::thread::scope(|scope| {
+            let sessions = ["s-1", "s-2", "s-3", "s-4", "s-5", "s-6"];
+            let shell = &shell;
+            let start = |id| scope.spawn(move || claude(shell, id, "devops").start());
+            let starting = sessions.map(start);
+            starting.map(|session| session.join().expect("a session")).into()
+        });
+        for told in told {
+            assert!(told.contains("</hivemind_state>"), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_silences_no_start_of_a_session() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    shell.json("hm --json --agent devops task add \"tune the pool\"");
+    let models = shell.workspace().team_memory();
+    let spoil = || {
+        let db = rusqlite::Connection::open(&models).expect("read models");
+        db.execute("UPDATE tasks SET scopes = 'not json'", []).expect("a task");
+    };
+    spoil();
+    let told = session.start();
+    assert!(told.starts_with("hivemind: you are devops") && told.contains("quarantined=\"1\""), "{told}");
+    assert!(shell.run("hm status --agent devops").status.success());
+
+    // Nobody is there who could make read models: that is said, not that nothing is known.
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    shell.json("hm --json --agent devops claim create \"the pool holds 20 connections\" --scope src/db");
+    shell.end_writer();
+    let lock = std::fs::File::create(shell.workspace().writer_lock()).expect("the lock");
+    lock.lock().expect("nobody holds it");
+    let models = shell.workspace().team_memory();
+    for file in [models.with_extension("sqlite-wal"), models.with_extension("sqlite-shm")] {
+        let _ = std::fs::remove_file(file);
+    }
+    // As a writer leaves them that has only just begun.
+    std::fs::write(&models, []).expect("a file");
+    let told = session.start();
+    assert!(told.contains("cannot be read at this moment") && !told.contains("hivemind_state"), "{told}");
 }
 
 #[test]
