@@ -11,6 +11,7 @@ use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, page};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ContradictionKind, Status};
+use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
@@ -59,6 +60,10 @@ struct Need {
     ids: Vec<String>,
     /// Since when, epoch ms.
     since: i64,
+    /// When it last changed, epoch ms.
+    changed_at: i64,
+    /// Whether the agent was told of it as it is: it started or had a prompt since.
+    seen: bool,
     /// When it settles itself for the worse, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
@@ -84,7 +89,26 @@ pub(super) fn attention(
         let what = format!("{unreadable} rows of the read models cannot be read and are left out");
         needs.push(fault("read_models", now.ms(), what, "hm rebuild"));
     }
+    let told_at = match agent {
+        Some(agent) => store.leniently(|| told_at(store, agent)).0?,
+        None => None,
+    };
+    for need in &mut needs {
+        need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
+    }
     Ok(shown(store.folded()?.seq, agent, needs, now))
+}
+
+/// When a session of an agent was last told what is new, epoch ms: at its start, or with a prompt. `None` when none is
+/// under way.
+fn told_at(store: &Reader, agent: &AgentId) -> Result<Option<i64>, StoreError> {
+    let mut told_at = None;
+    for session in store.alive_sessions(MAX_LIMIT)?.iter().filter(|session| session.agent == agent.as_str()) {
+        let dialogue = store.dialogue(&session.session)?;
+        let prompts = dialogue.iter().filter(|turn| turn.role == Role::User).map(|turn| turn.at);
+        told_at = told_at.max(prompts.max()).max(Some(session.started_at));
+    }
+    Ok(told_at)
 }
 
 /// [`attention`] before anything was ever written.
@@ -124,6 +148,8 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         kind: Kind::Contested,
         ids: vec![claim.id.clone()],
         since: claim.touched_at,
+        changed_at: claim.touched_at,
+        seen: false,
         until: None,
         asked: BTreeSet::from([claim.owner.clone()]),
         what: vec![claim.statement.clone()],
@@ -144,6 +170,8 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             kind: Kind::Lease,
             ids: vec![task.id],
             since: task.touched_at,
+            changed_at: until - EXPIRES_SOON_MS,
+            seen: false,
             until: Some(until),
             asked: task.holder.into_iter().collect(),
             what: vec![task.title],
@@ -156,6 +184,8 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         kind: Kind::Rejected,
         ids: vec![refused.command_id],
         since: refused.rejected_at,
+        changed_at: refused.rejected_at,
+        seen: false,
         until: None,
         asked: BTreeSet::from([refused.agent]),
         what: vec![format!(
@@ -171,6 +201,7 @@ impl Need {
     /// Another challenge of the same claim.
     fn join(&mut self, other: Self) {
         self.since = self.since.min(other.since);
+        self.changed_at = self.changed_at.max(other.changed_at);
         self.asked.extend(other.asked);
         for (all, more) in [(&mut self.ids, other.ids), (&mut self.what, other.what)] {
             for one in more {
@@ -212,6 +243,8 @@ fn dispute(both: &Contradiction) -> Need {
         kind: Kind::Contradiction,
         ids,
         since: both.detected_at,
+        changed_at: both.detected_at,
+        seen: false,
         until: None,
         asked: BTreeSet::from([left.agent.clone(), right.agent.clone()]),
         what,
@@ -233,7 +266,17 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
         asked.insert(run.requested_by);
     }
     let what = vec![claim.statement.clone()];
-    Ok(Need { kind: Kind::PendingProof, ids, since, until: None, asked, what, settle: vec![settle] })
+    Ok(Need {
+        kind: Kind::PendingProof,
+        ids,
+        since,
+        changed_at: since,
+        seen: false,
+        until: None,
+        asked,
+        what,
+        settle: vec![settle],
+    })
 }
 
 fn end_of(claim: &str) -> String {
@@ -256,6 +299,8 @@ fn fault(about: &str, since: i64, what: String, settle: &str) -> Need {
         kind: Kind::Fault,
         ids: vec![about.to_owned()],
         since,
+        changed_at: since,
+        seen: false,
         until: None,
         asked: BTreeSet::from([AgentId::operator().to_string()]),
         what: vec![what],
@@ -268,9 +313,9 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
     if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
         needs.retain(|need| need.asked.contains(agent.as_str()));
     }
-    // What waits longest is first, and of leases what ends first.
+    // What is new is first, then what waits longest, and of leases what ends first.
     needs.sort_by(|one, other| {
-        let key = |need: &Need| (need.kind, need.until.unwrap_or(need.since));
+        let key = |need: &Need| (need.seen, need.kind, need.until.unwrap_or(need.since));
         key(one).cmp(&key(other)).then_with(|| one.ids.cmp(&other.ids))
     });
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -295,7 +340,7 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
 
 /// An entry of the list: stored text on the first line and on no other.
 fn entry(need: &Need, now: Timestamp) -> String {
-    let Need { kind, ids, since, until, asked, what, settle } = need;
+    let Need { kind, ids, since, seen, until, asked, what, settle, .. } = need;
     let when = match until {
         Some(until) if *until < now.ms() => "over".to_owned(),
         Some(until) => format!("ends in {} unless its session writes", Span(until - now.ms())),
@@ -307,7 +352,8 @@ fn entry(need: &Need, now: Timestamp) -> String {
     let what: Vec<String> = what.iter().map(|text| inline(&text.replace('|', "¦"), GLANCE_CHARS)).collect();
     let settle: Vec<String> = settle.iter().map(|command| format!("`{}`", inline(command, 200))).collect();
     format!(
-        "- {}, {when}, asks {}: {} {}\n  to settle it: {}\n",
+        "- {}{}, {when}, asks {}: {} {}\n  to settle it: {}\n",
+        if *seen { "(seen) " } else { "" },
         kind.words().0,
         asked.join(", "),
         ids.join(" "),

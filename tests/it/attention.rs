@@ -6,8 +6,11 @@ use std::time::Duration;
 use expect_test::expect;
 use hivemind::config::Config;
 use hivemind::domain::claim::Position;
-use hivemind::domain::command::{AddTask, ClaimTask, Command, RunExperiment, Submission};
+use hivemind::domain::command::{
+    AddTask, ClaimTask, Command, RecordTurn, RunExperiment, StartSession, Submission,
+};
 use hivemind::domain::ids::{RunId, TaskId};
+use hivemind::domain::session::{Role, Source};
 use hivemind::domain::time::Timestamp;
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
@@ -170,6 +173,48 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
     assert!(ask(&workspace, None, later(10)).text.contains("`hm task claim "));
     let then = ask(&workspace, Some("analyst"), later(2 * 24 * 60)).json;
     assert_eq!(then["needs"].as_array().map(Vec::len), Some(3), "{then}");
+}
+
+#[test]
+fn what_an_agent_was_told_of_sinks_until_it_changes() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut commit = |submission: &Submission| {
+        let outcome = committer.commit(std::slice::from_ref(submission)).expect("a commit").remove(0);
+        outcome.expect("it passes");
+    };
+    let in_session = |command| Submission { session: "s-1".parse().ok(), ..request("devops", command) };
+    let disputes = |statement: &str| {
+        let made = creation("devops", statement);
+        let doubt = position("reviewer", claim_of(&made), Position::Challenge);
+        (made, doubt)
+    };
+    let order = |workspace: &TempWorkspace, whom| -> Vec<(String, bool)> {
+        let now = workspace.events().last().expect("events").at;
+        let needs = ask(workspace, whom, now).json["needs"].as_array().expect("needs").clone();
+        let what = |need: &Value| need["what"][0].as_str().expect("a text").to_owned();
+        needs.iter().map(|need| (what(need), need["seen"] == true)).collect()
+    };
+    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+    commit(&in_session(Command::StartSession(start)));
+    let (made, doubt) = disputes("the old one");
+    commit(&made);
+    commit(&doubt);
+    let told = |text: &str| {
+        let text = text.parse().expect("something said");
+        in_session(Command::RecordTurn(RecordTurn { role: Role::User, text }))
+    };
+    assert_eq!(order(&workspace, Some("devops")), [("devops: the old one".to_owned(), false)]);
+    commit(&told("go on"));
+    let (newer, doubt) = disputes("the new one");
+    commit(&newer);
+    commit(&doubt);
+    let [old, new] = ["devops: the old one", "devops: the new one"].map(str::to_owned);
+    assert_eq!(order(&workspace, Some("devops")), [(new.clone(), false), (old.clone(), true)]);
+    assert_eq!(order(&workspace, None), [(old.clone(), false), (new.clone(), false)], "nobody was told");
+    // Another doubt makes it news again.
+    commit(&position("analyst", claim_of(&made), Position::Challenge));
+    assert_eq!(order(&workspace, Some("devops")), [(old, false), (new, false)]);
 }
 
 #[test]
