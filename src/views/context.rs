@@ -1,6 +1,6 @@
 //! What an agent should know: asks the read models, and hands the answers to the packer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Reader, RejectedCommand,
-    SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView,
+    SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView, Warning,
 };
 
 /// Claims of each kind considered for a context; the budget holds far fewer.
@@ -62,6 +62,7 @@ struct Found {
     pending_proof: Vec<ClaimSummary>,
     claims: Vec<ClaimSummary>,
     negative: Vec<ClaimSummary>,
+    warnings: BTreeMap<String, Warning>,
     anchors: Vec<AnchorView>,
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
@@ -227,6 +228,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
     };
     found.negative.retain(|claim| !needs_somebody(claim));
+    found.warnings = asking.ask(|store| store.warnings(&found.negative));
     let mut dropped: BTreeSet<String> = BTreeSet::new();
     for id in found.claims.iter().filter_map(|claim| claim.origin_task_id.clone()).collect::<BTreeSet<_>>() {
         let Ok(task) = id.parse::<TaskId>() else { continue };
@@ -296,7 +298,11 @@ fn entries(
             })
             .collect(),
         claims: found.claims.iter().map(claim).collect(),
-        anti_patterns: found.negative.iter().map(|dead_end| warning(dead_end, &places, &claim)).collect(),
+        anti_patterns: found
+            .negative
+            .iter()
+            .map(|dead_end| anti_pattern(claim(dead_end), found.warnings.get(&dead_end.id), &places))
+            .collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
         governance: pack::Governance {
             ready: found.ready.len() as u64,
@@ -375,14 +381,16 @@ fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
     }
 }
 
-fn warning(
-    dead_end: &ClaimSummary,
+/// A dead end as a pack shows it to who works at these places.
+pub(super) fn anti_pattern(
+    claim: pack::Claim,
+    warning: Option<&Warning>,
     places: &[Scope],
-    claim: &impl Fn(&ClaimSummary) -> pack::Claim,
 ) -> pack::AntiPattern {
-    let scopes = dead_end.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
     let matches = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
-    pack::AntiPattern { claim: claim(dead_end), trigger: None, because: None, matches }
+    let trigger = warning.and_then(|warning| warning.trigger.as_ref()).map(ToString::to_string);
+    pack::AntiPattern { claim, trigger, because: warning.and_then(|warning| warning.because.clone()), matches }
 }
 
 fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{ContextOf, claim_for, contradiction, places_of};
+use super::context::{ContextOf, anti_pattern, claim_for, contradiction, places_of};
 use super::{DEFAULT_LIMIT, ViewError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, TaskId};
-use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::ledger;
 use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMove};
@@ -121,12 +120,10 @@ fn changes(
             continue;
         }
         let claim = claim_for(&summary, &mine, &places, now);
-        let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-        let near = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
         if summary.claim_type == ClaimType::Negative && !is_over {
             // Elsewhere it warns right before the action.
-            let (trigger, because) = (None, None);
-            changes.anti_patterns.push(pack::AntiPattern { claim, trigger, because, matches: near });
+            let warning = store.warnings([&summary])?;
+            changes.anti_patterns.push(anti_pattern(claim, warning.get(&summary.id), &places));
         } else {
             changes.claims.push(ClaimChange { claim, was: *was });
         }
