@@ -171,7 +171,8 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     });
     let said = |text: &str| {
         let document = Document::parse(text).expect("XML");
-        let avoid = document.descendants().find(|node| node.attribute("claim") == Some(&dead_end.to_string()));
+        let avoid =
+            document.descendants().find(|node| node.attribute("claim") == Some(&dead_end.to_string()));
         let avoid = avoid.unwrap_or_else(|| panic!("no dead end in {text}"));
         (avoid.attribute("trigger").map(str::to_owned), avoid.text().unwrap_or_default().to_owned())
     };
@@ -193,10 +194,38 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
         does(&mut committer, "analyst", "s-2", Command::AddEvidence(evidence));
     }
     assert_eq!(said(&told_at_once()), because("openssl has no Cargo.lock"));
-    let of = ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
+    let of =
+        ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
     let since = before.last().map_or(0, |event| event.seq);
     let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta");
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
+}
+
+#[test]
+fn a_claim_that_was_not_looked_at_is_counted_and_a_larger_budget_looks_at_more() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    for at in 0..60 {
+        claims(&mut committer, &format!("fact {at} of the build"), &format!("build/{at}"), |_| ());
+    }
+    let numbers = |budget: usize| {
+        let text = told(&workspace, budget, now).text;
+        let document = Document::parse(&text).expect("XML");
+        let of = |name: &str, attribute: &str| -> usize {
+            let node = document.descendants().find(|node| node.has_tag_name(name));
+            node.map_or(0, |node| node.attribute(attribute).expect("a number").parse().expect("a number"))
+        };
+        let claims = ["n", "stale_dropped", "budget_dropped"].map(|count| of("relevant_claims", count));
+        (claims, of("dropped", "n"))
+    };
+    // The one of the menu besides; the two of the pool contradict each other and stand under attention.
+    let ([shown, 0, 0], 0) = numbers(96_000) else { panic!("{:?}", numbers(96_000)) };
+    assert_eq!(shown, 61);
+    for budget in [9_500, 3_000, 1_500] {
+        let ([shown, stale, left_out], dropped) = numbers(budget);
+        assert_eq!((shown + left_out, stale), (61, 0), "{budget}");
+        assert!(dropped >= left_out && left_out > 0, "{budget}: {dropped} of {left_out}");
+    }
 }
 
 #[test]
