@@ -96,9 +96,10 @@ pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
             move |shown| claim("claim", shown, now).text(&shown.statement),
         )
         .stale(stale.len())
+        .unseen(usize::try_from(entries.unseen_claims).unwrap_or(usize::MAX))
         .place(4),
     ];
-    let eligible: usize = sections.iter().map(Section::len).sum();
+    let eligible = sections.iter().map(Section::eligible).sum();
     let start = |used: usize| {
         Tag::open("hivemind_state")
             .with("agent", &entries.agent)

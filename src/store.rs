@@ -17,7 +17,9 @@ mod sessions;
 mod team;
 mod triggers;
 
-pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange};
+pub use claims::{
+    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
+};
 pub use completions::Matches;
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{

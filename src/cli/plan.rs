@@ -2,17 +2,17 @@
 
 use clap::{Args, Subcommand};
 
-use super::output::Failure;
-use super::{Context, parse, parse_all, parse_optional};
+use super::output::{self, Failure};
+use super::{Context, block_on, parse, parse_all, parse_optional};
 use crate::domain::command::{
-    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, SaveAnchor, UpdateTask,
+    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, SaveAnchor, Submission, UpdateTask,
 };
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
 use crate::domain::plan::Trajectory;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::system;
-use crate::views::View;
+use crate::views::{self, View};
 
 /// What is wanted now.
 #[derive(Debug, Args)]
@@ -146,7 +146,15 @@ impl Intent {
             phase_id: parse_optional("phase", self.phase.as_deref())?,
             task_ids: parse_all("task", &self.tasks)?,
         };
-        context.submit("intent declared", Command::DeclareIntent(DeclareIntent { trajectory }), None)
+        let command = Command::DeclareIntent(DeclareIntent { trajectory });
+        let name = command.name();
+        // Who names no session speaks to the whole team; one of this process would look there alone, and end.
+        let submission =
+            Submission { session: context.given_session(), ..context.submission(command, None)? };
+        let front = context.front()?;
+        let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        let json = views::receipt_json(&receipt, name);
+        output::print(context.global.json, &output::receipt("intent declared", &receipt), &json)
     }
 }
 

@@ -298,3 +298,14 @@ impl Trigger {
             && self.error_signature.is_none()
     }
 }
+
+/// What it warns of, in the order in which an action meets it: commands, errors, symbols, paths.
+impl std::fmt::Display for Trigger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { paths, commands, symbols, error_signature } = self;
+        let all = commands.iter().map(CommandLine::as_str);
+        let all = all.chain(error_signature.iter().map(ErrorSignature::as_str));
+        let all = all.chain(symbols.iter().map(CommandLine::as_str)).chain(paths.iter().map(Scope::as_str));
+        f.write_str(&all.collect::<Vec<_>>().join("; "))
+    }
+}

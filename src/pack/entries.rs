@@ -28,6 +28,8 @@ pub struct Entries {
     pub anchors: Vec<Anchor>,
     /// Claims, in any order; those that are stale are counted only.
     pub claims: Vec<Claim>,
+    /// Claims that might have been given besides, and were not: they are counted as left out.
+    pub unseen_claims: u64,
     /// After how long a claim is stale.
     pub stale_after: StaleAfter,
     /// Dead ends in force; those that match nothing active are not shown.

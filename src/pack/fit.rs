@@ -21,6 +21,8 @@ pub(super) struct Section<'a> {
     place: usize,
     /// Entries that are too old to show, where that is said.
     stale: Option<usize>,
+    /// Entries that are not here, and left out all the same.
+    unseen: usize,
     shown: BTreeMap<usize, String>,
 }
 
@@ -41,6 +43,7 @@ impl<'a> Section<'a> {
             share: 100,
             place: 0,
             stale: None,
+            unseen: 0,
             shown: BTreeMap::new(),
         }
     }
@@ -61,6 +64,11 @@ impl<'a> Section<'a> {
         Self { stale: Some(stale), ..self }
     }
 
+    /// Counts entries that are not here as left out.
+    pub(super) fn unseen(self, unseen: usize) -> Self {
+        Self { unseen, ..self }
+    }
+
     fn tag(&self, shown: usize, left_out: usize) -> Tag {
         let tag = Tag::open(self.name).with("n", shown);
         match self.stale {
@@ -71,7 +79,7 @@ impl<'a> Section<'a> {
 
     /// The most characters its own tags can take.
     fn frame(&self) -> usize {
-        chars(&self.tag(self.len, self.len).start()) + self.end().len()
+        chars(&self.tag(self.len, self.eligible()).start()) + self.end().len()
     }
 
     fn end(&self) -> String {
@@ -80,7 +88,7 @@ impl<'a> Section<'a> {
 
     /// What is said of it even when none of its entries fits.
     fn fixed(&self) -> usize {
-        if self.stale.is_some_and(|stale| stale + self.len > 0) { self.frame() } else { 0 }
+        if self.stale.is_some_and(|stale| stale > 0 || self.eligible() > 0) { self.frame() } else { 0 }
     }
 
     /// Shows what fits into `allowance` and into what is left of the budget.
@@ -104,19 +112,19 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Entries there are.
-    pub(super) const fn len(&self) -> usize {
-        self.len
+    /// Entries there are, here or not.
+    pub(super) const fn eligible(&self) -> usize {
+        self.len.saturating_add(self.unseen)
     }
 
     fn left_out(&self) -> usize {
-        self.len - self.shown.len()
+        self.eligible() - self.shown.len()
     }
 
     fn write(&self, text: &mut String) {
         if self.shown.is_empty() {
             if self.fixed() > 0 {
-                text.push_str(&self.tag(0, self.len).empty());
+                text.push_str(&self.tag(0, self.left_out()).empty());
             }
             return;
         }
@@ -144,7 +152,7 @@ pub(super) fn fit(
 ) -> Option<String> {
     let Fixed { root, start, before, after } = fixed;
     let end = format!("</{root}>\n");
-    let total: usize = sections.iter().map(|section| section.len).sum();
+    let total: usize = sections.iter().map(Section::eligible).sum();
     let always = [&start(budget), before, after, &end].map(|text| chars(text)).iter().sum::<usize>()
         + sections.iter().map(Section::fixed).sum::<usize>();
     // Room to say that all of them were left out is kept, so that it can be said of some.

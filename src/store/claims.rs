@@ -1,5 +1,7 @@
 //! Questions about claims: one, a page of them, and what a page shows.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
@@ -171,6 +173,15 @@ pub struct Evidence {
     pub note: Option<String>,
     /// Since when, epoch ms.
     pub at: i64,
+}
+
+/// What a dead end says besides its statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Warning {
+    /// When it warns.
+    pub trigger: Option<Trigger>,
+    /// Why it failed: the latest note of what speaks for it, else the latest reason of who supports it.
+    pub because: Option<String>,
 }
 
 /// One step in a claim's life.
@@ -352,6 +363,30 @@ impl Reader {
         self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
     }
 
+    /// What dead ends say besides their statements, by their ids.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn warnings<'c>(
+        &self,
+        claims: impl IntoIterator<Item = &'c ClaimSummary>,
+    ) -> Result<BTreeMap<String, Warning>, StoreError> {
+        let ids: Vec<&str> = claims.into_iter().map(|claim| claim.id.as_str()).collect();
+        let sql = "SELECT c.id, c.trigger_when, coalesce( \
+                     (SELECT note FROM claim_evidence WHERE claim_id = c.id AND relation = 'supports' \
+                      AND note IS NOT NULL ORDER BY seq DESC LIMIT 1), \
+                     (SELECT reason FROM consensus WHERE claim_id = c.id AND position = 'support' \
+                      AND reason IS NOT NULL ORDER BY seq DESC LIMIT 1)) \
+                   FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([serde_json::to_string(&ids).map_err(malformed)?])?;
+        let mut warnings = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            warnings.extend(self.kept(warning(row))?);
+        }
+        Ok(warnings)
+    }
+
     fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -462,6 +497,12 @@ impl Select {
             self.require(format!("{comparison} {bound}"));
         }
     }
+}
+
+fn warning(row: &Row<'_>) -> Result<(String, Warning), StoreError> {
+    let trigger = row.get::<_, Option<String>>(1)?.map(|json| serde_json::from_str(&json));
+    let trigger = trigger.transpose().map_err(malformed)?;
+    Ok((row.get(0)?, Warning { trigger, because: row.get(2)? }))
 }
 
 fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {

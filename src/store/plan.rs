@@ -12,7 +12,7 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 
-/// The session under which the team's own trajectory stands.
+/// The session under which the latest trajectory of anybody stands: where a session looks that never said.
 const TEAM: &str = "";
 
 /// An event of a session moves the end of what it holds, unless that was over before.
@@ -143,6 +143,15 @@ pub(super) fn intent_declared(
             at.at.ms(),
             at.seq as i64
         ])?;
+    }
+    // What nobody's session said is said to all of them: each looks there until it says otherwise.
+    if own.is_none() {
+        db.prepare_cached(
+            "UPDATE trajectories SET (intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) = \
+             (SELECT intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1) \
+             WHERE session > ?1",
+        )?
+        .execute([TEAM])?;
     }
     Ok(())
 }
@@ -390,7 +399,7 @@ impl Reader {
         self.kept_of(found.query_map([session], task)?)
     }
 
-    /// Where a session is looking: where it said, else where the team does.
+    /// Where a session is looking: where it said or the whole team was told since, else where the team does.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -15,6 +15,9 @@ pub struct Counts {
     pub by_status: BTreeMap<Status, u64>,
     /// Dead ends in force.
     pub negative: u64,
+    /// Claims in force that nobody is asked to settle, dead ends aside: what a context may show.
+    #[serde(skip)]
+    pub settled: u64,
 }
 
 /// What an agent has done here.
@@ -51,8 +54,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn counts(&self) -> Result<Counts, StoreError> {
-        let mut counts =
-            Counts { by_status: Status::ALL.iter().map(|status| (*status, 0)).collect(), negative: 0 };
+        let by_status = Status::ALL.iter().map(|status| (*status, 0)).collect();
+        let mut counts = Counts { by_status, ..Counts::default() };
         let sql = "SELECT claim_type, status, sum(claims) FROM claim_counts GROUP BY claim_type, status";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
@@ -61,6 +64,9 @@ impl Reader {
             *counts.by_status.entry(status).or_default() += claims;
             if claim_type == ClaimType::Negative && status != Status::Deprecated {
                 counts.negative += claims;
+            }
+            if claim_type != ClaimType::Negative && matches!(status, Status::Proposed | Status::Confirmed) {
+                counts.settled += claims;
             }
         }
         Ok(counts)
@@ -113,6 +119,7 @@ impl Reader {
 fn counted(row: &Row<'_>) -> Result<(ClaimType, Status, u64), StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
     let malformed = |problem: BadWord| StoreError::Malformed(problem.to_string());
-    let claims = row.get::<_, i64>(2)? as u64;
+    let claims = u64::try_from(row.get::<_, i64>(2)?)
+        .map_err(|negative| StoreError::Malformed(negative.to_string()))?;
     Ok((word(0)?.parse().map_err(malformed)?, word(1)?.parse().map_err(malformed)?, claims))
 }

@@ -1,12 +1,12 @@
 //! What an agent should know: asks the read models, and hands the answers to the packer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
 use super::{Answer, ViewError, negative, shown, to_json};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Status;
+use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::TaskId;
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
@@ -16,13 +16,15 @@ use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Reader, RejectedCommand,
-    SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView,
+    SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView, Warning,
 };
 
-/// Claims of each kind considered for a context; the budget holds far fewer.
+/// Claims of each kind considered for a context of the usual size; it holds about as many.
 const CANDIDATES: usize = 40;
-/// Claims considered at each place the work is at, and dead ends.
-const AT_A_PLACE: usize = 20;
+/// Characters of a larger budget for which one more is considered: a claim's element takes no less.
+const CANDIDATE_CHARS: usize = 150;
+/// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
+const MAX_CANDIDATES: usize = 1_000;
 /// Places the work is at that are asked about: the tasks' scopes first, then the files touched last.
 const MAX_PLACES: usize = 12;
 /// Tasks considered: what somebody works on, and what is asked for.
@@ -62,9 +64,11 @@ struct Found {
     pending_proof: Vec<ClaimSummary>,
     claims: Vec<ClaimSummary>,
     negative: Vec<ClaimSummary>,
+    warnings: BTreeMap<String, Warning>,
     anchors: Vec<AnchorView>,
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
+    unseen_claims: u64,
     contested_count: u64,
     pending_count: u64,
     quarantined: u64,
@@ -120,6 +124,12 @@ pub fn turn0(
     Ok(pack::hand_over(&entries, now))
 }
 
+/// Claims of each kind that are asked for: as many as the budget may hold.
+fn candidates(of: &ContextOf) -> usize {
+    let more = of.budget.saturating_sub(pack::DEFAULT_BUDGET_CHARS) / CANDIDATE_CHARS;
+    (CANDIDATES + more).min(MAX_CANDIDATES)
+}
+
 fn found(store: &Reader, of: &ContextOf) -> Found {
     let mut asking = Asking { store, failed: 0 };
     let (mut found, unreadable) = store.leniently(|| ask(&mut asking, of));
@@ -129,7 +139,7 @@ fn found(store: &Reader, of: &ContextOf) -> Found {
 
 fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
     let session = of.session.as_deref();
-    let limit = CANDIDATES;
+    let limit = candidates(of);
     let in_status = |status| ClaimFilter { status: vec![status], limit, ..ClaimFilter::default() };
     let mut found = Found {
         seq: asking.ask(|store| Ok(store.folded()?.seq)),
@@ -150,15 +160,15 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
         found.files = asking.ask(|store| store.files_of(session));
         found.dialogue = asking.ask(|store| store.dialogue(session));
     }
-    let counts = asking.ask(Reader::counts).by_status;
-    found.contested_count = counts.get(&Status::Contested).copied().unwrap_or_default();
-    found.pending_count = counts.get(&Status::PendingProof).copied().unwrap_or_default();
+    let counts = asking.ask(Reader::counts);
+    found.contested_count = counts.by_status.get(&Status::Contested).copied().unwrap_or_default();
+    found.pending_count = counts.by_status.get(&Status::PendingProof).copied().unwrap_or_default();
     if let Some(looking) = &found.trajectory {
         let (plan, phase) = (looking.plan_id.as_deref(), looking.phase_id.as_deref());
         found.titles = asking.ask(|store| store.titles(plan, phase));
     }
     found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
-    ask_for_claims(asking, of, &mut found);
+    ask_for_claims(asking, of, counts.settled, &mut found);
     found
 }
 
@@ -194,11 +204,14 @@ fn is_mine(task: &TaskView, of: &ContextOf, trajectory: Option<&TrajectoryView>)
     held || looked_at
 }
 
-fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
+fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, settled: u64, found: &mut Found) {
+    let limit = candidates(of);
+    // What else is at a place is found by its owner or its status.
+    let at_a_place = limit / 2;
     let mine: Vec<TaskView> =
         found.tasks.iter().filter(|task| is_mine(task, of, found.trajectory.as_ref())).cloned().collect();
     let places = places(&mine, &found.files);
-    let in_force = ClaimFilter { in_force: true, limit: CANDIDATES, ..ClaimFilter::default() };
+    let in_force = ClaimFilter { in_force: true, limit, ..ClaimFilter::default() };
     let mut filters = vec![
         ClaimFilter { owner: Some(of.agent.to_string()), ..in_force.clone() },
         ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() },
@@ -207,7 +220,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
     let of_task = |task: &TaskView| ClaimFilter { task: task.id.parse().ok(), ..in_force.clone() };
     filters.extend(mine.iter().map(of_task));
     for place in &places {
-        filters.push(ClaimFilter { scope: Some(place.clone()), limit: AT_A_PLACE, ..in_force.clone() });
+        filters.push(ClaimFilter { scope: Some(place.clone()), limit: at_a_place, ..in_force.clone() });
     }
     let mut seen = BTreeSet::new();
     for filter in filters {
@@ -216,7 +229,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
     }
     let mut warned = BTreeSet::new();
     for place in &places {
-        let filter = ClaimFilter { scope: Some(place.clone()), limit: AT_A_PLACE, ..negative() };
+        let filter = ClaimFilter { scope: Some(place.clone()), limit: at_a_place, ..negative() };
         let dead_ends = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.negative.extend(dead_ends.into_iter().filter(|claim| warned.insert(claim.id.clone())));
     }
@@ -227,6 +240,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
     };
     found.negative.retain(|claim| !needs_somebody(claim));
+    found.warnings = asking.ask(|store| store.warnings(&found.negative));
     let mut dropped: BTreeSet<String> = BTreeSet::new();
     for id in found.claims.iter().filter_map(|claim| claim.origin_task_id.clone()).collect::<BTreeSet<_>>() {
         let Ok(task) = id.parse::<TaskId>() else { continue };
@@ -235,11 +249,22 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, found: &mut Found) {
             dropped.insert(id);
         }
     }
+    let is_settled = |status| matches!(status, Status::Proposed | Status::Confirmed);
+    let here = found.claims.iter();
+    let here = here.filter(|claim| is_settled(claim.status) && claim.claim_type != ClaimType::Negative);
+    let elsewhere: BTreeSet<&str> = found
+        .contradictions
+        .iter()
+        .flat_map(|both| [&both.left, &both.right])
+        .filter(|side| side.status.is_some_and(is_settled) && !seen.contains(&side.claim_id))
+        .map(|side| side.claim_id.as_str())
+        .collect();
+    found.unseen_claims = settled.saturating_sub((here.count() + elsewhere.len()) as u64);
     found.claims.retain(|claim| {
         !needs_somebody(claim)
             && !warned.contains(&claim.id)
             && claim.origin_task_id.as_ref().is_none_or(|task| !dropped.contains(task))
-            && claim.claim_type != crate::domain::claim::ClaimType::Negative
+            && claim.claim_type != ClaimType::Negative
     });
 }
 
@@ -296,7 +321,12 @@ fn entries(
             })
             .collect(),
         claims: found.claims.iter().map(claim).collect(),
-        anti_patterns: found.negative.iter().map(|dead_end| warning(dead_end, &places, &claim)).collect(),
+        unseen_claims: found.unseen_claims,
+        anti_patterns: found
+            .negative
+            .iter()
+            .map(|dead_end| anti_pattern(claim(dead_end), found.warnings.get(&dead_end.id), &places))
+            .collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
         governance: pack::Governance {
             ready: found.ready.len() as u64,
@@ -375,14 +405,21 @@ fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
     }
 }
 
-fn warning(
-    dead_end: &ClaimSummary,
+/// A dead end as a pack shows it to who works at these places.
+pub(super) fn anti_pattern(
+    claim: pack::Claim,
+    warning: Option<&Warning>,
     places: &[Scope],
-    claim: &impl Fn(&ClaimSummary) -> pack::Claim,
 ) -> pack::AntiPattern {
-    let scopes = dead_end.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
     let matches = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
-    pack::AntiPattern { claim: claim(dead_end), trigger: None, because: None, matches }
+    let trigger = warning.and_then(|warning| warning.trigger.as_ref()).map(ToString::to_string);
+    pack::AntiPattern {
+        claim,
+        trigger,
+        because: warning.and_then(|warning| warning.because.clone()),
+        matches,
+    }
 }
 
 fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{ContextOf, claim_for, contradiction, places_of};
+use super::context::{ContextOf, anti_pattern, claim_for, contradiction, places_of};
 use super::{DEFAULT_LIMIT, ViewError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, TaskId};
-use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::ledger;
 use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMove};
@@ -35,7 +34,8 @@ struct Seen {
     /// Contradictions, by the events that found them.
     contradictions: BTreeSet<String>,
     tasks: BTreeSet<TaskId>,
-    intent: Option<String>,
+    /// Where others said what is wanted.
+    intents: BTreeSet<u64>,
 }
 
 /// What others did since a ledger position, for a session that knows everything before it; empty when nothing did.
@@ -59,22 +59,22 @@ pub fn delta(reads: &mut Reads, of: &ContextOf, since: u64, now: Timestamp) -> R
             continue;
         }
         let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
-        note(&mut seen, &event, &stored.id.to_string());
+        note(&mut seen, &event, stored);
     }
     let Some(store) = reads.store()? else { return Ok(String::new()) };
     let changes = store.snapshot(|store| changes(store, of, since, &seen, now))?;
     Ok(pack::delta(&changes, now))
 }
 
-fn note(seen: &mut Seen, event: &Event, id: &str) {
+fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored) {
     if let Event::ClaimCreated(created) = event {
         seen.claims.insert(created.claim_id, None);
     } else if let Event::StatusChanged(change) = event {
         seen.claims.entry(change.claim_id).or_insert(Some(change.from));
     } else if let Event::ContradictionDetected(_) = event {
-        seen.contradictions.insert(id.to_owned());
-    } else if let Event::IntentDeclared(declared) = event {
-        seen.intent = Some(declared.trajectory.intent.to_string());
+        seen.contradictions.insert(stored.id.to_string());
+    } else if let Event::IntentDeclared(_) = event {
+        seen.intents.insert(stored.seq);
     } else if let Event::TaskClaimed(claimed) = event {
         seen.tasks.insert(claimed.task_id);
     } else if let Event::TaskReleased(released) = event {
@@ -102,9 +102,9 @@ fn changes(
         seq: store.folded()?.seq,
         ..Changes::default()
     };
-    // A session that said for itself where it looks does not follow the team.
-    let looking = store.trajectory(session)?;
-    changes.intent = seen.intent.clone().filter(|intent| looking.is_some_and(|at| at.intent == *intent));
+    // A session that said for itself where it looks follows no other session.
+    let looking = store.trajectory(session)?.filter(|at| seen.intents.contains(&at.seq));
+    changes.intent = looking.map(|at| at.intent);
     if !seen.contradictions.is_empty() {
         let open = ContradictionFilter { limit: DEFAULT_LIMIT, ..ContradictionFilter::default() };
         let open = store.contradictions(&open)?.contradictions.into_iter();
@@ -120,12 +120,10 @@ fn changes(
             continue;
         }
         let claim = claim_for(&summary, &mine, &places, now);
-        let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-        let near = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
         if summary.claim_type == ClaimType::Negative && !is_over {
             // Elsewhere it warns right before the action.
-            let (trigger, because) = (None, None);
-            changes.anti_patterns.push(pack::AntiPattern { claim, trigger, because, matches: near });
+            let warning = store.warnings([&summary])?;
+            changes.anti_patterns.push(anti_pattern(claim, warning.get(&summary.id), &places));
         } else {
             changes.claims.push(ClaimChange { claim, was: *was });
         }

@@ -1,10 +1,10 @@
 //! What an agent is told, from the read models to the pack: it follows the intent, and nothing stops it.
 
 use hivemind::config::Config;
-use hivemind::domain::claim::ClaimType;
+use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Trigger};
 use hivemind::domain::command::{
-    AddTask, ClaimTask, Command, CreateClaim, DeclareIntent, Observe, RecordTurn, SaveAnchor, Seen,
-    SplitSession, StartSession, Submission, UpdateTask,
+    AddEvidence, AddTask, ClaimTask, Command, CreateClaim, DeclareIntent, Observe, RecordTurn, SaveAnchor,
+    Seen, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
 };
 use hivemind::domain::event::FileEdited;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId, TaskId};
@@ -156,6 +156,76 @@ fn an_intent_alone_moves_the_next_pack() {
     assert!(after.contains("a menu without focus"), "{after}");
     let position = |text: &str| after.find(text).unwrap_or_else(|| panic!("{text} is not in {after}"));
     assert!(position("mend the menu") > 0 && position("the menu opens at once") > 0);
+}
+
+#[test]
+fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    let before = workspace.events();
+    let dead_end = claims(&mut committer, "vendoring breaks the build", "src/db", |claim| {
+        claim.claim_type = ClaimType::Negative;
+        let commands = ["cargo vendor", "cargo build"].map(|line| line.parse().expect("a command line"));
+        claim.trigger =
+            Some(Trigger { paths: vec![scope("vendor")], commands: commands.into(), ..Trigger::default() });
+    });
+    let said = |text: &str| {
+        let document = Document::parse(text).expect("XML");
+        let avoid =
+            document.descendants().find(|node| node.attribute("claim") == Some(&dead_end.to_string()));
+        let avoid = avoid.unwrap_or_else(|| panic!("no dead end in {text}"));
+        (avoid.attribute("trigger").map(str::to_owned), avoid.text().unwrap_or_default().to_owned())
+    };
+    let when = Some("cargo vendor; cargo build; vendor".to_owned());
+    let told_at_once = || told(&workspace, 9_500, now).text;
+    assert_eq!(said(&told_at_once()), (when.clone(), "vendoring breaks the build".to_owned()));
+    let why = Some("the checksums differ".parse().expect("a reason"));
+    let (position, evidence_ref) = (Position::Support, None);
+    let support = TakePosition { claim_id: dead_end, position, reason: why, evidence_ref };
+    does(&mut committer, "reviewer", "s-3", Command::TakePosition(support));
+    let because = |why: &str| (when.clone(), format!("vendoring breaks the build because {why}"));
+    assert_eq!(said(&told_at_once()), because("the checksums differ"));
+    // What was seen says more than what somebody holds; of the notes the latest.
+    for (event, note) in before.iter().zip(["once", "openssl has no Cargo.lock"]) {
+        let evidence_ref = event.id;
+        let note = Some(note.parse().expect("a note"));
+        let (claim_id, relation, weight) = (dead_end, Relation::Supports, Share::FULL);
+        let evidence = AddEvidence { claim_id, evidence_ref, relation, weight, note };
+        does(&mut committer, "analyst", "s-2", Command::AddEvidence(evidence));
+    }
+    assert_eq!(said(&told_at_once()), because("openssl has no Cargo.lock"));
+    let of =
+        ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
+    let since = before.last().map_or(0, |event| event.seq);
+    let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta");
+    assert_eq!(said(&news), because("openssl has no Cargo.lock"));
+}
+
+#[test]
+fn a_claim_that_was_not_looked_at_is_counted_and_a_larger_budget_looks_at_more() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    for at in 0..60 {
+        claims(&mut committer, &format!("fact {at} of the build"), &format!("build/{at}"), |_| ());
+    }
+    let numbers = |budget: usize| {
+        let text = told(&workspace, budget, now).text;
+        let document = Document::parse(&text).expect("XML");
+        let of = |name: &str, attribute: &str| -> usize {
+            let node = document.descendants().find(|node| node.has_tag_name(name));
+            node.map_or(0, |node| node.attribute(attribute).expect("a number").parse().expect("a number"))
+        };
+        let claims = ["n", "stale_dropped", "budget_dropped"].map(|count| of("relevant_claims", count));
+        (claims, of("dropped", "n"))
+    };
+    // The one of the menu besides; the two of the pool contradict each other and stand under attention.
+    let ([shown, 0, 0], 0) = numbers(96_000) else { panic!("{:?}", numbers(96_000)) };
+    assert_eq!(shown, 61);
+    for budget in [9_500, 3_000, 1_500] {
+        let ([shown, stale, left_out], dropped) = numbers(budget);
+        assert_eq!((shown + left_out, stale), (61, 0), "{budget}");
+        assert!(dropped >= left_out && left_out > 0, "{budget}: {dropped} of {left_out}");
+    }
 }
 
 #[test]

@@ -173,6 +173,18 @@ fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
     spool_is_empty(&shell);
     assert_eq!(one.prompt("fourth"), "");
 
+    // A session that said what it wants follows no other session, but what is said to all.
+    within(&shell, "s-1", "hm --json --agent devops intent \"tune the pool\"");
+    spool_is_empty(&shell);
+    one.prompt("fifth");
+    spool_is_empty(&shell);
+    shell.json("hm --json --agent architect intent \"ship what there is\"");
+    within(&shell, "s-2", "hm --json --agent analyst intent \"measure the menu\"");
+    let told = one.prompt("sixth");
+    assert!(told.contains("intent=\"ship what there is\"") && !told.contains("menu"), "{told:?}");
+    let compacted = one.told("SessionStart", json!({ "source": "compact" }));
+    assert!(compacted.contains("intent=\"ship what there is\""), "{compacted}");
+
     // Who was taken for gone hears everything when it comes back.
     spool_is_empty(&shell);
     within(&shell, "s-1", "hm --json --agent devops session end");

@@ -185,6 +185,7 @@ fn entries(dice: &mut Dice) -> Entries {
             set_at: past(dice),
         }),
         claims: many(dice, most_claims, |dice, at| claim(dice, format!("claim-{at}"))),
+        unseen_claims: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
         stale_after: StaleAfter::default(),
         anti_patterns: many(dice, most, dead_end),
         turn0: (dice.below(3) == 0).then(|| Turn0 {
@@ -284,7 +285,12 @@ impl Whole {
     fn of(entries: Entries, dice: &mut Dice) -> Self {
         let text = pack(&entries, ENDLESS, NOW);
         let sections = sections(&parsed(&text), &text);
-        assert!(!text.contains("<dropped"), "there was room: {text}");
+        let unseen = match entries.unseen_claims {
+            0 => String::new(),
+            unseen => format!("<dropped n=\"{unseen}\">+{unseen}</dropped>"),
+        };
+        assert_eq!(text.contains("<dropped"), !unseen.is_empty(), "there was room: {text}");
+        assert!(text.contains(&unseen), "{text}");
         let said = dialogue(&text).to_owned();
         let messages = said.matches("<message").count();
         assert_eq!(messages, entries.turn0.as_ref().map_or(0, |turn0| turn0.messages.len()), "{text}");
@@ -308,7 +314,7 @@ impl Whole {
     }
 
     fn total(&self) -> usize {
-        self.sections.values().map(Vec::len).sum()
+        self.sections.values().map(Vec::len).sum::<usize>() + self.entries.unseen_claims as usize
     }
 
     fn holds(&self, budget: usize) {
@@ -376,7 +382,7 @@ impl Whole {
         }
         let claims = root.children().find(|node| node.has_tag_name("relevant_claims"));
         let stale = self.entries.claims.iter().filter(|claim| is_stale(claim)).count();
-        let fresh = self.entries.claims.len() - stale;
+        let fresh = self.entries.claims.len() - stale + self.entries.unseen_claims as usize;
         assert_eq!(claims.is_some(), stale + fresh > 0);
         if let Some(claims) = claims {
             assert_eq!(number(claims, "stale_dropped"), stale);
@@ -635,6 +641,7 @@ fn small() -> Entries {
             set_at: ago(2),
         }],
         claims: vec![plain("c4", "analyst", "p95 is 3 ms"), old, decision],
+        unseen_claims: 0,
         stale_after: StaleAfter::default(),
         anti_patterns: vec![
             AntiPattern {

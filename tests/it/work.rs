@@ -31,6 +31,8 @@ use uuid::Uuid;
 use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, strings};
 
 const MINUTE: i64 = 60_000;
+/// Who may speak in a law: three sessions, and who is in none.
+const SESSIONS: [&str; 4] = ["s-0", "s-1", "s-2", ""];
 
 /// A writer whose clock the test moves.
 struct Team {
@@ -83,14 +85,14 @@ impl Team {
     }
 }
 
-/// Each session has an agent of its own.
+/// Each session has an agent of its own; the empty one is none.
 fn by(session: &str, command: Command) -> Submission {
     let agents = ["devops", "analyst", "frontend", "reviewer"];
     let number: usize = session.trim_start_matches("s-").parse().unwrap_or(0);
     Submission {
         command_id: CommandId::from_uuid(hivemind::system::new_id()),
         agent: agent(agents[number % agents.len()]),
-        session: Some(session.parse().expect("a session id")),
+        session: (!session.is_empty()).then(|| session.parse().expect("a session id")),
         trace_id: None,
         idempotency_key: None,
         command,
@@ -284,6 +286,17 @@ fn an_intent_moves_the_session_and_every_session_that_never_said() {
     let task_id = TaskId::from_uuid(hivemind::system::new_id());
     team.does("s-2", Command::AddTask(add(task_id, &[])));
     assert_eq!(team.shown(task_id).phase_id, Some(phase_id.to_string()));
+    // What is said in no session is said to all, also to those that said otherwise before; until they say again.
+    team.does("", declare("ship what there is", None));
+    for session in ["s-1", "s-2", "s-3"] {
+        assert_eq!(looks(&team, session), ("ship what there is".to_owned(), None), "{session}");
+    }
+    let task_id = TaskId::from_uuid(hivemind::system::new_id());
+    team.does("s-2", Command::AddTask(add(task_id, &[])));
+    assert_eq!(team.shown(task_id).phase_id, None);
+    team.does("s-2", declare("the UI all the same", Some(phase_id)));
+    let now: Vec<String> = ["s-1", "s-2", "s-3"].iter().map(|session| looks(&team, session).0).collect();
+    assert_eq!(now, ["ship what there is", "the UI all the same", "the UI all the same"]);
 }
 
 #[test]
@@ -321,7 +334,7 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
 fn whatever_the_work_replay_and_rebuild_say_the_same() {
     let law = |steps: Vec<(usize, Command)>| {
         let requests: Vec<Submission> =
-            steps.into_iter().map(|(session, command)| by(&format!("s-{session}"), command)).collect();
+            steps.into_iter().map(|(session, command)| by(SESSIONS[session], command)).collect();
         let run = |size: usize| {
             let workspace = TempWorkspace::new();
             let mut committer = workspace.committer(1);
@@ -350,7 +363,7 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
         accepted
     };
     let total = std::cell::Cell::new(0);
-    let steps = vec((0..3usize, work()), 1..40);
+    let steps = vec((0..SESSIONS.len(), work()), 1..40);
     TestRunner::new(harness::law(file!(), 60, 1_000))
         .run(&steps, |steps| {
             total.set(total.get() + law(steps));

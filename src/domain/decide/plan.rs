@@ -244,7 +244,7 @@ pub(super) fn declare_intent(state: &State, declare: &DeclareIntent) -> Result<D
         }
     }
     let trajectory = Trajectory { intent, plan_id: plan_id.or(plan_of_phase), phase_id, task_ids };
-    let next = "the next pack of this session follows".to_owned();
+    let next = "the next context follows".to_owned();
     Ok(decided(vec![IntentDeclared { trajectory }.into()], next))
 }
 

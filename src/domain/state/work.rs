@@ -68,7 +68,7 @@ impl Work {
         self.sessions.get(id)
     }
 
-    /// Where a session is looking: where it said, else where the team does.
+    /// Where a session is looking: where it said or the whole team was told since, else where the team does.
     pub fn trajectory(&self, session: Option<&SessionId>) -> Option<&Trajectory> {
         session.and_then(|session| self.of_session.get(session)).or(self.trajectory.as_ref())
     }
@@ -134,8 +134,12 @@ impl Work {
                 self.release(*task_id);
             }
         } else if let Event::IntentDeclared(declared) = event {
-            if let Some(session) = &recorded.session {
-                self.of_session.insert(session.clone(), declared.trajectory.clone());
+            match &recorded.session {
+                Some(session) => {
+                    self.of_session.insert(session.clone(), declared.trajectory.clone());
+                }
+                // What nobody's session said is said to all of them: each looks there until it says otherwise.
+                None => self.of_session.values_mut().for_each(|own| own.clone_from(&declared.trajectory)),
             }
             self.trajectory = Some(declared.trajectory.clone());
         }
