@@ -102,7 +102,7 @@ pub fn decide(
         Command::AddPlan(add) => plan::add_plan(state, add),
         Command::AddPhase(add) => plan::add_phase(state, add),
         Command::AddTask(add) => plan::add_task(state, session, add),
-        Command::ClaimTask(claim) => plan::claim_task(state, session, claim, now),
+        Command::ClaimTask(claim) => plan::claim_task(state, agent, session, claim, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
         Command::DeclareIntent(declare) => plan::declare_intent(state, declare),
         Command::StartSession(start) => session::start(session, start),
