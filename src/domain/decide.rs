@@ -109,7 +109,7 @@ pub fn decide(
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),
         Command::SaveAnchor(anchor) => session::save_anchor(state, anchor),
-        Command::SplitSession(split) => session::split(session, split),
+        Command::SplitSession(split) => session::split(state, session, split, now),
         Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
         Command::RecordFiring(firing) => session::record_firing(state, firing),
         Command::Observe(observed) => session::observe(state, observed),
