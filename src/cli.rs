@@ -232,8 +232,12 @@ impl Context {
 
     /// Who speaks: `--agent`, else `HM_AGENT`, else nobody yet.
     fn caller(&self) -> Result<Caller, Failure> {
+        self.caller_in(self.session())
+    }
+
+    fn caller_in(&self, session: SessionId) -> Result<Caller, Failure> {
         let named = self.global.agent.as_deref().or(self.environment.agent.as_deref());
-        Ok(Caller::new(self.config.roster.clone(), named, self.session())?)
+        Ok(Caller::new(self.config.roster.clone(), named, session)?)
     }
 
     /// The client's session, where one is named.
@@ -242,8 +246,16 @@ impl Context {
         own_session.iter().chain(session).find_map(|session| session.parse().ok())
     }
 
-    /// The client's session, else one of this process.
+    /// The client's session, else that of the shell this was typed in: who takes a task there can end it there.
     fn session(&self) -> SessionId {
+        self.given_session().unwrap_or_else(|| {
+            let shell = system::name_of_parent().unwrap_or_else(|| system::new_id().to_string());
+            format!("hm-{shell}").parse().expect("numbers and a hyphen are a short printable line")
+        })
+    }
+
+    /// The client's session, else one of this process alone: a server is in no session of what started it.
+    fn own_session(&self) -> SessionId {
         self.given_session().unwrap_or_else(|| {
             let fresh = format!("hm-{}", system::new_id());
             fresh.parse().expect("a UUID is a short printable line")

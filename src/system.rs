@@ -104,6 +104,16 @@ pub fn parent_process() -> Option<u32> {
     None
 }
 
+/// A name of the process that started this one that no other process of this machine has or had: its id, and where
+/// the system tells it (Linux) when it began, in clock ticks since boot, so that a reused id is another name.
+pub fn name_of_parent() -> Option<String> {
+    let parent = parent_process()?;
+    let stat = std::fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
+    // The 22nd field of proc(5), counted from the name, which may hold spaces and parentheses.
+    let began = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19));
+    Some(began.map_or_else(|| parent.to_string(), |began| format!("{parent}-{began}")))
+}
+
 /// The client whose hook this is: Claude Code says it, for it puts a shell between; else the process above.
 pub fn client_process() -> Option<u32> {
     let told = std::env::var("CLAUDE_PID").ok().and_then(|told| told.trim().parse().ok());

@@ -32,7 +32,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let mut caller = context.caller()?;
+        let mut caller = context.caller_in(context.own_session())?;
         // Whoever says which session a pane is in knows better than its client.
         let is_told = context.environment.own_session.is_some();
         // A server of many is in the session of none of them, and at work on no task of theirs.

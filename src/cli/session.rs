@@ -127,9 +127,10 @@ impl Session {
             Self::Split { reason, used, window } => {
                 let (agent, session) = context.speaker()?;
                 let mut reads = context.reads()?;
-                let turn0 = views::turn0(&mut reads, &agent, session.as_str(), reason, system::now())?;
+                let child = parse("child", &system::new_id().to_string())?;
+                let turn0 = views::turn0(&mut reads, &agent, (&session, &child), reason, system::now())?;
                 let command = SplitSession {
-                    child: parse("child", &system::new_id().to_string())?,
+                    child,
                     reason: parse("reason", reason)?,
                     used_tokens: *used,
                     window_tokens: *window,
@@ -141,16 +142,18 @@ impl Session {
                 let profile = parse("profile", profile)?;
                 let (agent, session) = context.speaker()?;
                 let mut reads = context.reads()?;
+                let run_id = RunId::from_uuid(system::new_id());
                 let turn0 = views::briefing(
                     &mut reads,
                     &context.config,
                     (&agent, &session),
+                    run_id,
                     &profile,
                     prompt,
                     system::now(),
                 )?;
                 let command = SpawnResearcher {
-                    run_id: RunId::from_uuid(system::new_id()),
+                    run_id,
                     task_id: TaskId::from_uuid(system::new_id()),
                     prompt: parse("prompt", prompt)?,
                     turn0,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
 use super::plan::{unlike, word};
-use super::{ClaimFilter, Reader, StoreError};
+use super::{ClaimFilter, Reader, StoreError, sessions};
 use crate::domain::event::{Recorded, ResearcherSpawned};
 use crate::domain::experiment::RunState;
 use crate::domain::ids::TaskId;
@@ -30,7 +30,7 @@ pub(super) fn spawned(db: &Connection, at: &Recorded, body: &ResearcherSpawned) 
         at.at.ms(),
         at.seq as i64
     ])?;
-    Ok(())
+    sessions::split_off(db, at, &body.agent, (&body.parent, &body.child))
 }
 
 /// An agent that was sent out.

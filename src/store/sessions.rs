@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::plan::{self, list, word};
 use super::{Reader, StoreError, files, json};
+use crate::domain::agent::AgentId;
 use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded, SessionSplit,
     SessionStarted, Turn0Continued, TurnRecorded,
@@ -27,6 +28,30 @@ pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> 
         body.client.as_ref().map(|client| client.as_str()),
         body.source.as_str(),
         body.parent_session.as_ref().map(SessionId::as_str),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+/// A session that another one hands over to: it is known from then on, whether its client says that it starts or not.
+pub(super) fn split_off(
+    db: &Connection,
+    at: &Recorded,
+    agent: &AgentId,
+    (parent, child): (&SessionId, &SessionId),
+) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO session_states (session, agent, source, parent_session, started_at, last_seen_at, started_seq, \
+         seq) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6) ON CONFLICT (session) DO UPDATE SET agent = ?2, source = ?3, \
+         parent_session = ?4, last_seen_at = ?5, ended_at = NULL, end_cause = NULL, seq = ?6 \
+         WHERE ended_at IS NOT NULL",
+    )?
+    .execute(params![
+        child.as_str(),
+        agent.as_str(),
+        Source::Fork.as_str(),
+        parent.as_str(),
         at.at.ms(),
         at.seq as i64
     ])?;
@@ -116,6 +141,7 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
         at.at.ms(),
         at.seq as i64
     ])?;
+    split_off(db, at, &at.agent, (&body.parent, &body.child))?;
     plan::hand_over(db, &body.parent, &body.child)
 }
 
@@ -183,6 +209,9 @@ pub struct SessionView {
     /// The session it goes on from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
+    /// Why that one handed over to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// When it first started, epoch ms.
     pub started_at: i64,
     /// Its last event, epoch ms.
@@ -276,7 +305,8 @@ pub struct BeliefSnapshot {
 }
 
 const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
-     end_cause, prompt_seq, summary, started_seq, seq FROM session_states";
+     end_cause, prompt_seq, summary, started_seq, seq, \
+     (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
 const SPLIT: &str =
     "SELECT child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq FROM splits";
 
@@ -288,6 +318,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         client: row.get("client")?,
         source: word(row, "source")?,
         parent_session: row.get("parent_session")?,
+        reason: row.get("reason")?,
         started_at: row.get("started_at")?,
         last_seen_at: row.get("last_seen_at")?,
         ended_at: row.get("ended_at")?,

@@ -4,7 +4,7 @@ use super::context::turn0;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::experiment::ProfileName;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::rejection::Rejection;
 use crate::domain::text::Turn0;
 use crate::domain::time::Timestamp;
@@ -23,6 +23,7 @@ pub fn briefing(
     reads: &mut Reads,
     config: &Config,
     (spawner, session): (&AgentId, &SessionId),
+    run_id: RunId,
     profile: &ProfileName,
     prompt: &str,
     now: Timestamp,
@@ -32,6 +33,6 @@ pub fn briefing(
     // A name that is on no roster is refused by who sends it out.
     let agent = named.and_then(|name| config.roster.resolve(name).ok()).unwrap_or_else(|| spawner.clone());
     let reason: String = format!("research: {prompt}").chars().take(MAX_REASON_CHARS).collect();
-    let text = turn0(reads, &agent, session.as_str(), &reason, now)?;
+    let text = turn0(reads, &agent, (session, &SessionId::of_researcher(run_id)), &reason, now)?;
     text.parse().map_err(|problem| Rejection::invalid("turn0", problem))
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Answer, ViewError, negative, shown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
@@ -103,24 +103,27 @@ pub(super) fn empty(of: &ContextOf, now: Timestamp) -> Answer {
     packed(&Found::default(), of, &Runs::default(), now)
 }
 
-/// What a session hands to the one that goes on from it: its context, with the dialogue and where it comes from.
+/// What a session hands to the one that goes on from it, the parent to the child: its context, with the dialogue and
+/// where it comes from.
 ///
 /// # Errors
 /// [`ViewError`] when the read models cannot be opened.
 pub fn turn0(
     reads: &mut Reads,
     agent: &AgentId,
-    session: &str,
+    (parent, child): (&SessionId, &SessionId),
     reason: &str,
     now: Timestamp,
 ) -> Result<String, ViewError> {
     let budget = pack::DEFAULT_BUDGET_CHARS;
-    let of = ContextOf { agent: agent.clone(), session: Some(session.to_owned()), budget, window: None };
+    let of = ContextOf { agent: agent.clone(), session: Some(parent.to_string()), budget, window: None };
     let found = match reads.store()? {
         Some(store) => store.snapshot(|store| Ok(found(store, &of)))?,
         None => Found::default(),
     };
-    let entries = entries(&found, &of, &Runs::default(), Some((session, reason)), now);
+    let handed_over = entries(&found, &of, &Runs::default(), Some((parent.as_str(), reason)), now);
+    // Who reads it is the child: what it writes is to be filed under its own name.
+    let entries = Entries { session: Some(child.to_string()), ..handed_over };
     Ok(pack::hand_over(&entries, now))
 }
 

@@ -90,11 +90,19 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
     )
 }
 
+/// The line that says where a session comes from; none of one that comes from nowhere.
+fn goes_on_from(session: &SessionView) -> String {
+    let Some(parent) = &session.parent_session else { return String::new() };
+    let why =
+        session.reason.as_deref().map_or_else(String::new, |why| format!(": {}", inline(why, LIST_CHARS)));
+    format!("  goes on from `{}`{why}\n", inline(parent, LIST_CHARS))
+}
+
 pub(super) fn sessions(found: &[SessionView], now: Timestamp) -> (Value, String) {
     let text = if found.is_empty() {
         "No session has started: hm init sets the hooks up that say so.\n".to_owned()
     } else {
-        found.iter().map(|session| session_line(session, now)).collect()
+        found.iter().map(|session| session_line(session, now) + &goes_on_from(session)).collect()
     };
     (json!({ "sessions": found }), text)
 }
@@ -120,8 +128,9 @@ pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
         Some(session) => session_line(session, now),
         None => format!("- `{}` nobody said that it started\n", inline(id, LIST_CHARS)),
     };
-    if let Some(parent) = session.as_ref().and_then(|session| session.parent_session.as_ref()) {
-        let _ = writeln!(text, "  goes on from `{}`", inline(parent, LIST_CHARS));
+    // Of a split it is said below, with what was handed over.
+    if came_from.is_none() {
+        text.extend(session.as_ref().map(goes_on_from));
     }
     text.extend(researchers.iter().map(|of_it| researcher(of_it, now)));
     for split in came_from.iter().chain(split_into) {

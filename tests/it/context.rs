@@ -377,9 +377,11 @@ fn a_split_hands_over_six_messages_whole_whatever_the_script() {
         }
         let at = now(&committer);
         let mut reads = Reads::of(workspace.clone());
-        let turn0 =
-            views::turn0(&mut reads, &agent("devops"), "s-1", "the window is full", at).expect("a hand-over");
+        let [parent, child] = ["s-1", "s-9"].map(|id| id.parse().expect("a session"));
+        let turn0 = views::turn0(&mut reads, &agent("devops"), (&parent, &child), "the window is full", at)
+            .expect("a hand-over");
         let document = Document::parse(&turn0).expect("XML");
+        assert_eq!(document.root_element().attribute("session"), Some("s-9"), "who reads it");
         let lineage =
             document.descendants().find(|node| node.has_tag_name("lineage")).expect("where it comes from");
         assert_eq!(

@@ -150,3 +150,33 @@ async fn the_command_line_shows_what_an_agent_is_told() {
     let last = status.lines().last().expect("a line");
     assert_eq!(last, "hivemind: you are devops · 1 open contradiction · 1 task ready", "{status}");
 }
+
+/// Lines of a real shell, in this workspace; what they print, and whether the last of them succeeded.
+fn in_a_shell(bench: &Bench, lines: &str) -> (bool, String) {
+    let mut shell = std::process::Command::new("sh");
+    for variable in ["HM_DIR", "HM_SESSION"].iter().chain(&hivemind::system::SESSION_VARIABLES) {
+        shell.env_remove(variable);
+    }
+    // Without the last line some shells become their last command.
+    shell.arg("-c").arg(format!("{lines}\nexit $?")).current_dir(bench.root());
+    let output = shell.env("hm", bench.binary()).env("HM_AGENT", "devops").output().expect("a shell");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).expect("UTF-8"))
+}
+
+#[test]
+fn a_task_taken_in_a_shell_is_ended_there_and_another_shell_is_told_how() {
+    let bench = Bench::new();
+    let (_, added) = in_a_shell(&bench, "$hm rebuild > /dev/null; $hm task add mend --json");
+    let added: Value = serde_json::from_str(&added).expect("JSON");
+    let id = added["task_id"].as_str().expect("an id");
+
+    let (taken, said) =
+        in_a_shell(&bench, &format!("$hm task claim {id}\n$hm task update {id} active --note on"));
+    assert!(taken, "{said}");
+    let (ended, said) = in_a_shell(&bench, &format!("$hm task update {id} done"));
+    assert!(!ended && said.contains("in another session, hm-"), "{said}");
+    assert!(said.contains("HM_SESSION=hm-") && said.contains("--token 1"), "{said}");
+    let (ended, said) = in_a_shell(&bench, &format!("$hm task update {id} done --token 1"));
+    assert!(ended, "{said}");
+}

@@ -12,12 +12,12 @@ use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::receipt::{Receipt, WarningCode};
 use hivemind::domain::rejection::{Code, Rejection};
 use hivemind::domain::scope::Scope;
-use hivemind::domain::session::{Role, Source};
+use hivemind::domain::session::{EndCause, Role, Source};
 use hivemind::domain::text::Turn0;
 use hivemind::domain::time::Timestamp;
 use hivemind::ledger::Ledger;
 use hivemind::runner::profile::Plan;
-use hivemind::store::{Projection, Reader};
+use hivemind::store::{Projection, Reader, TaskView};
 use hivemind::system::Sources;
 use hivemind::writer::Committer;
 use proptest::collection::vec;
@@ -108,6 +108,31 @@ fn add(task_id: TaskId, depends_on: &[TaskId]) -> AddTask {
         depends_on: depends_on.to_vec(),
         scopes: Vec::new(),
     }
+}
+
+fn split(child: &str) -> Command {
+    Command::SplitSession(SplitSession {
+        child: child.parse().expect("a session id"),
+        reason: "the window is full".parse().expect("a reason"),
+        used_tokens: Some(900),
+        window_tokens: Some(1_000),
+        turn0: "what was".parse::<Turn0>().expect("a hand-over"),
+    })
+}
+
+fn researcher(at: u8, task_id: TaskId, parent_task_id: Option<TaskId>) -> Command {
+    Command::SpawnResearcher(SpawnResearcher {
+        run_id: RunId::from_uuid(id(0x4a00, at)),
+        task_id,
+        prompt: "who waits for whom?".parse().expect("a prompt"),
+        profile: "agent".parse().expect("a name"),
+        parent_task_id,
+        turn0: "what was".parse().expect("a hand-over"),
+        mission: Some(Mission {
+            agent: agent("analyst"),
+            plan: Plan::typed(vec!["agent".to_owned()], "/".into(), 1_000).expect("a plan"),
+        }),
+    })
 }
 
 fn claim(task_id: TaskId) -> Command {
@@ -315,6 +340,64 @@ fn a_dialogue_keeps_six_messages_whole_and_the_beginnings_of_six_before() {
 }
 
 #[test]
+fn who_goes_on_from_a_session_goes_on_with_its_work() {
+    let mut team = Team::new();
+    let (held, blocked, over) = (team.task(&[]), team.task(&[]), team.task(&[]));
+    let for_a_minute = ClaimTask { task_id: over, lease_minutes: Some(1), file_locks: Vec::new() };
+    team.does("s-1", Command::ClaimTask(for_a_minute));
+    team.after(2);
+    team.does("s-1", claim_with(held, &["src/db"]));
+    team.does("s-1", claim(blocked));
+    let why = "no network".parse().expect("a note");
+    let update = |task_id, status, note| {
+        Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None })
+    };
+    team.does("s-1", update(blocked, TaskStatus::Blocked, Some(why)));
+    team.does("s-1", split("s-5"));
+
+    let at = |team: &Team, task| {
+        let TaskView { session, status, token, file_locks, .. } = team.shown(task);
+        (session, status, token, file_locks)
+    };
+    let child = || Some("s-5".to_owned());
+    assert_eq!(at(&team, held), (child(), TaskStatus::Active, 2, vec!["src/db".to_owned()]));
+    assert_eq!(at(&team, blocked), (child(), TaskStatus::Blocked, 2, vec![]));
+    assert_ne!(at(&team, over).0, child(), "what had run out is nobody's to hand over");
+    // The child needs no number, and the parent holds nothing any more.
+    assert_eq!(team.refused("s-1", update(held, TaskStatus::Done, None)), Code::TaskTaken);
+    team.does("s-5", update(held, TaskStatus::Done, None));
+    let found = team.reader().session("s-5").expect("a query").expect("a session from its split on");
+    let said = (found.agent.as_str(), found.source, found.parent_session.as_deref(), found.reason.as_deref());
+    assert_eq!(said, ("analyst", Source::Fork, Some("s-1"), Some("the window is full")));
+    // One whose client never came is closed like any other that fell silent.
+    team.after(31);
+    team.committer.close_overdue().expect("a sweep");
+    let found = team.reader().session("s-5").expect("a query").expect("a session");
+    assert_eq!(found.end_cause, Some(EndCause::Vanished));
+}
+
+#[test]
+fn a_researcher_takes_nothing_from_who_sent_it_out() {
+    let mut team = Team::new();
+    let (held, its_own) = (team.task(&[]), TaskId::from_uuid(hivemind::system::new_id()));
+    team.does("s-1", claim_with(held, &["src/db"]));
+    team.does("s-1", researcher(0, its_own, Some(held)));
+    assert_eq!((team.shown(held).session.as_deref(), team.shown(held).token), (Some("s-1"), 1));
+    let child = team.shown(its_own).session.expect("it holds its task");
+    let shown = |team: &Team| team.reader().session(&child).expect("a query").expect("a session");
+    let found = shown(&team);
+    assert_eq!((found.agent.as_str(), found.parent_session.as_deref()), ("analyst", Some("s-1")));
+    // Its run waits its turn: that is not having vanished.
+    team.after(40);
+    team.committer.close_overdue().expect("a sweep");
+    assert_eq!(shown(&team).ended_at, None);
+    assert_eq!(team.shown(its_own).session.as_deref(), Some(&*child));
+    let run_id = RunId::from_uuid(id(0x4a00, 0));
+    team.does("s-1", Command::CancelExperiment(CancelExperiment { run_id }));
+    assert_eq!(shown(&team).end_cause, Some(EndCause::Ended));
+}
+
+#[test]
 fn an_anchor_is_replaced_and_its_past_is_kept() {
     let mut team = Team::new();
     let save = |value: &str| {
@@ -436,29 +519,12 @@ fn work() -> BoxedStrategy<Command> {
             key: format!("K{key}").parse().expect("a key"),
             value: format!("v{value}").parse().expect("a value"),
         })),
-        1 => (0..3u8).prop_map(|child| Command::SplitSession(SplitSession {
-            child: format!("child-{child}").parse().expect("a session id"),
-            reason: "the window is full".parse().expect("a reason"),
-            used_tokens: Some(900),
-            window_tokens: Some(1_000),
-            turn0: "what was".parse::<Turn0>().expect("a hand-over"),
-        })),
+        // One of them is a session that others speak in, too.
+        1 => (1..4u8).prop_map(|child| split(&format!("s-{child}"))),
         1 => Just(Command::SnapshotBeliefs(SnapshotBeliefs {})),
         1 => (0..3u8, option::of(a_task())).prop_map(|(at, parent_task_id)| {
             // Some of its tasks are those that others take, too.
-            let (run_id, task_id) = (RunId::from_uuid(id(0x4a00, at)), TaskId::from_uuid(id(0x7a04, at)));
-            Command::SpawnResearcher(SpawnResearcher {
-                run_id,
-                task_id,
-                prompt: "who waits for whom?".parse().expect("a prompt"),
-                profile: "agent".parse().expect("a name"),
-                parent_task_id,
-                turn0: "what was".parse().expect("a hand-over"),
-                mission: Some(Mission {
-                    agent: agent("analyst"),
-                    plan: Plan::typed(vec!["agent".to_owned()], "/".into(), 1_000).expect("a plan"),
-                }),
-            })
+            researcher(at, TaskId::from_uuid(id(0x7a04, at)), parent_task_id)
         }),
         1 => (0..3u8).prop_map(|at| {
             Command::CancelExperiment(CancelExperiment { run_id: RunId::from_uuid(id(0x4a00, at)) })

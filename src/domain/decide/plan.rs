@@ -67,6 +67,7 @@ pub(super) fn add_task(
 
 pub(super) fn claim_task(
     state: &State,
+    agent: &AgentId,
     session: Option<&SessionId>,
     claim: &ClaimTask,
     now: Timestamp,
@@ -91,7 +92,7 @@ pub(super) fn claim_task(
             let released = TaskReleased { task_id, token: hold.token, cause: ReleaseCause::Expired };
             decision.events.push(released.into());
         }
-        Some(hold) if hold.session != *session => return Err(taken(task_id, hold)),
+        Some(hold) if hold.session != *session => return Err(taken(task_id, hold, agent)),
         Some(hold) => token = hold.token,
         None => {}
     }
@@ -163,7 +164,7 @@ pub(super) fn update_task(
         && !mine(&hold)
         && ![AgentId::architect(), AgentId::operator()].contains(agent)
     {
-        return Err(taken(task_id, hold));
+        return Err(taken(task_id, hold, agent));
     }
     if note.is_none() && matches!(to, TaskStatus::Blocked | TaskStatus::Invalidated) {
         return Err(Rejection::invalid("note", format!("a task that is {to} needs a note: why")));
@@ -265,15 +266,27 @@ fn unknown(what: &str, id: impl std::fmt::Display) -> Rejection {
     )
 }
 
-fn taken(task_id: TaskId, hold: &Hold) -> Rejection {
-    Rejection::new(
-        Code::TaskTaken,
-        format!("{} holds task {task_id} until {}", hold.agent, hold.until),
-        "take another one of hivemind://tasks/ready, or wait until the lease is over",
-    )
-    .with("holder", &hold.agent)
-    .with("session", &hold.session)
-    .with("until", hold.until.ms())
+/// The refusal of who does not hold a task. An agent whose other session does is told the ways to go on.
+fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
+    let Hold { agent, session, token, until, .. } = hold;
+    let (message, hint) = if agent == asking {
+        (
+            format!("you, {agent}, hold task {task_id} in another session, {session}, until {until}"),
+            format!(
+                "go on as that session (HM_SESSION={session}), or name the hold when you update the task (hm task \
+                 update --token {token}, fencing_token {token})"
+            ),
+        )
+    } else {
+        (
+            format!("{agent} holds task {task_id} until {until}"),
+            "take another one of hivemind://tasks/ready, or wait until the lease is over".to_owned(),
+        )
+    };
+    Rejection::new(Code::TaskTaken, message, hint)
+        .with("holder", &hold.agent)
+        .with("session", &hold.session)
+        .with("until", hold.until.ms())
 }
 
 fn over(task_id: TaskId, from: TaskStatus, to: TaskStatus) -> Rejection {

@@ -1,5 +1,7 @@
 //! Sessions: how they start and end, what is said and kept in them, and what their agents believe.
 
+use std::collections::BTreeSet;
+
 use super::{Decision, fresh_id, known_claim};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position, Status};
@@ -8,10 +10,10 @@ use crate::domain::command::{
 };
 use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit, SessionStarted,
-    Turn0Continued, TurnRecorded,
+    TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::SessionId;
-use crate::domain::plan::ReleaseCause;
+use crate::domain::plan::{Hold, ReleaseCause, TaskStatus};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
 use crate::domain::state::State;
@@ -67,8 +69,16 @@ pub fn overdue(state: &State, now: Timestamp) -> Vec<Vec<Event>> {
     let freed = expired.filter_map(|(task, _)| state.work().freed(task, ReleaseCause::Expired));
     let mut ends: Vec<Vec<Event>> = freed.map(|event| vec![event]).collect();
     let limit_ms = VANISHED_AFTER_MINUTES * 60_000;
-    let vanished =
-        state.work().sessions().filter(|(_, session)| now.ms() - session.last_seen.ms() > limit_ms);
+    // A researcher whose run waits or goes on has not vanished, however long it is silent: its run's end ends it.
+    let at_work: BTreeSet<&SessionId> = state
+        .unfinished_runs()
+        .filter_map(|(_, run, _)| run.researcher.as_ref())
+        .map(|researcher| &researcher.session)
+        .collect();
+    let vanished = state
+        .work()
+        .sessions()
+        .filter(|(id, session)| now.ms() - session.last_seen.ms() > limit_ms && !at_work.contains(id));
     ends.extend(vanished.map(|(id, session)| {
         let mut events = ending(state, &session.agent, id, EndCause::Vanished);
         // What ran out is freed above, once.
@@ -134,7 +144,33 @@ pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Decision
     Ok(one(AnchorSaved { key, value }.into()))
 }
 
-pub(super) fn split(session: Option<&SessionId>, split: &SplitSession) -> Result<Decision, Rejection> {
+/// A split, with what the session holds: who goes on goes on with the work.
+pub(super) fn split(
+    state: &State,
+    session: Option<&SessionId>,
+    split: &SplitSession,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let mut decision = handed_over(session, split)?;
+    let held = state.work().held_by(named(session)?).filter(|(_, hold)| hold.until >= now);
+    for (task_id, Hold { token, lease_minutes, file_locks, .. }) in held {
+        decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
+        let child = split.child.clone();
+        let (token, lease_minutes, file_locks) = (token + 1, *lease_minutes, file_locks.clone());
+        decision
+            .events
+            .push(TaskClaimed { task_id, session: child, token, lease_minutes, file_locks }.into());
+        // Whoever takes a task works on it; what was in its way still is.
+        if state.work().task(task_id).is_some_and(|task| task.status == TaskStatus::Blocked) {
+            let (from, to) = (TaskStatus::Active, TaskStatus::Blocked);
+            decision.events.push(TaskUpdated { task_id, from, to, note: None }.into());
+        }
+    }
+    Ok(decision)
+}
+
+/// What a session says and leaves to one that goes on from it; what it holds it keeps.
+pub(super) fn handed_over(session: Option<&SessionId>, split: &SplitSession) -> Result<Decision, Rejection> {
     let parent = named(session)?.clone();
     let SplitSession { child, reason, used_tokens, window_tokens, turn0 } = split.clone();
     if child == parent {

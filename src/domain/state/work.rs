@@ -18,7 +18,7 @@ pub struct Work {
     tasks: BTreeMap<TaskId, Task>,
     /// What each session holds.
     held: BTreeMap<SessionId, BTreeSet<TaskId>>,
-    /// Sessions that started and have not ended.
+    /// Sessions that started, or were split off, and have not ended.
     sessions: BTreeMap<SessionId, Session>,
     trajectory: Option<Trajectory>,
     of_session: BTreeMap<SessionId, Trajectory>,
@@ -182,7 +182,13 @@ impl Work {
             if ended.cause == EndCause::Ended {
                 self.of_session.remove(&ended.session);
             }
+        } else if let Event::ResearcherSpawned(spawned) = event {
+            let session = Session { agent: spawned.agent.clone(), last_seen: recorded.at };
+            self.sessions.entry(spawned.child.clone()).or_insert(session);
         } else if let Event::SessionSplit(split) = event {
+            // A researcher has another agent than who sent it out, and is there by now.
+            let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at };
+            self.sessions.entry(split.child.clone()).or_insert(session);
             // What the parent was looking at, its child looks at.
             if let Some(trajectory) = self.of_session.get(&split.parent).cloned() {
                 self.of_session.insert(split.child.clone(), trajectory);

@@ -38,18 +38,20 @@ impl Server {
     async fn spawn_researcher(&self, call: Call) -> CallToolResult {
         self.run_as(call, |given: SpawnArguments, Asker { id, agent, session }| {
             let SpawnArguments { prompt, profile, parent_task_id } = given;
+            let run_id = RunId::from_uuid(*id);
             let turn0 = self.with_reads(|reads| {
                 views::briefing(
                     reads,
                     self.config(),
                     (agent, session),
+                    run_id,
                     &profile,
                     prompt.as_str(),
                     system::now(),
                 )
             })?;
             Ok(Command::SpawnResearcher(SpawnResearcher {
-                run_id: RunId::from_uuid(*id),
+                run_id,
                 task_id: TaskId::from_uuid(system::new_id()),
                 prompt,
                 profile,

@@ -36,11 +36,11 @@ impl Server {
     async fn split_session(&self, call: Call) -> CallToolResult {
         self.run_as(call, |given: SplitArguments, Asker { id, agent, session }| {
             let SplitArguments { reason, used_tokens, window_tokens } = given;
+            let child = id.to_string().parse().map_err(|problem| Rejection::invalid("session", problem))?;
             let turn0 = self.with_reads(|reads| {
-                views::turn0(reads, agent, session.as_str(), reason.as_str(), system::now())
+                views::turn0(reads, agent, (session, &child), reason.as_str(), system::now())
             })?;
             let turn0 = turn0.parse().map_err(|problem| Rejection::invalid("reason", problem))?;
-            let child = id.to_string().parse().map_err(|problem| Rejection::invalid("session", problem))?;
             Ok(Command::SplitSession(SplitSession { child, reason, used_tokens, window_tokens, turn0 }))
         })
         .await
