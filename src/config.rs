@@ -9,6 +9,8 @@ use serde::Deserialize;
 use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::privacy::{BadPattern, Own};
+use crate::domain::relevance::StaleAfter;
+use crate::domain::time::Hours;
 use crate::hooks::Client;
 
 /// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
@@ -40,6 +42,12 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Whether every agent seen in the last 24 h, the owner aside, must support.
 # all_active = false
 
+[stale_after_hours]
+# After so many hours without a touch a claim is left out of contexts, unless its task is active; a dead end never is.
+# fact = 72
+# decision = 72
+# hypothesis = 72
+
 [privacy]
 # Regular expressions of your own secrets, besides the built-in rules: what matches is refused (own-1, own-2 ...).
 # patterns = []
@@ -55,6 +63,7 @@ struct File {
     agents: Agents,
     clients: BTreeMap<Client, String>,
     quorum: QuorumKeys,
+    stale_after_hours: StaleKeys,
     privacy: PrivacyKeys,
     writer: WriterKeys,
 }
@@ -78,6 +87,21 @@ impl Default for QuorumKeys {
     fn default() -> Self {
         let Quorum { supports, owner_counts, all_active } = Quorum::default();
         Self { supports, owner_counts, all_active }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StaleKeys {
+    fact: u32,
+    decision: u32,
+    hypothesis: u32,
+}
+
+impl Default for StaleKeys {
+    fn default() -> Self {
+        let StaleAfter { fact, decision, hypothesis } = StaleAfter::default();
+        Self { fact: fact.0, decision: decision.0, hypothesis: hypothesis.0 }
     }
 }
 
@@ -108,6 +132,8 @@ pub struct Config {
     pub clients: BTreeMap<Client, AgentId>,
     /// What rules depend on.
     pub policy: Policy,
+    /// When contexts leave a claim out because of its age.
+    pub stale_after: StaleAfter,
     /// The team's own secret patterns.
     pub own_secrets: Own,
     /// The same as they were written, for processes of their own.
@@ -180,11 +206,17 @@ impl Config {
         let roster = roster(&file.agents).map_err(|source| ConfigError::Roster { path: shown(), source })?;
         let own_secrets = Own::new(&file.privacy.patterns)
             .map_err(|source| ConfigError::Privacy { path: shown(), source })?;
+        let StaleKeys { fact, decision, hypothesis } = file.stale_after_hours;
         let QuorumKeys { supports, owner_counts, all_active } = file.quorum;
         Ok(Self {
             clients: clients(&roster, &file.clients)
                 .map_err(|source| ConfigError::Client { path: path.display().to_string(), source })?,
             roster,
+            stale_after: StaleAfter {
+                fact: Hours(fact),
+                decision: Hours(decision),
+                hypothesis: Hours(hypothesis),
+            },
             own_secrets,
             secret_patterns: file.privacy.patterns,
             policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },

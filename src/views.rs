@@ -347,7 +347,8 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         View::Context(of) => {
             let runs = jobs(reads);
             match reads.store()? {
-                Some(store) => store.snapshot(|store| Ok(Ok(context::context(store, of, &runs, now))))?,
+                Some(store) => store
+                    .snapshot(|store| Ok(Ok(context::context(store, config.stale_after, of, &runs, now))))?,
                 None => Ok(context::empty(of, now)),
             }
         }

@@ -192,9 +192,11 @@ impl Hooked {
             _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => Answer::Silence,
             Ok(Some(session)) if session.ended_at.is_none() => {
                 let since = session.prompt_seq.max(session.seq);
+                let until = self.submit(self.said(Role::User, text).into_iter().collect())?;
                 let of = self.context_of(MAX_CONTEXT);
-                let delta = views::delta(&mut self.reads, &of, since, system::now());
-                delta.map_or(Answer::Silence, Answer::Context)
+                let until = until.unwrap_or(u64::MAX);
+                let delta = views::delta(&mut self.reads, &of, (since, until), system::now());
+                return Ok(delta.map_or(Answer::Silence, Answer::Context));
             }
             // It was closed while nobody spoke, or began before its hooks were there.
             Ok(_) => {
@@ -395,9 +397,10 @@ impl Hooked {
         Ok(answer.map_err(ViewError::from)?)
     }
 
-    fn submit(&self, commands: Vec<Command>) -> Result<(), Failure> {
+    /// Where the last of it stands in the ledger, if it does by now.
+    fn submit(&self, commands: Vec<Command>) -> Result<Option<u64>, Failure> {
         if commands.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let front = self.context.front()?;
         let submissions = self.submissions(commands);
@@ -408,7 +411,7 @@ impl Hooked {
             if is_prompt && receipts.iter().any(|receipt| receipt.state == Acceptance::Queued) {
                 front.wake_writer().await;
             }
-            Ok(())
+            Ok(receipts.last().and_then(|receipt| receipt.seq))
         })
     }
 

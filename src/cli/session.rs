@@ -128,7 +128,14 @@ impl Session {
                 let (agent, session) = context.speaker()?;
                 let mut reads = context.reads()?;
                 let child = parse("child", &system::new_id().to_string())?;
-                let turn0 = views::turn0(&mut reads, &agent, (&session, &child), reason, system::now())?;
+                let turn0 = views::turn0(
+                    &mut reads,
+                    context.config.stale_after,
+                    &agent,
+                    (&session, &child),
+                    reason,
+                    system::now(),
+                )?;
                 let command = SplitSession {
                     child,
                     reason: parse("reason", reason)?,

@@ -33,6 +33,7 @@ pub fn briefing(
     // A name that is on no roster is refused by who sends it out.
     let agent = named.and_then(|name| config.roster.resolve(name).ok()).unwrap_or_else(|| spawner.clone());
     let reason: String = format!("research: {prompt}").chars().take(MAX_REASON_CHARS).collect();
-    let text = turn0(reads, &agent, (session, &SessionId::of_researcher(run_id)), &reason, now)?;
+    let text =
+        turn0(reads, config.stale_after, &agent, (session, &SessionId::of_researcher(run_id)), &reason, now)?;
     text.parse().map_err(|problem| Rejection::invalid("turn0", problem))
 }

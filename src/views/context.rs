@@ -9,6 +9,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
+use crate::domain::relevance::StaleAfter;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Attention, Entries};
@@ -52,6 +53,7 @@ pub struct ContextOf {
 /// What is asked of the read models.
 #[derive(Debug, Default)]
 struct Found {
+    stale_after: StaleAfter,
     seq: u64,
     trajectory: Option<TrajectoryView>,
     titles: crate::store::Titles,
@@ -94,8 +96,14 @@ impl Asking<'_> {
 }
 
 /// The context of an agent. A row that cannot be read is left out and counted; it stops nothing.
-pub(super) fn context(store: &Reader, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer {
-    packed(&found(store, of), of, runs, now)
+pub(super) fn context(
+    store: &Reader,
+    stale_after: StaleAfter,
+    of: &ContextOf,
+    runs: &Runs,
+    now: Timestamp,
+) -> Answer {
+    packed(&Found { stale_after, ..found(store, of) }, of, runs, now)
 }
 
 /// The context of an agent before anything was ever written.
@@ -110,6 +118,7 @@ pub(super) fn empty(of: &ContextOf, now: Timestamp) -> Answer {
 /// [`ViewError`] when the read models cannot be opened.
 pub fn turn0(
     reads: &mut Reads,
+    stale_after: StaleAfter,
     agent: &AgentId,
     (parent, child): (&SessionId, &SessionId),
     reason: &str,
@@ -118,7 +127,7 @@ pub fn turn0(
     let budget = pack::DEFAULT_BUDGET_CHARS;
     let of = ContextOf { agent: agent.clone(), session: Some(parent.to_string()), budget, window: None };
     let found = match reads.store()? {
-        Some(store) => store.snapshot(|store| Ok(found(store, &of)))?,
+        Some(store) => store.snapshot(|store| Ok(Found { stale_after, ..found(store, &of) }))?,
         None => Found::default(),
     };
     let handed_over = entries(&found, &of, &Runs::default(), Some((parent.as_str(), reason)), now);
@@ -305,6 +314,7 @@ fn entries(
         agent: of.agent.to_string(),
         session: of.session.clone(),
         seq: found.seq,
+        stale_after: found.stale_after,
         trajectory: found.trajectory.as_ref().map(|looking| pack::Trajectory {
             intent: looking.intent.clone(),
             plan: found.titles.plan.clone(),

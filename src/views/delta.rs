@@ -39,10 +39,16 @@ struct Seen {
 }
 
 /// What others did since a ledger position, for a session that knows everything before it; empty when nothing did.
+/// What came after `until`, the place of the prompt it is said with, the next one tells.
 ///
 /// # Errors
 /// [`ViewError`].
-pub fn delta(reads: &mut Reads, of: &ContextOf, since: u64, now: Timestamp) -> Result<String, ViewError> {
+pub fn delta(
+    reads: &mut Reads,
+    of: &ContextOf,
+    (since, until): (u64, u64),
+    now: Timestamp,
+) -> Result<String, ViewError> {
     let Some(ledger) = reads.ledger()? else { return Ok(String::new()) };
     let mut seen = Seen::default();
     let mut events = Vec::new();
@@ -53,7 +59,7 @@ pub fn delta(reads: &mut Reads, of: &ContextOf, since: u64, now: Timestamp) -> R
         events.extend(ledger.list(&latest)?);
     }
     events.sort_by_key(|event| event.seq);
-    for stored in events.iter().filter(|event| event.seq > since) {
+    for stored in events.iter().filter(|event| event.seq > since && event.seq <= until) {
         let ours = stored.session.as_ref().map(|session| session.as_str()) == of.session.as_deref();
         if ours && of.session.is_some() {
             continue;

@@ -197,8 +197,31 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     let of =
         ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
     let since = before.last().map_or(0, |event| event.seq);
-    let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta");
+    let news = views::delta(&mut Reads::of(workspace.clone()), &of, (since, u64::MAX), now).expect("a delta");
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
+    // What stands behind the prompt it is said with is for the next one: nothing is lost between the two.
+    let before_it = views::delta(&mut Reads::of(workspace.clone()), &of, (since, since), now);
+    assert_eq!(before_it.expect("a delta"), "");
+}
+
+#[test]
+fn the_team_says_when_a_claim_is_stale() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    claims(&mut committer, "the menu opens at once", "src/ui", |_| ());
+    let made = workspace.events().last().expect("a claim").at;
+    let stale = |hours: u32, file: &str| {
+        std::fs::write(workspace.config(), file).expect("a configuration");
+        let config = Config::load(&workspace.config()).expect("a configuration");
+        let (session, window) = (None, None);
+        let of = ContextOf { agent: agent("devops"), session, budget: 9_500, window };
+        let then = Timestamp::from_ms(made.ms() + i64::from(hours) * 3_600_000);
+        let pack = answer(&mut Reads::of(workspace.clone()), &config, &View::Context(of), then);
+        pack.expect("a context").text.contains("stale_dropped=\"1\"")
+    };
+    assert_eq!([stale(71, ""), stale(73, "")], [false, true], "three days");
+    let own = "[stale_after_hours]\nfact = 5\n";
+    assert_eq!([stale(4, own), stale(6, own)], [false, true]);
 }
 
 #[test]
@@ -378,8 +401,15 @@ fn a_split_hands_over_six_messages_whole_whatever_the_script() {
         let at = now(&committer);
         let mut reads = Reads::of(workspace.clone());
         let [parent, child] = ["s-1", "s-9"].map(|id| id.parse().expect("a session"));
-        let turn0 = views::turn0(&mut reads, &agent("devops"), (&parent, &child), "the window is full", at)
-            .expect("a hand-over");
+        let turn0 = views::turn0(
+            &mut reads,
+            config().stale_after,
+            &agent("devops"),
+            (&parent, &child),
+            "the window is full",
+            at,
+        )
+        .expect("a hand-over");
         let document = Document::parse(&turn0).expect("XML");
         assert_eq!(document.root_element().attribute("session"), Some("s-9"), "who reads it");
         let lineage =

@@ -38,7 +38,14 @@ impl Server {
             let SplitArguments { reason, used_tokens, window_tokens } = given;
             let child = id.to_string().parse().map_err(|problem| Rejection::invalid("session", problem))?;
             let turn0 = self.with_reads(|reads| {
-                views::turn0(reads, agent, (session, &child), reason.as_str(), system::now())
+                views::turn0(
+                    reads,
+                    self.config().stale_after,
+                    agent,
+                    (session, &child),
+                    reason.as_str(),
+                    system::now(),
+                )
             })?;
             let turn0 = turn0.parse().map_err(|problem| Rejection::invalid("reason", problem))?;
             Ok(Command::SplitSession(SplitSession { child, reason, used_tokens, window_tokens, turn0 }))
