@@ -202,13 +202,14 @@ fn contradiction(both: &Contradiction, now: Timestamp) -> String {
     let [left, right] = &both.sides;
     let said = |name: &str, side: &Side| {
         let by = line(&side.by, MAX_NAME_CHARS);
-        match &side.said {
-            // The bar stands between the sides and nowhere else.
-            Some((status, at, text)) => {
-                let text = line(&text.replace('|', "¦"), MAX_GLANCE_CHARS);
-                format!("{name} ({by}, {status}, {}) {text}", at.age(now))
+        // The bar stands between the sides and nowhere else.
+        let glance = |text: &str| line(&text.replace('|', "¦"), MAX_GLANCE_CHARS);
+        match (&side.said, &side.challenge) {
+            (_, Some(reason)) => format!("{name} ({by}, challenge) {}", glance(reason)),
+            (Some((status, at, text)), None) => {
+                format!("{name} ({by}, {status}, {}) {}", at.age(now), glance(text))
             }
-            None => format!("{name} ({by}) erased"),
+            (None, None) => format!("{name} ({by}) erased"),
         }
     };
     Tag::open("contradiction")

@@ -496,6 +496,7 @@ fn side(side: &SideView) -> pack::Side {
     pack::Side {
         claim: side.claim_id.clone(),
         by: side.agent.clone(),
+        challenge: side.challenge.clone(),
         said: said.map(|((status, at), statement)| (status, Timestamp::from_ms(at), statement)),
     }
 }

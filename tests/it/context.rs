@@ -159,6 +159,20 @@ fn an_intent_alone_moves_the_next_pack() {
 }
 
 #[test]
+fn a_challenge_is_shown_with_its_reason() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    let claim_id = claims(&mut committer, "the cache is warm", "src/cache", |_| ());
+    let reason = Some("cold | 3 ms on each first read".parse().expect("a reason"));
+    let (position, evidence_ref) = (Position::Challenge, None);
+    let challenge = TakePosition { claim_id, position, reason, evidence_ref };
+    does(&mut committer, "reviewer", "s-3", Command::TakePosition(challenge));
+    let text = told(&workspace, 9_500, now).text;
+    let sides = "the cache is warm | B (reviewer, challenge) cold ¦ 3 ms on each first read</contradiction>";
+    assert!(text.contains(sides), "{text}");
+}
+
+#[test]
 fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     let (workspace, now) = lived_in();
     let mut committer = workspace.committer(2);

@@ -139,6 +139,7 @@ fn needs(dice: &mut Dice, at: usize) -> Attention {
                 claim: words(dice),
                 by: words(dice),
                 said: some(dice, |dice| (Status::Contested, past(dice), words(dice))),
+                challenge: some(dice, words),
             }),
         }),
     }
@@ -578,6 +579,7 @@ fn dispute() -> Attention {
         claim: claim.to_owned(),
         by: by.to_owned(),
         said: Some((Status::Contested, ago(3), text.to_owned())),
+        challenge: None,
     };
     Attention::Contradiction(Contradiction {
         id: "x1".to_owned(),
