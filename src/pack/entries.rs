@@ -135,6 +135,8 @@ pub struct Task {
     pub lease_left: Option<Span>,
     /// Files and globs that are locked through it.
     pub files: u64,
+    /// Who holds it.
+    pub by: Option<String>,
     /// What is to be done.
     pub title: String,
 }

@@ -401,6 +401,7 @@ fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
         status: task.status.to_string(),
         lease_left: task.lease_until.map(|until| now.age(Timestamp::from_ms(until))),
         files: task.file_locks.len() as u64,
+        by: task.holder.clone(),
         title: task.title.clone(),
     }
 }

@@ -141,6 +141,7 @@ fn an_intent_alone_moves_the_next_pack() {
         before.contains("intent=\"tune the pool\"") && before.contains("sharing one connection"),
         "{before}"
     );
+    assert!(before.contains("files=\"1\" by=\"devops\">tune the pool</task>"), "who holds it: {before}");
     assert!(!before.contains("a menu without focus"), "a dead end elsewhere waits for the action: {before}");
     let mut committer = workspace.committer(2);
     let menu = committer.state().work();
