@@ -311,15 +311,7 @@ fn entries(
         window: of.window,
         attention: attention(found, of, runs, &claim, now),
         tasks: found.tasks.iter().map(|task| pack_task(task, now)).collect(),
-        anchors: found
-            .anchors
-            .iter()
-            .map(|anchor| pack::Anchor {
-                key: anchor.key.clone(),
-                value: anchor.value.clone(),
-                set_at: Timestamp::from_ms(anchor.saved_at),
-            })
-            .collect(),
+        anchors: found.anchors.iter().map(anchor).collect(),
         claims: found.claims.iter().map(claim).collect(),
         unseen_claims: found.unseen_claims,
         anti_patterns: found
@@ -392,6 +384,11 @@ fn attention(
     let faults =
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
     contradictions.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
+}
+
+pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
+    let set_at = Timestamp::from_ms(kept.saved_at);
+    pack::Anchor { key: kept.key.clone(), value: kept.value.clone(), set_at }
 }
 
 fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {

@@ -317,8 +317,7 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
                 side.agent,
                 inline(&side.scopes.join(", "), 80),
                 match (&side.challenge, &side.statement) {
-                    (Some(reason), _) =>
-                        format!("challenges it: {}", inline(reason, LIST_STATEMENT_CHARS)),
+                    (Some(reason), _) => format!("challenges it: {}", inline(reason, LIST_STATEMENT_CHARS)),
                     (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS),
                 }
             );

@@ -516,6 +516,11 @@ fn any_delta_is_short_and_whole() {
                 from: some(dice, words),
                 to: some(dice, words),
             }),
+            anchors: many(&mut dice, most, |dice, at| Anchor {
+                key: format!("KEY {at}"),
+                value: words(dice),
+                set_at: past(dice),
+            }),
             claims: many(&mut dice, most, |dice, at| ClaimChange {
                 claim: claim(dice, format!("claim-{at}")),
                 was: some(dice, |_| Status::Proposed),
@@ -523,7 +528,11 @@ fn any_delta_is_short_and_whole() {
         };
         let text = delta(&changes, NOW);
         let matching = changes.anti_patterns.iter().filter(|dead_end| dead_end.matches).count();
-        let total = changes.attention.len() + matching + changes.tasks.len() + changes.claims.len();
+        let total = changes.attention.len()
+            + matching
+            + changes.tasks.len()
+            + changes.anchors.len()
+            + changes.claims.len();
         assert_eq!(
             text.is_empty(),
             total == 0 && changes.intent.is_none(),
@@ -538,6 +547,8 @@ fn any_delta_is_short_and_whole() {
         let document = parsed(&text);
         let shown: usize = sections(&document, &text).values().map(Vec::len).sum();
         let dropped = document.root_element().children().find(|node| node.has_tag_name("dropped"));
+        let named = dropped.and_then(|node| node.text()).map(|ids| !ids.starts_with('+'));
+        assert!(named != Some(false), "HM_SEED={seed} {number}: none of what is left out is named: {text}");
         let dropped: usize = dropped.map_or(0, |node| node.attribute("n").expect("n").parse().expect("n"));
         assert_eq!(shown + dropped, total, "HM_SEED={seed} {number}: {text}");
         assert_eq!(root_intent(&document).is_some(), changes.intent.is_some());
@@ -767,13 +778,14 @@ fn a_delta_reads_like_this() {
             from: Some("analyst".to_owned()),
             to: Some("devops".to_owned()),
         }],
+        anchors: small().anchors,
         claims: vec![ClaimChange {
             claim: plain("c4", "analyst", "p95 is 3 ms"),
             was: Some(Status::Proposed),
         }],
     };
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="973" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1071" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first"/>
         <attention n="1">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
@@ -781,6 +793,9 @@ fn a_delta_reads_like_this() {
         <tasks n="1">
         <task id="t1" status="active" from="analyst" to="devops">bench the pool</task>
         </tasks>
+        <anchors n="1">
+        <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
+        </anchors>
         <claims n="1">
         <claim id="c4" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" was="proposed">p95 is 3 ms</claim>
         </claims>
