@@ -2,7 +2,9 @@
 
 use super::fit::{Fixed, Section, fit};
 use super::xml::{Tag, line};
-use super::{AntiPattern, Attention, Claim, MAX_WARNING_CHARS, anti_patterns, attention, claim};
+use super::{
+    Anchor, AntiPattern, Attention, Claim, MAX_WARNING_CHARS, anchors, anti_patterns, attention, claim,
+};
 use crate::domain::claim::Status;
 use crate::domain::time::Timestamp;
 
@@ -26,13 +28,15 @@ pub struct Changes {
     pub attention: Vec<Attention>,
     /// New dead ends; those that match nothing active are not shown.
     pub anti_patterns: Vec<AntiPattern>,
-    /// Tasks that changed hands.
+    /// Tasks that are new or changed hands.
     pub tasks: Vec<TaskMove>,
+    /// Anchors that are new or hold something else.
+    pub anchors: Vec<Anchor>,
     /// Claims that are new or have another status.
     pub claims: Vec<ClaimChange>,
 }
 
-/// A task that changed hands.
+/// A task that is new or changed hands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskMove {
     /// Its id.
@@ -64,14 +68,16 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
         && changes.attention.is_empty()
         && warnings.is_empty()
         && changes.tasks.is_empty()
+        && changes.anchors.is_empty()
         && changes.claims.is_empty();
     if nothing {
         return String::new();
     }
     let sections = vec![
-        anti_patterns(warnings, now).share(30).place(3),
+        anti_patterns(warnings, now).share(30).place(4),
         attention(changes.attention.iter().collect(), now).share(40).place(0),
         Section::of("tasks", changes.tasks.iter().collect(), |task| &task.id, moved).share(20).place(1),
+        anchors(&changes.anchors, now).share(10).place(2),
         Section::of(
             "claims",
             changes.claims.iter().collect(),
@@ -80,7 +86,7 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
                 claim("claim", it, now).with_any("was", *was).escaped(&line(&it.statement, MAX_WARNING_CHARS))
             },
         )
-        .place(2),
+        .place(3),
     ];
     let start = |used: usize| {
         Tag::open("hivemind_delta")
@@ -96,7 +102,8 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
     let intent = changes.intent.as_ref();
     let before =
         intent.map_or_else(String::new, |intent| Tag::open("trajectory").with("intent", intent).empty());
-    let fixed = Fixed { root: "hivemind_delta", start, before, after: String::new() };
+    let fixed =
+        Fixed { root: "hivemind_delta", start, before, after: String::new(), for_ids: MAX_DELTA_CHARS / 10 };
     fit(&fixed, sections, MAX_DELTA_CHARS).expect("eight attributes of 120 characters leave room in 2,000")
 }
 

@@ -118,6 +118,8 @@ pub struct Side {
     pub by: String,
     /// Where the claim is in its life, when it was made and what it says; none once it was erased.
     pub said: Option<(Status, Timestamp, String)>,
+    /// Why who stands here challenges the claim, where it is that of the other side too.
+    pub challenge: Option<String>,
 }
 
 /// A task that is active.
@@ -133,6 +135,8 @@ pub struct Task {
     pub lease_left: Option<Span>,
     /// Files and globs that are locked through it.
     pub files: u64,
+    /// Who holds it.
+    pub by: Option<String>,
     /// What is to be done.
     pub title: String,
 }

@@ -141,6 +141,8 @@ pub(super) struct Fixed<F> {
     pub(super) start: F,
     pub(super) before: String,
     pub(super) after: String,
+    /// Characters kept for the ids of what is left out, once not everything fits.
+    pub(super) for_ids: usize,
 }
 
 /// At most `budget` characters: what is fixed, then section after section what their shares allow, then what
@@ -150,19 +152,19 @@ pub(super) fn fit(
     mut sections: Vec<Section<'_>>,
     budget: usize,
 ) -> Option<String> {
-    let Fixed { root, start, before, after } = fixed;
+    let Fixed { root, start, before, after, for_ids } = fixed;
     let end = format!("</{root}>\n");
     let total: usize = sections.iter().map(Section::eligible).sum();
     let always = [&start(budget), before, after, &end].map(|text| chars(text)).iter().sum::<usize>()
         + sections.iter().map(Section::fixed).sum::<usize>();
     // Room to say that all of them were left out is kept, so that it can be said of some.
     let number = if total == 0 { 0 } else { chars(&dropped(std::iter::empty(), total, usize::MAX)) };
-    let mut left = budget.checked_sub(always + number)?;
-    for section in &mut sections {
-        section.fill(budget / 100 * section.share + budget % 100 * section.share / 100, &mut left);
-    }
-    for section in &mut sections {
-        section.fill(usize::MAX, &mut left);
+    let room = budget.checked_sub(always + number)?;
+    let mut left = fill(&mut sections, budget, room);
+    if *for_ids > 0 && sections.iter().any(|section| section.left_out() > 0) {
+        sections.iter_mut().for_each(|section| section.shown.clear());
+        let kept = room.min(*for_ids);
+        left = fill(&mut sections, budget, room - kept) + kept;
     }
     sections.sort_by_key(|section| section.place);
     let mut body = before.clone();
@@ -178,6 +180,18 @@ pub(super) fn fit(
     body.push_str(&dropped(ids, left_out, left + number));
     body.push_str(&end);
     Some(start(used(chars(&start(0)) - 1 + chars(&body))) + &body)
+}
+
+/// Shows what the shares of the sections allow, then what else there is room for; how much of it is left.
+fn fill(sections: &mut [Section<'_>], budget: usize, room: usize) -> usize {
+    let mut left = room;
+    for section in &mut *sections {
+        section.fill(budget / 100 * section.share + budget % 100 * section.share / 100, &mut left);
+    }
+    for section in &mut *sections {
+        section.fill(usize::MAX, &mut left);
+    }
+    left
 }
 
 /// The number of characters of a text that holds its own number of characters, given those of the rest.

@@ -27,6 +27,9 @@ pub struct SideView {
     /// When it was made, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
+    /// Why the agent stands against the claim, where both sides are one claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<String>,
 }
 
 /// Two sides that contradict each other.
@@ -82,9 +85,11 @@ pub struct ContradictionPage {
 
 const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
-     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at \
+     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason \
      FROM belief_contradictions x \
-     LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim";
+     LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
+     LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
+     AND p.position = 'challenge' AND x.left_claim = x.right_claim";
 
 impl Reader {
     /// A page of contradictions, newest first.
@@ -183,7 +188,7 @@ pub struct Target {
 
 fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
-    let (left, right) = (side(row, 7)?, side(row, 13)?);
+    let (left, right) = (side(row, 7)?, SideView { challenge: row.get(19)?, ..side(row, 13)? });
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,
@@ -211,5 +216,6 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
         status: status.map(|status| status.parse()).transpose().map_err(malformed)?,
         scopes: scopes.unwrap_or_default(),
         created_at: row.get(first + 5)?,
+        challenge: None,
     })
 }

@@ -220,7 +220,8 @@ fn dispute(both: &Contradiction) -> Need {
     let (mut ids, mut what) = (vec![both.id.clone(), left.claim_id.clone()], vec![said(left)]);
     let settle = match both.kind {
         ContradictionKind::Position => {
-            what.push(format!("{} challenges it", right.agent));
+            let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
+            what.push(format!("{} challenges it{reason}", right.agent));
             vec![
                 format!("hm claim abstain {}", left.claim_id),
                 end_of(&left.claim_id),

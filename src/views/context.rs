@@ -324,15 +324,7 @@ fn entries(
         window: of.window,
         attention: attention(found, of, runs, &claim, now),
         tasks: found.tasks.iter().map(|task| pack_task(task, now)).collect(),
-        anchors: found
-            .anchors
-            .iter()
-            .map(|anchor| pack::Anchor {
-                key: anchor.key.clone(),
-                value: anchor.value.clone(),
-                set_at: Timestamp::from_ms(anchor.saved_at),
-            })
-            .collect(),
+        anchors: found.anchors.iter().map(anchor).collect(),
         claims: found.claims.iter().map(claim).collect(),
         unseen_claims: found.unseen_claims,
         anti_patterns: found
@@ -407,6 +399,11 @@ fn attention(
     contradictions.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
 }
 
+pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
+    let set_at = Timestamp::from_ms(kept.saved_at);
+    pack::Anchor { key: kept.key.clone(), value: kept.value.clone(), set_at }
+}
+
 fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
     pack::Task {
         id: task.id.clone(),
@@ -414,6 +411,7 @@ fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
         status: task.status.to_string(),
         lease_left: task.lease_until.map(|until| now.age(Timestamp::from_ms(until))),
         files: task.file_locks.len() as u64,
+        by: task.holder.clone(),
         title: task.title.clone(),
     }
 }
@@ -509,6 +507,7 @@ fn side(side: &SideView) -> pack::Side {
     pack::Side {
         claim: side.claim_id.clone(),
         by: side.agent.clone(),
+        challenge: side.challenge.clone(),
         said: said.map(|((status, at), statement)| (status, Timestamp::from_ms(at), statement)),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{ContextOf, anti_pattern, claim_for, contradiction, places_of};
+use super::context::{ContextOf, anchor, anti_pattern, claim_for, contradiction, places_of};
 use super::{DEFAULT_LIMIT, ViewError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::text::AnchorKey;
 use crate::domain::time::Timestamp;
 use crate::ledger;
 use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMove};
@@ -16,11 +17,13 @@ use crate::store::{ClaimFilter, ContradictionFilter, Reader, StoreError};
 /// Events of each kind that are looked at, the latest: what is longer ago stands in the context of the next start.
 const MAX_EVENTS: usize = 100;
 /// The kinds of events that are news: what hooks see of tools would push them out.
-const NEWS: [&str; 7] = [
+const NEWS: [&str; 9] = [
+    "anchor.saved",
     "claim.created",
     "claim.status_changed",
     "contradiction.detected",
     "intent.declared",
+    "task.added",
     "task.claimed",
     "task.released",
     "task.updated",
@@ -34,6 +37,7 @@ struct Seen {
     /// Contradictions, by the events that found them.
     contradictions: BTreeSet<String>,
     tasks: BTreeSet<TaskId>,
+    anchors: BTreeSet<AnchorKey>,
     /// Where others said what is wanted.
     intents: BTreeSet<u64>,
 }
@@ -81,6 +85,10 @@ fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored) {
         seen.contradictions.insert(stored.id.to_string());
     } else if let Event::IntentDeclared(_) = event {
         seen.intents.insert(stored.seq);
+    } else if let Event::AnchorSaved(saved) = event {
+        seen.anchors.insert(saved.key.clone());
+    } else if let Event::TaskAdded(added) = event {
+        seen.tasks.insert(added.task_id);
     } else if let Event::TaskClaimed(claimed) = event {
         seen.tasks.insert(claimed.task_id);
     } else if let Event::TaskReleased(released) = event {
@@ -146,6 +154,9 @@ fn changes(
         }
         let (status, to) = (task.status.to_string(), task.holder);
         changes.tasks.push(TaskMove { id: task.id, title: task.title, status, from: None, to });
+    }
+    for key in &seen.anchors {
+        changes.anchors.extend(store.anchor_history(key.as_str())?.first().map(anchor));
     }
     Ok(changes)
 }

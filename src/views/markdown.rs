@@ -316,7 +316,10 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
                 side.claim_id,
                 side.agent,
                 inline(&side.scopes.join(", "), 80),
-                inline(side.statement.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS)
+                match (&side.challenge, &side.statement) {
+                    (Some(reason), _) => format!("challenges it: {}", inline(reason, LIST_STATEMENT_CHARS)),
+                    (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS),
+                }
             );
         }
     }

@@ -132,7 +132,7 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
     expect![[r#"
         - contradiction, 13m ago, asks analyst, devops: `X0` `TWENTY` `FIFTY` devops: the pool size is 20 | analyst: the pool size is 50
           to settle it: `hm claim deprecate TWENTY --reason WHY` or `hm claim deprecate FIFTY --reason WHY`
-        - contradiction, 10m ago, asks analyst, devops, reviewer: `X2` `DISPUTED` `X1` devops: vendoring is ¦ slow | analyst challenges it | reviewer challenges it
+        - contradiction, 10m ago, asks analyst, devops, reviewer: `X2` `DISPUTED` `X1` devops: vendoring is ¦ slow | analyst challenges it: seen otherwise | reviewer challenges it: seen otherwise
           to settle it: `hm claim abstain DISPUTED` or `hm claim deprecate DISPUTED --reason WHY` or `hm experiment run PROFILE --claim DISPUTED --blocking`
         - pending proof, 7m ago, asks analyst, frontend: `WAITING` `RUN` the cache is cold
           to settle it: `hm experiment cancel RUN`

@@ -141,6 +141,7 @@ fn an_intent_alone_moves_the_next_pack() {
         before.contains("intent=\"tune the pool\"") && before.contains("sharing one connection"),
         "{before}"
     );
+    assert!(before.contains("files=\"1\" by=\"devops\">tune the pool</task>"), "who holds it: {before}");
     assert!(!before.contains("a menu without focus"), "a dead end elsewhere waits for the action: {before}");
     let mut committer = workspace.committer(2);
     let menu = committer.state().work();
@@ -156,6 +157,20 @@ fn an_intent_alone_moves_the_next_pack() {
     assert!(after.contains("a menu without focus"), "{after}");
     let position = |text: &str| after.find(text).unwrap_or_else(|| panic!("{text} is not in {after}"));
     assert!(position("mend the menu") > 0 && position("the menu opens at once") > 0);
+}
+
+#[test]
+fn a_challenge_is_shown_with_its_reason() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    let claim_id = claims(&mut committer, "the cache is warm", "src/cache", |_| ());
+    let reason = Some("cold | 3 ms on each first read".parse().expect("a reason"));
+    let (position, evidence_ref) = (Position::Challenge, None);
+    let challenge = TakePosition { claim_id, position, reason, evidence_ref };
+    does(&mut committer, "reviewer", "s-3", Command::TakePosition(challenge));
+    let text = told(&workspace, 9_500, now).text;
+    let sides = "the cache is warm | B (reviewer, challenge) cold ¦ 3 ms on each first read</contradiction>";
+    assert!(text.contains(sides), "{text}");
 }
 
 #[test]

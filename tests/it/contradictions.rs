@@ -221,7 +221,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm contradictions
             - strong position found AGE ago `ID6`
               - `ID2` analyst contested [src/db] the pool holds 30 connections
-              - `ID2` devops contested [src/db] the pool holds 30 connections
+              - `ID2` devops contested [src/db] challenges it: the file says 20
             - strong value found AGE ago `ID5`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
               - `ID2` analyst contested [src/db] the pool holds 30 connections

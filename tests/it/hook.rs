@@ -165,10 +165,17 @@ fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
     assert_eq!(one.prompt("second"), "", "nothing happened since");
     spool_is_empty(&shell);
     shell.json("hm --json --agent analyst claim create \"the pool holds 20 connections\" --scope src/db");
+    shell.json("hm --json --agent analyst task add \"measure the pool\"");
+    shell.json("hm --json --agent analyst anchor save DB_SCHEMA v7");
     within(&shell, "s-2", "hm --json --agent analyst intent \"wait, fix the UI first\"");
     let told = one.prompt("third");
     assert!(told.contains("<hivemind_delta") && told.contains("the pool holds 20 connections"), "{told:?}");
     assert!(told.contains("wait, fix the UI first"), "{told}");
+    assert!(
+        told.contains("status=\"open\">measure the pool</task>")
+            && told.contains("<anchor key=\"DB_SCHEMA\""),
+        "{told}"
+    );
     assert!(told.chars().count() <= 2_000);
     spool_is_empty(&shell);
     assert_eq!(one.prompt("fourth"), "");
