@@ -107,7 +107,7 @@ pub fn decide(
         Command::ClaimTask(claim) => plan::claim_task(state, agent, session, claim, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
         Command::DeclareIntent(declare) => plan::declare_intent(state, declare),
-        Command::StartSession(start) => session::start(session, start),
+        Command::StartSession(start) => session::start(state, session, start),
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),
         Command::SaveAnchor(anchor) => session::save_anchor(state, anchor),

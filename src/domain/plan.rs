@@ -72,6 +72,8 @@ pub struct Hold {
 pub struct Task {
     /// Where it is.
     pub status: TaskStatus,
+    /// The phase it belongs to; none for the inbox.
+    pub phase_id: Option<PhaseId>,
     /// What must be done before it.
     pub depends_on: Vec<TaskId>,
     /// The number of the last hold.
@@ -96,11 +98,11 @@ pub struct Trajectory {
     pub task_ids: Vec<TaskId>,
 }
 
-/// The part of a path or glob that names a directory or file for certain: what lies there is meant.
-pub fn certain(lock: &Scope) -> Option<Scope> {
 /// What makes a path a glob.
 const WILD: [char; 4] = ['*', '?', '[', '{'];
 
+/// The part of a path or glob that names a directory or file for certain: what lies there is meant.
+pub fn certain(lock: &Scope) -> Option<Scope> {
     let text = lock.as_str();
     let Some(wild) = text.find(WILD) else { return Some(lock.clone()) };
     let directory = text[..wild].rfind('/').map_or(".", |at| &text[..at]);
@@ -163,9 +165,9 @@ mod tests {
         assert!(!collide("src/db", "src/dbx"));
         let locked = |lock: &str, file: &str| means(&scope(lock), &scope(file));
         assert!(locked("src/db", "src/db/pool.rs") && locked("src/**/*.rs", "src/db/pool.rs"));
+        assert!(locked("app/[id]", "app/[id]/page.tsx"), "some directories are called so");
         assert!(
             !locked("src/*.rs", "src/db/pool.rs") && !locked("src/[", "src/a") && !locked("src/db", "src")
-        assert!(locked("app/[id]", "app/[id]/page.tsx"), "some directories are called so");
         );
     }
 }
