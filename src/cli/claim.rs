@@ -98,7 +98,7 @@ pub(super) struct Create {
     /// An event that supports it; may be repeated
     #[arg(long, value_name = "EVENT")]
     evidence: Vec<String>,
-    /// Dead ends only: warn when this path is touched; may be repeated
+    /// Dead ends only: warn when this path or glob is touched; may be repeated
     #[arg(long, value_name = "PATH")]
     trigger_path: Vec<String>,
     /// Dead ends only: warn when this command is run; may be repeated

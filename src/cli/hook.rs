@@ -17,7 +17,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::is_locked;
+use crate::domain::plan::means;
 use crate::domain::privacy;
 use crate::domain::receipt::Acceptance;
 use crate::domain::scope::Scope;
@@ -292,7 +292,7 @@ impl Hooked {
                     continue;
                 }
                 let locks = || task.file_locks.iter().filter_map(|lock| lock.parse::<Scope>().ok());
-                let locked = action.paths.iter().find(|path| locks().any(|lock| is_locked(&lock, path)));
+                let locked = action.paths.iter().find(|path| locks().any(|lock| means(&lock, path)));
                 if let (Some(path), Ok(id)) = (locked, task.id.parse())
                     && fresh(Guard::Task(id))?
                 {

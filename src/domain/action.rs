@@ -12,6 +12,7 @@ pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
 
 use crate::domain::claim::{Trigger, word};
+use crate::domain::plan::{certain, means};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature};
 
@@ -81,7 +82,8 @@ impl Action {
     /// The keys of every trigger that can match.
     pub fn keys(&self) -> Vec<(Kind, String)> {
         let commands = self.commands.iter().flat_map(NormalCommand::keys_of_triggers);
-        let paths = self.paths.iter().flat_map(|path| path.and_ancestors().filter(|above| *above != "."));
+        // Under the root stand globs that begin anywhere.
+        let paths = self.paths.iter().flat_map(Scope::and_ancestors);
         let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
         keys.extend(self.error.iter().map(|error| (Kind::Error, error.to_string())));
         keys.extend(self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.clone())));
@@ -103,14 +105,15 @@ pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
     let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
     keys.extend(signature(trigger).map(|error| (Kind::Error, error.into())));
     keys.extend(symbols_of(trigger).map(|symbol| (Kind::Symbol, symbol.to_owned())));
-    keys.extend(paths_of(trigger).map(|path| (Kind::Path, path.to_string())));
+    keys.extend(paths_of(trigger).filter_map(certain).map(|path| (Kind::Path, path.to_string())));
     keys.sort_unstable();
     keys.dedup();
     keys
 }
 
 /// What of a trigger meets an action, as the trigger has it: a command before an error, before a symbol, before a
-/// path. A path covers what lies below it; the whole workspace is no trigger, it would warn of everything.
+/// path. A path covers what lies below it, a glob what it matches; the whole workspace is no trigger, it would warn of
+/// everything.
 pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     let is_run = |line: &&CommandLine| {
         let commands = normalise(line.as_str(), &action.root, &action.root);
@@ -129,7 +132,7 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     {
         return Some((Kind::Symbol, symbol.to_owned()));
     }
-    let path = paths_of(trigger).find(|path| action.paths.iter().any(|touched| path.covers(touched)))?;
+    let path = paths_of(trigger).find(|path| action.paths.iter().any(|touched| means(path, touched)))?;
     Some((Kind::Path, path.to_string()))
 }
 

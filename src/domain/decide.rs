@@ -12,6 +12,7 @@ mod target;
 pub use erasure::{Erasure, forget};
 pub use session::overdue;
 
+use crate::domain::action;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{
@@ -22,6 +23,7 @@ use crate::domain::event::{
     PositionTaken, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::plan::check_globs;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
@@ -105,7 +107,7 @@ pub fn decide(
         Command::ClaimTask(claim) => plan::claim_task(state, agent, session, claim, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
         Command::DeclareIntent(declare) => plan::declare_intent(state, declare),
-        Command::StartSession(start) => session::start(session, start),
+        Command::StartSession(start) => session::start(state, session, start),
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),
         Command::SaveAnchor(anchor) => session::save_anchor(state, anchor),
@@ -229,6 +231,12 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
             "trigger",
             format!("a trigger lists at most {} of each, this one {longest}", Trigger::MAX_ENTRIES),
         ));
+    }
+    check_globs("trigger.paths", &trigger.paths)?;
+    if create.claim_type == ClaimType::Negative && action::keys(trigger).is_empty() {
+        let why = "this trigger meets no action, so it would never warn: name a path or glob below the root, a \
+                   command, a symbol or an error, or leave the trigger out";
+        return Err(Rejection::invalid("trigger", why));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::word;
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::text::Intent;
 use crate::domain::time::Timestamp;
@@ -71,6 +72,8 @@ pub struct Hold {
 pub struct Task {
     /// Where it is.
     pub status: TaskStatus,
+    /// The phase it belongs to; none for the inbox.
+    pub phase_id: Option<PhaseId>,
     /// What must be done before it.
     pub depends_on: Vec<TaskId>,
     /// The number of the last hold.
@@ -95,10 +98,13 @@ pub struct Trajectory {
     pub task_ids: Vec<TaskId>,
 }
 
+/// What makes a path a glob.
+const WILD: [char; 4] = ['*', '?', '[', '{'];
+
 /// The part of a path or glob that names a directory or file for certain: what lies there is meant.
-fn certain(lock: &Scope) -> Option<Scope> {
+pub fn certain(lock: &Scope) -> Option<Scope> {
     let text = lock.as_str();
-    let Some(wild) = text.find(['*', '?', '[', '{']) else { return Some(lock.clone()) };
+    let Some(wild) = text.find(WILD) else { return Some(lock.clone()) };
     let directory = text[..wild].rfind('/').map_or(".", |at| &text[..at]);
     Scope::try_from(directory.to_owned()).ok()
 }
@@ -112,16 +118,36 @@ pub fn may_collide(one: &Scope, other: &Scope) -> bool {
     }
 }
 
-/// Whether a lock means this very file: a path and all below it, or a glob.
-pub fn is_locked(lock: &Scope, file: &Scope) -> bool {
-    if !lock.is_path() || !file.is_path() {
+/// Whether a path of a lock or trigger means this very file: a path and all below it, or a glob. Either is tried, for
+/// directories are called `[id]`, too.
+pub fn means(path: &Scope, file: &Scope) -> bool {
+    if !path.is_path() || !file.is_path() {
         return false;
     }
-    if !lock.as_str().contains(['*', '?', '[', '{']) {
-        return lock.covers(file);
+    path.covers(file)
+        || (path.as_str().contains(WILD)
+            && glob(path).is_ok_and(|glob| glob.compile_matcher().is_match(file.as_str())))
+}
+
+/// Refuses paths that look like globs and can be read as none: they would mean nothing, silently.
+///
+/// # Errors
+/// `invalid` with what is wrong with the glob.
+pub fn check_globs(argument: &str, paths: &[Scope]) -> Result<(), Rejection> {
+    for path in paths.iter().filter(|path| path.is_path() && path.as_str().contains(WILD)) {
+        glob(path).map_err(|problem| {
+            let why = problem.kind();
+            Rejection::invalid(
+                argument,
+                format!("`{path}` is no glob: {why}; write src/*.rs, or src/** for all below"),
+            )
+        })?;
     }
-    let glob = globset::GlobBuilder::new(lock.as_str()).literal_separator(true).build();
-    glob.is_ok_and(|glob| glob.compile_matcher().is_match(file.as_str()))
+    Ok(())
+}
+
+fn glob(path: &Scope) -> Result<globset::Glob, globset::Error> {
+    globset::GlobBuilder::new(path.as_str()).literal_separator(true).build()
 }
 
 #[cfg(test)]
@@ -137,8 +163,9 @@ mod tests {
         assert!(collide("*.md", "src"));
         assert!(!collide("src/db/*.rs", "src/ui/app.ts"));
         assert!(!collide("src/db", "src/dbx"));
-        let locked = |lock: &str, file: &str| is_locked(&scope(lock), &scope(file));
+        let locked = |lock: &str, file: &str| means(&scope(lock), &scope(file));
         assert!(locked("src/db", "src/db/pool.rs") && locked("src/**/*.rs", "src/db/pool.rs"));
+        assert!(locked("app/[id]", "app/[id]/page.tsx"), "some directories are called so");
         assert!(
             !locked("src/*.rs", "src/db/pool.rs") && !locked("src/[", "src/a") && !locked("src/db", "src")
         );

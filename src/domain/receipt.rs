@@ -45,6 +45,8 @@ pub enum WarningCode {
     ErasureUnfinished,
     /// Another session asks others to stay away from these files.
     FileLeased,
+    /// A task that should have been done before was invalidated.
+    DependencyInvalidated,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }

@@ -356,8 +356,8 @@ impl Reader {
         Ok(self.kept(one.query_row([id.to_string()], task).optional())?.flatten())
     }
 
-    /// Tasks that can be taken: open, held by nobody, everything before them done; oldest first. One whose lease ran
-    /// out is held until the writer has freed it, though `claim_task` takes it at once.
+    /// Tasks that can be taken: open, held by nobody, everything before them done or invalidated; oldest first. One
+    /// whose lease ran out is held until the writer has freed it, though `claim_task` takes it at once.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -365,7 +365,7 @@ impl Reader {
         let mut ready = self.db.prepare_cached(&format!(
             "{TASK} WHERE status = 'open' AND session IS NULL AND NOT EXISTS \
              (SELECT 1 FROM json_each(tasks.depends_on) LEFT JOIN tasks t ON t.id = json_each.value \
-              WHERE t.status <> 'done') ORDER BY created_seq LIMIT ?1"
+              WHERE t.status NOT IN ('done', 'invalidated')) ORDER BY created_seq LIMIT ?1"
         ))?;
         self.kept_of(ready.query_map([limit as i64], task)?)
     }

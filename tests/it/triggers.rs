@@ -6,6 +6,8 @@ use hivemind::domain::action::{Action, Attempt, DeadEnd, Kind};
 use hivemind::domain::claim::{ClaimType, Position, Trigger};
 use hivemind::domain::command::{Command, CreateClaim, DeprecateClaim, Submission};
 use hivemind::domain::ids::ClaimId;
+use hivemind::domain::receipt::Receipt;
+use hivemind::domain::rejection::Rejection;
 use hivemind::store::Reader;
 use hivemind::system;
 
@@ -70,6 +72,37 @@ fn a_dead_end_warns_while_it_is_in_force() {
     committer.rebuild(|_| ()).expect("a rebuild");
     assert_eq!(dump(&workspace.team_memory()), folded);
     assert_eq!(in_the_way(&workspace, "cargo vendor", "x").len(), 1);
+}
+
+#[test]
+fn a_dead_end_is_where_its_globs_are_and_one_that_is_nowhere_is_refused() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut says = |statement: &str, paths: &[&str]| {
+        let paths = paths.iter().map(|path| path.parse().expect("a path")).collect();
+        let trigger = Some(Trigger { paths, ..Trigger::default() });
+        let claim = CreateClaim { claim_type: ClaimType::Negative, trigger, ..fact(statement) };
+        committer.commit(&[request("devops", Command::CreateClaim(claim))]).expect("a ledger").remove(0)
+    };
+    for (at, path) in ["src/lock/**", "*.lock", "**/schema.sql", "app/[id]"].into_iter().enumerate() {
+        says(&format!("place{at} breaks"), &[path]).expect("an accepted claim");
+    }
+    let met = |path: &str| -> Vec<String> {
+        in_the_way(&workspace, "true", path).into_iter().map(|dead_end| dead_end.met).collect()
+    };
+    assert_eq!(met("src/lock/a/b.rs"), ["src/lock/**"]);
+    assert_eq!(met("Cargo.lock"), ["*.lock"]);
+    assert_eq!(met("web/db/schema.sql"), ["**/schema.sql"]);
+    assert_eq!(met("app/[id]/page.tsx"), ["app/[id]"]);
+    assert_eq!(met("src/locks/a.rs"), Vec::<String>::new());
+
+    let refused = |outcome: Result<Receipt, Rejection>| outcome.expect_err("a refusal").message;
+    let glob = refused(says("no glob", &["src/[a"]));
+    assert!(glob.contains("`src/[a` is no glob"), "{glob}");
+    for nowhere in [&[] as &[&str], &["."], &["tag:auth"]] {
+        let said = refused(says("nowhere at all", nowhere));
+        assert!(said.contains("never warn"), "{said}");
+    }
 }
 
 #[test]

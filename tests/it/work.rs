@@ -275,6 +275,85 @@ fn a_task_waits_for_what_it_depends_on() {
 }
 
 #[test]
+fn what_was_invalidated_blocks_nothing_and_is_named() {
+    let mut team = Team::new();
+    let (dead, alive) = (team.task(&[]), team.task(&[]));
+    let waiting = team.task(&[dead, alive]);
+    team.does("s-1", update(dead, TaskStatus::Invalidated, None));
+    assert_eq!(team.refused("s-1", claim(waiting)), Code::TaskNotReady, "the other is still to be done");
+    team.does("s-1", claim(alive));
+    team.does("s-1", update(alive, TaskStatus::Done, None));
+    let ready = team.reader().ready_tasks(10).expect("a query");
+    assert_eq!(ready.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), [waiting.to_string()]);
+    let late = AddTask { task_id: TaskId::from_uuid(hivemind::system::new_id()), ..add(waiting, &[dead]) };
+    for told in [team.does("s-1", claim(waiting)), team.does("s-1", Command::AddTask(late))] {
+        assert_eq!(told.warnings.len(), 1);
+        assert_eq!(told.warnings[0].code, WarningCode::DependencyInvalidated);
+        assert!(told.warnings[0].message.contains(&dead.to_string()), "{told:?}");
+    }
+}
+
+#[test]
+fn a_task_claimed_again_keeps_its_locks_and_its_lease() {
+    let mut team = Team::new();
+    let task_id = team.task(&[]);
+    let claim = |lease_minutes, locks: &[&str]| {
+        let file_locks = locks.iter().map(|lock| Scope::parse(lock, "").expect("a path")).collect();
+        Command::ClaimTask(ClaimTask { task_id, lease_minutes, file_locks })
+    };
+    team.does("s-1", claim(Some(60), &["src/db"]));
+    let lease = team.does("s-1", claim(None, &["src/ui", "src/db"])).lease.expect("a lease");
+    assert_eq!((lease.fencing_token, lease.minutes), (1, 60));
+    assert_eq!(team.shown(task_id).file_locks, ["src/ui", "src/db"]);
+    assert_eq!(team.does("s-1", claim(Some(30), &[])).lease.expect("a lease").minutes, 30);
+    assert_eq!(team.shown(task_id).file_locks, ["src/ui", "src/db"]);
+    assert_eq!(team.refused("s-1", claim(None, &["src/["])), Code::InvalidArgument);
+    // Given back, they are gone.
+    team.does("s-1", update(task_id, TaskStatus::Open, None));
+    team.does("s-1", claim(None, &[]));
+    assert_eq!(team.shown(task_id).file_locks, Vec::<String>::new());
+}
+
+#[test]
+fn a_part_of_a_task_is_in_its_phase() {
+    let mut team = Team::new();
+    let [plan_id] = [PlanId::from_uuid(hivemind::system::new_id())];
+    let [here, elsewhere] = [0, 1].map(|_| PhaseId::from_uuid(hivemind::system::new_id()));
+    let title = || "Ship it".parse().expect("a title");
+    team.does("s-1", Command::AddPlan(AddPlan { plan_id, title: title(), sot_path: None }));
+    for phase_id in [here, elsewhere] {
+        team.does("s-1", Command::AddPhase(AddPhase { phase_id, plan_id, title: title(), order: None }));
+    }
+    let trajectory = Trajectory {
+        intent: "the other one".parse().expect("an intent"),
+        plan_id: None,
+        phase_id: Some(elsewhere),
+        task_ids: Vec::new(),
+    };
+    team.does("s-1", Command::DeclareIntent(DeclareIntent { trajectory }));
+    let [whole, part, told] = [0, 1, 2].map(|_| TaskId::from_uuid(hivemind::system::new_id()));
+    team.does("s-1", Command::AddTask(AddTask { phase_id: Some(here), ..add(whole, &[]) }));
+    team.does("s-1", Command::AddTask(AddTask { parent_task_id: Some(whole), ..add(part, &[]) }));
+    let told_so = AddTask { parent_task_id: Some(whole), phase_id: Some(elsewhere), ..add(told, &[]) };
+    team.does("s-1", Command::AddTask(told_so));
+    let phase = |task| team.shown(task).phase_id;
+    assert_eq!([phase(part), phase(told)], [Some(here.to_string()), Some(elsewhere.to_string())]);
+}
+
+#[test]
+fn a_session_goes_on_from_one_that_there_was() {
+    let mut team = Team::new();
+    let start = |parent: &str| {
+        let parent_session = Some(parent.parse().expect("a session id"));
+        Command::StartSession(StartSession { source: Source::Fork, client: None, parent_session })
+    };
+    assert_eq!(team.refused("s-2", start("s-1")), Code::UnknownSession);
+    team.does("s-1", self::start());
+    team.does("s-1", Command::EndSession(EndSession {}));
+    team.does("s-2", start("s-1"));
+}
+
+#[test]
 fn files_that_somebody_holds_are_warned_of() {
     let mut team = Team::new();
     let (one, other) = (team.task(&[]), team.task(&[]));

@@ -8,7 +8,8 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{EventId, SessionId, TaskId};
 use crate::domain::plan::{
-    Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, may_collide,
+    Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
+    may_collide,
 };
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -59,10 +60,14 @@ pub(super) fn add_task(
     }
     depends_on.sort();
     depends_on.dedup();
+    // A part of a task is where the whole is, wherever anybody is looking.
+    let phase_id = phase_id.or_else(|| parent_task_id.and_then(|parent| state.work().task(parent)?.phase_id));
     let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
     let phase_id = phase_id.or(looking_at.filter(|phase| state.work().plan_of(*phase).is_some()));
+    let warnings = invalidated(state, &depends_on);
     let added = TaskAdded { task_id, title, phase_id, parent_task_id, depends_on, scopes };
-    Ok(decided(vec![added.into()], format!("claim_task {task_id} before working on it")))
+    let next = format!("claim_task {task_id} before working on it");
+    Ok(Decision { warnings, ..decided(vec![added.into()], next) })
 }
 
 pub(super) fn claim_task(
@@ -72,14 +77,15 @@ pub(super) fn claim_task(
     claim: &ClaimTask,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    check_list("file_locks", claim.file_locks.len())?;
+    check_globs("file_locks", &claim.file_locks)?;
     let session = session
         .ok_or_else(|| Rejection::invalid("session", "a task is held by a session, and none is named"))?;
-    let lease_minutes = claim.lease_minutes.unwrap_or(LEASE_MINUTES);
+    let mut lease_minutes = claim.lease_minutes.unwrap_or(LEASE_MINUTES);
     if !(1..=MAX_LEASE_MINUTES).contains(&lease_minutes) {
         let problem = format!("a lease is 1 to {MAX_LEASE_MINUTES} minutes, this one {lease_minutes}");
         return Err(Rejection::invalid("lease_minutes", problem));
     }
+    let mut file_locks = claim.file_locks.clone();
     let task_id = claim.task_id;
     let task = known_task(state, task_id)?;
     if task.status.is_over() {
@@ -93,14 +99,21 @@ pub(super) fn claim_task(
             decision.events.push(released.into());
         }
         Some(hold) if hold.session != *session => return Err(taken(task_id, hold, agent)),
-        Some(hold) => token = hold.token,
+        // Claimed again, a hold keeps what it had and is not told to change.
+        Some(hold) => {
+            token = hold.token;
+            lease_minutes = claim.lease_minutes.unwrap_or(hold.lease_minutes);
+            let kept = hold.file_locks.iter().filter(|lock| !claim.file_locks.contains(lock)).cloned();
+            file_locks = kept.chain(file_locks).collect();
+        }
         None => {}
     }
+    check_list("file_locks", file_locks.len())?;
     let waits_for: Vec<String> = task
         .depends_on
         .iter()
-        // Nobody can do what was erased.
-        .filter(|id| state.work().task(**id).is_some_and(|task| task.status != TaskStatus::Done))
+        // Nobody can do what was erased, and nobody is to do what was invalidated.
+        .filter(|id| state.work().task(**id).is_some_and(|task| !task.status.is_over()))
         .map(ToString::to_string)
         .collect();
     if !waits_for.is_empty() {
@@ -110,22 +123,30 @@ pub(super) fn claim_task(
             "take one of those, or one of hivemind://tasks/ready",
         ));
     }
-    decision.warnings = collisions(state, session, &claim.file_locks, now);
-    decision.events.push(
-        TaskClaimed {
-            task_id,
-            session: session.clone(),
-            token,
-            lease_minutes,
-            file_locks: claim.file_locks.clone(),
-        }
-        .into(),
-    );
+    decision.warnings = invalidated(state, &task.depends_on);
+    decision.warnings.extend(collisions(state, session, &file_locks, now));
+    decision
+        .events
+        .push(TaskClaimed { task_id, session: session.clone(), token, lease_minutes, file_locks }.into());
     decision.next = Some(format!(
         "it is yours while you write something every {lease_minutes} min; end it with update_task, \
          fencing_token {token}"
     ));
     Ok(decision)
+}
+
+/// Dependencies that nobody will do any more: they block nothing, and whoever takes the task decides what that means.
+fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
+    let is_invalidated =
+        |id: &&TaskId| state.work().task(**id).is_some_and(|task| task.status == TaskStatus::Invalidated);
+    let warning = |id: &TaskId| Warning {
+        code: WarningCode::DependencyInvalidated,
+        message: format!(
+            "task {id}, which is to be done before, was invalidated: look whether this one still makes sense"
+        ),
+        claim_id: None,
+    };
+    depends_on.iter().filter(is_invalidated).map(warning).collect()
 }
 
 /// Locks of other sessions that are still held and may mean the same files.

@@ -23,11 +23,22 @@ use crate::domain::time::Timestamp;
 /// of the event, it stays below the 32 KiB of a payload (spec 01).
 const MAX_TURN0_BYTES: usize = 16 * 1024;
 
-pub(super) fn start(session: Option<&SessionId>, start: &StartSession) -> Result<Decision, Rejection> {
+pub(super) fn start(
+    state: &State,
+    session: Option<&SessionId>,
+    start: &StartSession,
+) -> Result<Decision, Rejection> {
     let session = named(session)?.clone();
     let StartSession { source, client, parent_session } = start.clone();
     if parent_session.as_ref() == Some(&session) {
         return Err(Rejection::invalid("parent_session", "a session is not its own parent"));
+    }
+    if let Some(parent) = parent_session.as_ref().filter(|parent| !state.work().has_started(parent)) {
+        return Err(Rejection::new(
+            Code::UnknownSession,
+            format!("no session {parent} has ever started"),
+            "take the parent's id from hivemind://sessions, or leave parent_session out",
+        ));
     }
     Ok(one(SessionStarted { session, source, client, parent_session }.into()))
 }

@@ -20,6 +20,8 @@ pub struct Work {
     held: BTreeMap<SessionId, BTreeSet<TaskId>>,
     /// Sessions that started, or were split off, and have not ended.
     sessions: BTreeMap<SessionId, Session>,
+    /// Every session that ever started or was split off.
+    started: BTreeSet<SessionId>,
     trajectory: Option<Trajectory>,
     of_session: BTreeMap<SessionId, Trajectory>,
     anchors: BTreeMap<AnchorKey, AnchorValue>,
@@ -68,6 +70,11 @@ impl Work {
         self.sessions.get(id)
     }
 
+    /// Whether a session ever started, or was split off from one.
+    pub fn has_started(&self, id: &SessionId) -> bool {
+        self.started.contains(id)
+    }
+
     /// Where a session is looking: where it said or the whole team was told since, else where the team does.
     pub fn trajectory(&self, session: Option<&SessionId>) -> Option<&Trajectory> {
         session.and_then(|session| self.of_session.get(session)).or(self.trajectory.as_ref())
@@ -113,7 +120,8 @@ impl Work {
             }
         } else if let Event::TaskAdded(added) = event {
             let depends_on = added.depends_on.clone();
-            let task = Task { status: TaskStatus::Open, depends_on, last_token: 0, hold: None };
+            let phase_id = added.phase_id;
+            let task = Task { status: TaskStatus::Open, phase_id, depends_on, last_token: 0, hold: None };
             self.tasks.insert(added.task_id, task);
         } else if let Event::TaskClaimed(claimed) = event {
             self.claim(claimed, recorded);
@@ -176,6 +184,7 @@ impl Work {
         if let Event::SessionStarted(started) = event {
             let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at };
             self.sessions.insert(started.session.clone(), session);
+            self.started.insert(started.session.clone());
         } else if let Event::SessionEnded(ended) = event {
             self.sessions.remove(&ended.session);
             // One that only fell silent goes on looking where it did.
@@ -185,10 +194,12 @@ impl Work {
         } else if let Event::ResearcherSpawned(spawned) = event {
             let session = Session { agent: spawned.agent.clone(), last_seen: recorded.at };
             self.sessions.entry(spawned.child.clone()).or_insert(session);
+            self.started.insert(spawned.child.clone());
         } else if let Event::SessionSplit(split) = event {
             // A researcher has another agent than who sent it out, and is there by now.
             let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at };
             self.sessions.entry(split.child.clone()).or_insert(session);
+            self.started.insert(split.child.clone());
             // What the parent was looking at, its child looks at.
             if let Some(trajectory) = self.of_session.get(&split.parent).cloned() {
                 self.of_session.insert(split.child.clone(), trajectory);
