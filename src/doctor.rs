@@ -77,6 +77,8 @@ pub struct Doctor<'a> {
     pub places: Places,
     /// The way to the writer.
     pub front: Front,
+    /// What `HM_AGENT` says, which every server and hook started from this shell is told.
+    pub agent: Option<String>,
     /// This program.
     pub binary: PathBuf,
 }
@@ -86,9 +88,17 @@ impl Doctor<'_> {
     /// next write would, and each server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
         let mut checks = vec![self.program(), self.writer().await, self.store(), self.pack()];
+        checks.extend(self.agent());
         let mut servers = clients::Servers::default();
         for client in CLIENTS {
             checks.extend(self.client(client, &mut servers).await);
+        }
+        if !self.is_anybody_configured() {
+            checks.push(Check::fault(
+                "clients",
+                "none is configured, so no agent reaches this memory",
+                "run `hm init`, or `hm init --clients NAME` for one that is not found",
+            ));
         }
         checks
     }

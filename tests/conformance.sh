@@ -91,7 +91,7 @@ for scenario in $("$conformance" list --server | sed -n 's/^  - \([^ ]*\).*/\1/p
     [ -n "$reason" ] || { echo "UNKNOWN $scenario: say in $0 whether it is run"; failed=1; }
 done
 
-"$hm" init --dir "$scratch" >/dev/null
+"$hm" init --dir "$scratch" --yes >/dev/null
 "$hm" serve --dir "$scratch" --agent devops --http 127.0.0.1:0 >"$scratch/said" 2>"$scratch/log" &
 server=$!
 tries=0

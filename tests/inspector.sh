@@ -33,7 +33,7 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 unset HM_DIR HM_AGENT HM_LOG 2>/dev/null || true
-"$hm" init --dir "$scratch" >/dev/null
+"$hm" init --dir "$scratch" --yes >/dev/null
 
 refused=0
 ask() {

@@ -13,6 +13,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         config: &context.config,
         places: Places::new(context.workspace.root(), &context.environment),
         front: context.front()?,
+        agent: context.environment.agent.clone(),
         binary: std::env::current_exe().map_err(Failure::internal)?,
     };
     let checks = block_on(async { Ok(doctor.examine().await) })?;

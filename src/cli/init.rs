@@ -54,6 +54,10 @@ struct Run<'a> {
     choice: &'a Choice,
     global: &'a Global,
     places: Places,
+    /// Whether the directory becomes a workspace.
+    is_new: bool,
+    /// Where its socket goes.
+    runtime_dir: Option<&'a str>,
     level: Level,
     installed: Installed,
     changes: Vec<(Change, ConfigFile)>,
@@ -65,22 +69,25 @@ impl Init {
         let here = std::env::current_dir().map_err(Failure::internal)?;
         let root = global.dir.clone().or_else(|| environment.dir.clone().map(Into::into)).unwrap_or(here);
         let named = named(&self.choice.clients)?;
-        let is_new = !root.join(MARKER).join("config.toml").exists();
-        let root = if self.choice.dry_run {
-            root.canonicalize().unwrap_or(root)
-        } else {
-            let made = Workspace::init(&root, environment.runtime_dir.as_deref()).map_err(Failure::usage)?;
-            made.root().to_owned()
-        };
-        let shown = root.display();
-        let text = match (is_new, self.choice.dry_run) {
-            (true, false) => {
-                format!("{shown} is a workspace now: .hivemind/config.toml holds its settings (commit it).\n")
-            }
-            (true, true) => format!("{shown} would become a workspace: .hivemind/ with its settings.\n"),
-            (false, _) => format!("{shown} is a workspace already.\n"),
-        };
+        let root = root.canonicalize().or_else(|_| std::path::absolute(&root)).map_err(Failure::internal)?;
         let mut run = Run::new(&self.choice, global, &root, &environment)?;
+        run.is_new = !root.join(MARKER).join("config.toml").exists();
+        let shown = root.display();
+        let mut text = if run.is_new {
+            format!(
+                "{shown} becomes a workspace: .hivemind/ with config.toml, its settings (commit it), and .gitignore.\n"
+            )
+        } else {
+            format!("{shown} is a workspace already.\n")
+        };
+        let above = root.ancestors().skip(1).find(|dir| dir.join(MARKER).is_dir()).filter(|_| run.is_new);
+        if let Some(above) = above {
+            let above = above.display();
+            text.push_str(&format!(
+                "It starts with an empty memory and hides that of {above}, in which it lies.\n\
+                 To share that one, run `hm init --dir {above}` instead.\n"
+            ));
+        }
         let wanted = |client: &&Client| match named.as_slice() {
             [] => self.all || client.is_found(&run.places),
             named => named.contains(&client.name),
@@ -88,7 +95,7 @@ impl Init {
         let clients: Vec<&'static Client> = CLIENTS.iter().filter(wanted).collect();
         for client in &clients {
             for file in client.files(run.level, &run.places) {
-                run.changes.push((run.installed.plan_add(client, &file)?, file));
+                run.changes.push((run.installed.plan_add(client, &file), file));
             }
         }
         let nobody = "no client was found: name them with --clients, or take --all\n";
@@ -111,7 +118,7 @@ impl Uninit {
         for client in CLIENTS {
             if named.is_empty() || named.contains(&client.name) {
                 for file in client.every_file(run.level, &run.places) {
-                    run.changes.push((run.installed.plan_remove(client, &file)?, file));
+                    run.changes.push((run.installed.plan_remove(client, &file), file));
                 }
             }
         }
@@ -130,12 +137,13 @@ impl<'a> Run<'a> {
         choice: &'a Choice,
         global: &'a Global,
         root: &Path,
-        environment: &Environment,
+        environment: &'a Environment,
     ) -> Result<Self, Failure> {
         let places = Places::new(root, environment);
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
-        Ok(Self { choice, global, places, level, installed, changes: Vec::new() })
+        let runtime_dir = environment.runtime_dir.as_deref();
+        Ok(Self { choice, global, places, is_new: false, runtime_dir, level, installed, changes: Vec::new() })
     }
 
     /// Shows every change, asks, makes them, and says what became of each.
@@ -156,9 +164,14 @@ impl<'a> Run<'a> {
             text.push_str(nothing);
         }
         self.say(&text)?;
-        let agreed = wanted > 0 && self.is_agreed(wanted)?;
+        let is_needed = self.is_new || wanted > 0;
+        let agreed = is_needed && self.is_agreed(wanted)?;
         let mut failed = Vec::new();
-        if agreed {
+        if agreed && self.is_new {
+            Workspace::init(self.places.root(), self.runtime_dir).map_err(Failure::usage)?;
+            self.say("the workspace is made\n")?;
+        }
+        if agreed && wanted > 0 {
             let mut changed = 0;
             for (change, file) in &self.changes {
                 match make(&mut self.installed, change, file) {
@@ -167,14 +180,14 @@ impl<'a> Run<'a> {
                 }
             }
             self.say(&format!("{changed} of {wanted} files changed; {done}\n"))?;
-        } else if wanted > 0 && !self.choice.dry_run {
-            self.say("these files are as they were: say y on a terminal, or pass --yes\n")?;
+        } else if is_needed && !agreed && !self.choice.dry_run {
+            self.say("nothing was written: say y on a terminal, or pass --yes\n")?;
         }
         if self.global.json {
             let root = self.places.root().display().to_string();
             let files: Vec<Value> = self.changes.iter().map(|(change, _)| self.json(change)).collect();
             let written = agreed && failed.is_empty();
-            let whole = json!({ "workspace": root, "written": written, "files": files, "failed": failed });
+            let whole = json!({ "workspace": root, "is_new": self.is_new, "written": written, "files": files, "failed": failed });
             output::print(true, "", &whole)?;
         } else if !failed.is_empty() {
             return Err(Failure::internal(failed.join("; ")));
@@ -241,11 +254,12 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let mut out = output::stream();
-        write!(
-            out,
-            "\nChange {}? [y/N] ",
-            if wanted == 1 { "this file".into() } else { format!("these {wanted} files") }
-        )?;
+        let files = if wanted == 1 { "this file".to_owned() } else { format!("these {wanted} files") };
+        match (self.is_new, wanted) {
+            (true, 0) => write!(out, "\nMake this workspace? [y/N] ")?,
+            (true, _) => write!(out, "\nMake this workspace and change {files}? [y/N] ")?,
+            (false, _) => write!(out, "\nChange {files}? [y/N] ")?,
+        }
         out.flush()?;
         let mut answer = String::new();
         stdin.lock().read_line(&mut answer)?;

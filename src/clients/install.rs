@@ -122,11 +122,8 @@ impl Installed {
     }
 
     /// What adding our entries to a file would do.
-    ///
-    /// # Errors
-    /// [`InstallError::Io`].
-    pub fn plan_add(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
-        let mut change = self.look(client, file)?;
+    pub fn plan_add(&self, client: &'static Client, file: &ConfigFile) -> Change {
+        let mut change = self.look(client, file);
         if change.outcome == Outcome::Nothing {
             change.outcome = match edit::add(file, change.before.as_deref()) {
                 Ok(Some(text)) => Outcome::Write(text),
@@ -134,16 +131,13 @@ impl Installed {
                 Err(problem) => Outcome::Refused(problem.to_string()),
             };
         }
-        Ok(change)
+        change
     }
 
     /// What taking our entries out of a file would do: restore it if it is as `hm init` left it, else remove
     /// what is ours and keep the rest.
-    ///
-    /// # Errors
-    /// [`InstallError::Io`].
-    pub fn plan_remove(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
-        let mut change = self.look(client, file)?;
+    pub fn plan_remove(&self, client: &'static Client, file: &ConfigFile) -> Change {
+        let mut change = self.look(client, file);
         if let (Some(text), Outcome::Nothing) = (&change.before, &change.outcome) {
             change.outcome = match self.before(file, text) {
                 Ok(Some(before)) if before == *text => Outcome::Nothing,
@@ -152,25 +146,31 @@ impl Installed {
                 Err(problem) => Outcome::Refused(problem.to_string()),
             };
         }
-        if matches!(change.outcome, Outcome::Refused(_)) && !change.before.as_deref().is_some_and(mentions_us)
-        {
+        let may_be_ours = change.before.as_deref().is_some_and(mentions_us)
+            || self.record.files.contains_key(self.key(&file.path));
+        if matches!(change.outcome, Outcome::Refused(_)) && !may_be_ours {
             change.outcome = Outcome::Nothing;
         }
-        Ok(change)
+        change
     }
 
-    /// A file as it is. What a project links to elsewhere is none of the project's.
-    fn look(&self, client: &'static Client, file: &ConfigFile) -> Result<Change, InstallError> {
-        let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
-        let change = Change::of(client, file)?;
-        let is_bound = self.level == Level::Project && self.base.exists();
-        match there.filter(|there| is_bound && !there.starts_with(&self.base)) {
-            Some(there) if change.outcome == Outcome::Nothing => {
-                let why = format!("it is a link to {}, outside the project", there.display());
-                Ok(Change { outcome: Outcome::Refused(why), ..change })
-            }
-            _ => Ok(change),
+    /// A file as it is. What a project links to elsewhere is none of the project's, and a link to nothing would be
+    /// lost to the file in its place.
+    fn look(&self, client: &'static Client, file: &ConfigFile) -> Change {
+        let change = Change::of(client, file);
+        if change.outcome != Outcome::Nothing {
+            return change;
         }
+        let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
+        let is_bound = self.level == Level::Project && self.base.exists();
+        let why = if let Some(link) = dangling(&file.path) {
+            format!("{} links to what is not there", link.display())
+        } else if let Some(there) = there.filter(|there| is_bound && !there.starts_with(&self.base)) {
+            format!("it is a link to {}, outside the project", there.display())
+        } else {
+            return change;
+        };
+        Change { outcome: Outcome::Refused(why), ..change }
     }
 
     /// A file without us; none when it goes.
@@ -273,18 +273,18 @@ impl Installed {
 }
 
 impl Change {
-    fn of(client: &'static Client, file: &ConfigFile) -> Result<Self, InstallError> {
+    fn of(client: &'static Client, file: &ConfigFile) -> Self {
         let path = file.path.clone();
-        let (before, outcome) = match read(&path) {
+        let (before, outcome) = match text_of(&path) {
             Ok(before) => (before, Outcome::Nothing),
-            Err(InstallError::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 (None, Outcome::Refused("it is no UTF-8 text".to_owned()))
             }
-            Err(error) => return Err(error),
+            Err(error) => (None, Outcome::Refused(format!("it cannot be read: {error}"))),
         };
         let standings = before.as_deref().and_then(|text| edit::standings(file, text).ok());
         let is_taken = standings.is_some_and(|standings| standings.contains(&Standing::Foreign));
-        Ok(Self { client, path, before, outcome, is_taken })
+        Self { client, path, before, outcome, is_taken }
     }
 
     /// Whether there is something to do.
@@ -313,6 +313,12 @@ impl Change {
         }
         Err(InstallError::Changed(self.path.display().to_string()))
     }
+}
+
+/// The link on the way to a path that leads nowhere.
+fn dangling(path: &Path) -> Option<&Path> {
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+    (!there.exists()).then_some(there)
 }
 
 /// Whether a file that cannot be edited may hold something of ours at all.

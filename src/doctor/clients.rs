@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::{Check, Doctor, Verdict};
-use crate::clients::{self, Client, ConfigFile, Entry, Hooks, Level, Mark, Standing, Trust};
+use crate::clients::{self, CLIENTS, Client, ConfigFile, Entry, Hooks, Level, Mark, Standing, Trust};
 use crate::domain::time::Timestamp;
 use crate::mcp::{Era, Pane};
 use crate::system;
@@ -31,13 +31,27 @@ struct Found {
     files: Vec<String>,
     problems: Vec<Check>,
     server: bool,
-    hooks: bool,
     of_project: bool,
     argv: Vec<Vec<String>>,
-    commands: Vec<String>,
+    /// Each command that is our hook, with the events that run it.
+    hooked: Vec<(String, Vec<&'static str>)>,
+}
+
+impl Found {
+    fn runs_hook_at(&self, event: &str) -> bool {
+        self.hooked.iter().any(|(_, events)| events.contains(&event))
+    }
 }
 
 impl Doctor<'_> {
+    /// Whether any client knows of this workspace, or would if its settings could be read.
+    pub(super) fn is_anybody_configured(&self) -> bool {
+        CLIENTS
+            .iter()
+            .map(|client| self.configured(client))
+            .any(|found| !found.files.is_empty() || !found.problems.is_empty())
+    }
+
     pub(super) async fn client(&self, client: &'static Client, servers: &mut Servers) -> Vec<Check> {
         let mut found = self.configured(client);
         let mut checks = std::mem::take(&mut found.problems);
@@ -59,10 +73,11 @@ impl Doctor<'_> {
             checks.push(self.server(client, argv, servers).await);
         }
         if let Some(hooks) = client.hooks() {
-            for command in &found.commands {
-                checks.push(self.hook(client, hooks, command).await);
+            checks.extend(unhooked(client, hooks, &found));
+            for (command, events) in &found.hooked {
+                checks.push(self.hook(client, hooks, command, events).await);
             }
-            if found.hooks {
+            if !found.hooked.is_empty() {
                 checks.push(self.fired(client, hooks));
             }
         }
@@ -107,7 +122,10 @@ impl Doctor<'_> {
         let path = file.path.strip_prefix(self.places.root()).unwrap_or(&file.path).display();
         for (entry, standing) in file.entries.iter().zip(standings) {
             let remark = match standing {
-                Standing::Absent => continue,
+                Standing::Absent => match entry {
+                    Entry::Hooks(hooks) if is_begun(hooks, file, &text) => " (not every hook)",
+                    Entry::Hooks(_) | Entry::Server(_) => continue,
+                },
                 Standing::Ours => "",
                 Standing::Adapted => " (customised)",
                 Standing::Foreign => " (a server of your own)",
@@ -117,18 +135,17 @@ impl Doctor<'_> {
                 found.files.push(shown);
             }
             found.of_project |= level == Level::Project;
-            match entry {
-                Entry::Server(_) => found.server = true,
-                Entry::Hooks(_) => found.hooks = true,
-            }
+            found.server |= matches!(entry, Entry::Server(_));
         }
         found
             .argv
             .extend(clients::argv(file, &text).map_err(said)?.filter(|argv| !found.argv.contains(argv)));
-        if let Some(hooks) = client.hooks() {
-            for (command, ..) in clients::hook_commands(file, &text, hooks.before_tool).map_err(said)? {
-                if !found.commands.contains(&command) {
-                    found.commands.push(command);
+        for event in client.hooks().into_iter().flat_map(|hooks| hooks.events) {
+            for (command, ..) in clients::hook_commands(file, &text, event.name).map_err(said)? {
+                match found.hooked.iter_mut().find(|(known, _)| *known == command) {
+                    Some((_, events)) if events.contains(&event.name) => {}
+                    Some((_, events)) => events.push(event.name),
+                    None => found.hooked.push((command, vec![event.name])),
                 }
             }
         }
@@ -179,14 +196,15 @@ impl Doctor<'_> {
     }
 
     /// Runs a hook as the client would before it reads a file, which is nothing to object to.
-    async fn hook(&self, client: &Client, hooks: &Hooks, command: &str) -> Check {
+    async fn hook(&self, client: &Client, hooks: &Hooks, command: &str, events: &[&str]) -> Check {
         let about = format!("{} hooks", client.name);
+        let when = if events.len() == hooks.events.len() { "every event" } else { &events.join(", ") };
         let mark = Mark::of(self.workspace, client, hooks.before_tool);
         match mark.untouched(self.rehearsed(command, hooks.before_tool)).await {
             Ok(took) => Check::ok(about, format!("`{command}` answers in {} ms", took.as_millis())),
             Err(why) => Check::fault(
                 about,
-                format!("`{command}` {why}"),
+                format!("`{command}` ({when}) {why}"),
                 format!("run `echo '{{}}' | {command}`: it should print nothing or JSON, and end with 0"),
             ),
         }
@@ -255,13 +273,36 @@ impl Doctor<'_> {
 
 fn config(client: &Client, found: &Found) -> Check {
     let about = format!("{} config", client.name);
-    let missing = match (found.server, found.hooks || client.hooks().is_none()) {
-        (true, true) => return Check::ok(about, found.files.join(", ")),
-        (false, _) => "the server",
-        (true, false) => "hooks, or some of them",
-    };
-    let told = format!("{}; without {missing}", found.files.join(", "));
-    Check::note(about, told).fixed_by(format!("hm init --clients {}", client.name))
+    let files = found.files.join(", ");
+    if found.server {
+        return Check::ok(about, files);
+    }
+    Check::note(about, format!("{files}; without the server")).fixed_by(init(client, found))
+}
+
+/// The events at which a client that is configured tells us nothing.
+fn unhooked(client: &Client, hooks: &Hooks, found: &Found) -> Option<Check> {
+    let names = hooks.events.iter().map(|event| event.name);
+    let silent: Vec<_> = names.filter(|name| !found.runs_hook_at(name)).collect();
+    (!silent.is_empty()).then(|| {
+        Check::fault(
+            format!("{} hooks", client.name),
+            format!("nothing runs `{}` at {}", hooks.command, silent.join(", ")),
+            format!("`{}` adds it; what stands in its place is yours to take out", init(client, found)),
+        )
+    })
+}
+
+/// What writes the settings of a client where they are already.
+fn init(client: &Client, found: &Found) -> String {
+    let level = if found.of_project { "" } else { " --user" };
+    format!("hm init{level} --clients {}", client.name)
+}
+
+/// Whether some of our hooks stand in a file.
+fn is_begun(hooks: &Hooks, file: &ConfigFile, text: &str) -> bool {
+    let runs = |event: &str| clients::hook_commands(file, text, event).is_ok_and(|found| !found.is_empty());
+    hooks.events.iter().any(|event| runs(event.name))
 }
 
 /// How long ago, in its largest unit.

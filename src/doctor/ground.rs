@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Check, Doctor};
 use crate::clients::CLIENTS;
+use crate::identity::Caller;
 use crate::integrity::Scan;
 use crate::pack::DEFAULT_BUDGET_CHARS;
 use crate::reads::Reads;
@@ -54,6 +55,20 @@ impl Doctor<'_> {
                 )
             }
         }
+    }
+
+    /// Whether who a pane is told it is, is anybody.
+    pub(super) fn agent(&self) -> Option<Check> {
+        let name = self.agent.as_deref()?;
+        let session = "hm-doctor".parse().expect("a short printable line");
+        Some(match Caller::new(self.config.roster.clone(), Some(name), session) {
+            Ok(_) => Check::ok("agent", format!("HM_AGENT is {name}")),
+            Err(refused) => Check::fault(
+                "agent",
+                format!("HM_AGENT: {}; every hook is silent, and no server starts", refused.message),
+                refused.hint,
+            ),
+        })
     }
 
     /// Whether somebody writes, or can be started to.

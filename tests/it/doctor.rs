@@ -181,7 +181,7 @@ fn a_missing_program_is_named() {
         ("hm", "hm is not on the PATH, so no client can run it; this is"),
         ("claude server", "`hm serve` cannot start: no `hm` on the PATH"),
         ("opencode server", "`hm serve` cannot start: no `hm` on the PATH"),
-        ("gemini hooks", "`hm hook gemini` fails (exit status: 127): "),
+        ("gemini hooks", "`hm hook gemini` (every event) fails (exit status: 127): "),
     ] {
         let check = find(&answer, about);
         assert!(
@@ -212,16 +212,76 @@ fn a_broken_hook_is_named_whichever_way_it_breaks() {
     }
     patient.install("echo 'no such verb' >&2; exit 2");
     patient.check_faults(expect![[r#"
-        claude hooks: `hm hook claude` fails (exit status: 2): no such verb
+        claude hooks: `hm hook claude` (every event) fails (exit status: 2): no such verb
           fix: run `echo '{}' | hm hook claude`: it should print nothing or JSON, and end with 0
     "#]]);
     patient.install("echo welcome; exit 0");
     patient.check_faults(expect![[r#"
-        claude hooks: `hm hook claude` prints what is no JSON
+        claude hooks: `hm hook claude` (every event) prints what is no JSON
           fix: run `echo '{}' | hm hook claude`: it should print nothing or JSON, and end with 0
     "#]]);
     patient.install("echo '{\"continue\": true}'; exit 0");
     patient.check_faults(expect![[""]]);
+}
+
+#[test]
+fn a_hook_that_is_missing_or_another_is_named_with_its_event() {
+    let patient = Patient::sound();
+    let change = |path: &str, from: &str, to: &str, times: usize| {
+        let text = patient.machine.read(path);
+        assert!(text.contains(from), "{text}");
+        patient.machine.write(path, &text.replacen(from, to, times));
+    };
+    change("project/.claude/settings.json", "hm hook claude", "hm hok claude", 1);
+    change("project/.codex/hooks.json", "hm hook codex", "/usr/bin/false", 99);
+    change("project/.cursor/hooks.json", "hm hook cursor", "hm  hook cursor --agent devops", 99);
+    patient.check_faults(expect![[r#"
+        claude hooks: nothing runs `hm hook claude` at SessionStart
+          fix: `hm init --clients claude` adds it; what stands in its place is yours to take out
+        codex hooks: nothing runs `hm hook codex` at SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, SessionEnd
+          fix: `hm init --clients codex` adds it; what stands in its place is yours to take out
+    "#]]);
+    for client in ["claude", "codex"] {
+        patient.machine.hm(&["init", "--clients", client, "--yes"]);
+    }
+    change("project/.gemini/settings.json", "hm hook gemini", "/nowhere/hm hook gemini", 1);
+    let (_, answer) = patient.examined();
+    let faults =
+        answer["checks"].as_array().expect("checks").iter().filter(|check| check["verdict"] == "fault");
+    let faults: Vec<_> = faults.map(|check| check["message"].as_str().expect("a text")).collect();
+    let told = "`/nowhere/hm hook gemini` (SessionStart) fails (exit status: 127): ";
+    // Codex has not been asked to trust them yet.
+    assert!(
+        faults.len() == 2 && faults[0].starts_with("Codex skips") && faults[1].starts_with(told),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn an_agent_of_the_environment_that_is_nobody_is_named() {
+    let patient = Patient::sound();
+    let examined = |name: &str| {
+        let output = patient.machine.command(&["doctor", "--json"]).env("HM_AGENT", name).output();
+        let output = output.expect("hm can be run");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (output.status.code(), find(&answer, "agent").clone())
+    };
+    let (code, check) = examined("nobody");
+    assert_eq!((code, &check["verdict"]), (Some(1), &json!("fault")));
+    let told = check["message"].as_str().expect("a text");
+    assert!(told.starts_with("HM_AGENT: no agent is called `nobody`; the roster is: architect, "), "{told}");
+    let (code, check) = examined("infra");
+    assert_eq!((code, &check["verdict"]), (Some(0), &json!("ok")));
+}
+
+#[test]
+fn a_project_nobody_is_configured_for_is_named() {
+    let patient = Patient::sound();
+    patient.machine.hm(&["uninit", "--yes"]);
+    patient.check_faults(expect![[r#"
+        clients: none is configured, so no agent reaches this memory
+          fix: run `hm init`, or `hm init --clients NAME` for one that is not found
+    "#]]);
 }
 
 #[test]
@@ -324,6 +384,8 @@ fn settings_that_do_not_parse_or_are_the_users_own_are_told_apart() {
     patient.machine.write("project/.cursor/mcp.json", cursor);
     fs::remove_file(patient.machine.project().join(".codex/hooks.json")).expect("a file");
     patient.check_faults(expect![[r#"
+        codex hooks: nothing runs `hm hook codex` at SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, SessionEnd
+          fix: `hm init --clients codex` adds it; what stands in its place is yours to take out
         gemini config: DIR/project/.gemini/settings.json: it does not parse: expected string for object property on line 1 column 3
           fix: mend the file: the client does not read it, and hm init leaves it alone
     "#]]);
@@ -331,7 +393,7 @@ fn settings_that_do_not_parse_or_are_the_users_own_are_told_apart() {
     let shown = |about: &str| find(&answer, about)["message"].as_str().expect("a text").to_owned();
     assert_eq!(shown("vscode config"), ".vscode/mcp.json (a server of your own)");
     assert_eq!(shown("cursor config"), ".cursor/mcp.json (customised), .cursor/hooks.json");
-    assert_eq!(shown("codex config"), ".codex/config.toml; without hooks, or some of them");
+    assert_eq!(shown("codex config"), ".codex/config.toml");
     assert!(shown("cursor server").starts_with("`hm serve --agent devops` answers"), "{answer:#}");
 }
 

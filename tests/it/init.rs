@@ -419,9 +419,29 @@ fn nothing_is_written_without_a_yes() {
         let text = machine.hm(args);
         assert!(text.contains("hm hook cursor"), "{args:?} does not show the change: {text}");
         assert_eq!(machine.files(), before, "{args:?}");
+        assert!(!machine.project().join(".hivemind").exists(), "{args:?} made the workspace");
     }
     // Without a terminal it says what would have helped.
     assert!(machine.hm(&["init"]).contains("say y on a terminal, or pass --yes"));
+}
+
+#[test]
+fn a_workspace_in_another_is_said_to_hide_it() {
+    let machine = Machine::new();
+    machine.hm(&["init", "--yes"]);
+    let below = machine.project().join("web");
+    fs::create_dir(&below).expect("a directory");
+    let here = |args: &[&str]| {
+        let output = machine.command(args).current_dir(&below).output().expect("hm can be run");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let told = format!("run `hm init --dir {}` instead", machine.project().display());
+    let text = here(&["init"]);
+    assert!(text.contains(&told) && !below.join(".hivemind").exists(), "{text}");
+    let text = here(&["init", "--yes"]);
+    assert!(text.contains(&told) && below.join(".hivemind").exists(), "{text}");
+    let text = here(&["init", "--yes"]);
+    assert!(!text.contains("hides"), "{text}");
 }
 
 /// A terminal: its screen and keyboard, and what opens its other end.
@@ -444,7 +464,7 @@ fn what_changes_while_it_asks_is_left_alone() {
     command.stdin(terminal()).stdout(terminal()).stderr(Stdio::piped());
     let child = command.spawn().expect("hm can be run");
     let mut seen = String::new();
-    while !seen.contains("Change this file?") {
+    while !seen.contains("change this file?") {
         let mut bytes = [0; 1_024];
         let read = screen.read(&mut bytes).expect("a screen");
         seen.push_str(&String::from_utf8_lossy(&bytes[..read]));
@@ -467,7 +487,9 @@ fn at_a_terminal_it_asks_and_only_a_yes_writes() {
         let mut child = command.stdin(terminal()).stdout(terminal()).spawn().expect("hm can be run");
         screen.write_all(answer.as_bytes()).expect("a keyboard");
         assert!(child.wait().expect("an end").success());
-        assert_eq!(machine.project().join(".vscode/mcp.json").exists(), written, "{answer:?}");
+        for path in [".vscode/mcp.json", ".hivemind"] {
+            assert_eq!(machine.project().join(path).exists(), written, "{answer:?}: {path}");
+        }
     }
 }
 
@@ -665,6 +687,36 @@ fn what_a_project_links_to_elsewhere_is_left_alone() {
     assert_eq!(text.matches("outside the project").count(), 3, "{text}");
     assert!(machine.project().join(".claude/settings.json").exists());
     machine.hm(&["uninit", "--yes"]);
+}
+
+/// What cannot be read or would be lost keeps nobody else from being configured.
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_and_a_directory_are_left_alone() {
+    use std::os::unix::fs::symlink;
+    let machine = Machine::new();
+    symlink("/nonexistent/foo", machine.project().join(".mcp.json")).expect("a link");
+    symlink("nowhere", machine.project().join(".codex")).expect("a link");
+    fs::create_dir_all(machine.project().join(".cursor/mcp.json")).expect("a directory");
+    let links =
+        || [".mcp.json", ".codex"].map(|name| fs::read_link(machine.project().join(name)).expect("a link"));
+    let before = links();
+    let output = machine.run(&["init", "--clients", "claude,codex,cursor", "--yes"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8(output.stdout)
+        .expect("text")
+        .replace(&machine.project().display().to_string(), "DIR");
+    let left: Vec<_> = text.lines().filter(|line| line.contains("left alone")).collect();
+    expect![[r#"
+        Claude Code: .mcp.json is left alone: DIR/.mcp.json links to what is not there
+        Codex: .codex/config.toml is left alone: DIR/.codex links to what is not there
+        Codex: .codex/hooks.json is left alone: DIR/.codex links to what is not there
+        Cursor: .cursor/mcp.json is left alone: it cannot be read: Is a directory (os error 21)"#]]
+    .assert_eq(&left.join("\n"));
+    assert!(text.contains("2 of 2 files changed"), "{text}");
+    machine.hm(&["uninit", "--yes"]);
+    assert_eq!(links(), before);
+    assert!(machine.project().join(".cursor/mcp.json").is_dir());
 }
 
 /// VS Code keeps to its own place on other systems.
