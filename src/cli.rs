@@ -286,8 +286,7 @@ impl Context {
 
     /// A scope named in an argument; an absolute path inside the workspace becomes relative to it.
     fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
-        let root = self.workspace.root().to_string_lossy();
-        Scope::parse(text, &root).map_err(|problem| Rejection::invalid(argument, problem))
+        self.workspace.scope(text).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
     /// A command as its speaker hands it in.

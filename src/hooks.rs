@@ -97,7 +97,33 @@ pub struct ToolOutcome {
     pub output_head: Option<String>,
 }
 
+/// What a path ends at in a line for the shell, and what one begins after.
+const AROUND_PATHS: [char; 14] = ['"', '\'', '`', '=', ':', ',', ';', '&', '|', '(', ')', '<', '>', '$'];
+
+/// A line for the shell with its absolute paths spelled in another way.
+fn respelled(line: &str, spelled: &impl Fn(&str) -> String) -> String {
+    let pieces = line.split_inclusive(|c: char| c.is_whitespace() || AROUND_PATHS.contains(&c));
+    let piece = |piece: &str| -> String {
+        let path = piece.trim_end_matches(|c: char| c.is_whitespace() || AROUND_PATHS.contains(&c));
+        if path.starts_with('/') { spelled(path) + &piece[path.len()..] } else { piece.to_owned() }
+    };
+    pieces.map(piece).collect()
+}
+
 impl Call {
+    /// The same call with each absolute path it names spelled in another way: where it happens, the files it changes,
+    /// and in its command.
+    #[must_use]
+    pub fn spelled(mut self, spelled: impl Fn(&str) -> String) -> Self {
+        self.cwd = self.cwd.map(|cwd| spelled(&cwd));
+        if let Moment::BeforeTool(tool) | Moment::AfterTool(tool, _) = &mut self.moment {
+            tool.dir = tool.dir.take().map(|dir| spelled(&dir));
+            tool.command = tool.command.take().map(|line| respelled(&line, &spelled));
+            tool.paths.iter_mut().for_each(|path| *path = spelled(path));
+        }
+        self
+    }
+
     /// The action that a tool's call is, before it or once it ended; none at other moments, and when it is not known
     /// where it happens. `root` is the root of the workspace, an absolute path.
     pub fn action(&self, root: &str) -> Option<Action> {

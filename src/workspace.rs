@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::domain::ids::RunId;
+use crate::domain::scope::{BadScope, Scope};
 
 /// The longest socket path; `sun_path` holds 108 bytes on Linux and 104 on macOS.
 const MAX_SOCKET_PATH_BYTES: usize = 100;
@@ -92,6 +93,32 @@ impl Workspace {
     /// The directory that holds `.hivemind/`.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// An absolute path as this workspace spells it: one that leads into it through a link elsewhere begins with the
+    /// root. Any other is as it was, links inside the workspace and what is no path included.
+    pub fn spelled(&self, path: &str) -> String {
+        let given = Path::new(path);
+        if !given.is_absolute() || given.starts_with(&self.root) {
+            return path.to_owned();
+        }
+        let ancestors: Vec<&Path> = given.ancestors().collect();
+        // The first that leads in: what stands below it may be a link of the project's own.
+        let parts = ancestors.into_iter().rev();
+        let mut real = parts.map_while(|part| Some((part, part.canonicalize().ok()?)));
+        let Some((part, inside)) = real.find(|(_, real)| real.starts_with(&self.root)) else {
+            return path.to_owned();
+        };
+        let below = given.strip_prefix(part).expect("a path begins with each of its ancestors");
+        inside.join(below).to_string_lossy().into_owned()
+    }
+
+    /// A scope as somebody wrote it: a path is taken from the root, and an absolute one leads there, by links too.
+    ///
+    /// # Errors
+    /// [`BadScope`].
+    pub fn scope(&self, text: &str) -> Result<Scope, BadScope> {
+        Scope::parse(&self.spelled(text.trim()), &self.root.to_string_lossy())
     }
 
     /// `.hivemind/` itself.

@@ -96,6 +96,7 @@ impl Hooked {
             Some(cwd) if global.dir.is_none() => Context::at(global, cwd.as_ref())?,
             _ => Context::find(global)?,
         };
+        let call = call.spelled(|path| context.workspace.spelled(path));
         // That it ran is all it says.
         let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
         let caller = context.caller()?;

@@ -166,7 +166,7 @@ impl Server {
     /// Scopes as the caller wrote them, in normal form.
     pub(super) fn scopes(&self, argument: &str, given: &[String]) -> Result<Vec<Scope>, Rejection> {
         let scopes: Result<BTreeSet<Scope>, _> =
-            given.iter().map(|scope| Scope::parse(scope, &self.shared.root)).collect();
+            given.iter().map(|scope| self.shared.workspace.scope(scope)).collect();
         scopes.map(Vec::from_iter).map_err(|problem| Rejection::invalid(argument, problem))
     }
 }

@@ -55,7 +55,7 @@ fn a_claim_lives_and_ends() {
             - confidence: 0.90 (its owner said 1.00)
             - grade: asserted
             - created: TIME (AGE ago)
-            - session: hm-ID3
+            - session: SESSION
 
             ## Positions
 
@@ -138,7 +138,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             - confidence: 1.00 (its owner said 1.00)
             - grade: asserted
             - created: TIME (AGE ago)
-            - session: hm-ID4
+            - session: SESSION
             - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],"error_signature":"cannot find -lssl"}
 
             ## History
@@ -154,7 +154,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             - confidence: 1.00 (its owner said 1.00)
             - grade: asserted
             - created: TIME (AGE ago)
-            - session: hm-ID5
+            - session: SESSION
             - expires: 24 h after creation
             - superseded by: ID3
             - current truth: hivemind://claims/ID3

@@ -153,6 +153,41 @@ fn whoever_edits_files_that_are_held_is_told_by_whom() {
 }
 
 #[test]
+fn a_project_reached_through_a_link_is_the_same_project() {
+    let shell = Shell::new();
+    let beside = tempfile::tempdir().expect("a temporary directory");
+    let link = beside.path().join("project");
+    std::os::unix::fs::symlink(shell.workspace().root(), &link).expect("a link");
+    let link = link.display().to_string();
+    let claimed = shell.json(&format!(
+        "hm claim create \"foo hangs\" --type negative --scope {link}/src/x --trigger-command \"make foo\" \
+         --trigger-path {link}/src/x --agent analyst --json"
+    ));
+    assert_eq!(claimed["state"], "committed", "{claimed}");
+
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let before = |cwd: &str, tool: &str, input: Value| {
+        // A dead end warns once a turn.
+        devops.prompt("go on");
+        devops.told("PreToolUse", json!({ "cwd": cwd, "tool_name": tool, "tool_input": input }))
+    };
+    let real = devops.cwd();
+    assert!(before(&link, "Bash", json!({ "command": "make foo" })).contains("foo hangs"));
+    let there = json!({ "command": format!("cd {link} && make foo") });
+    assert!(before(&real, "Bash", there).contains("foo hangs"));
+    let edit = json!({ "file_path": format!("{link}/src/x/a.rs"), "new_string": "fn a() {}" });
+    for cwd in [&link, &real] {
+        assert!(before(cwd, "Edit", edit.clone()).contains("foo hangs"), "{cwd}");
+    }
+    let wrote = json!({ "cwd": link, "tool_name": "Edit", "tool_input": edit, "tool_response": {} });
+    devops.told("PostToolUse", wrote);
+    wait_until("the edit is on record", || {
+        shell.json("hm session show s-1 --json")["files"] == json!(["src/x/a.rs"])
+    });
+}
+
+#[test]
 fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
     let shell = Shell::new();
     let (one, other) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));

@@ -412,13 +412,6 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 guard: Guard::Claim(claims[index / 4 * 4 + 3]),
                 matched: "cargo test".parse().expect("a command"),
             }),
-            Command::SplitSession(SplitSession {
-                child: format!("child-{index}").parse().expect("a session"),
-                reason: "the window is full".parse().expect("a reason"),
-                used_tokens: None,
-                window_tokens: None,
-                turn0: "what was".parse().expect("a hand-over"),
-            }),
         ]);
         let turn = |at: usize| {
             Command::RecordTurn(RecordTurn {
@@ -444,6 +437,16 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 mission: None,
             }));
             group.push(Command::CancelExperiment(CancelExperiment { run_id }));
+        }
+        // The others end with what they hold, or hold nothing.
+        if index % 6 != 3 {
+            group.push(Command::SplitSession(SplitSession {
+                child: format!("child-{index}").parse().expect("a session"),
+                reason: "the window is full".parse().expect("a reason"),
+                used_tokens: None,
+                window_tokens: None,
+                turn0: "what was".parse().expect("a hand-over"),
+            }));
         }
         if index % 3 == 0 {
             group.push(Command::EndSession(EndSession {}));

@@ -125,6 +125,12 @@ impl Shell {
 
     /// The stable name of what the text starts with, and how many bytes it stands for.
     fn named(&mut self, text: &str) -> Option<(String, usize)> {
+        // Of what runs here this process is the shell: the session has its id, and when it began.
+        let session = format!("hm-{}", std::process::id());
+        if let Some(rest) = text.strip_prefix(&session) {
+            let began = rest.len() - rest.trim_start_matches(|c: char| c == '-' || c.is_ascii_digit()).len();
+            return Some(("SESSION".to_owned(), session.len() + began));
+        }
         if let Some(id) = text.get(..36).and_then(|text| Uuid::try_parse(text).ok()) {
             let known = self.ids.iter().position(|known| *known == id).unwrap_or_else(|| {
                 self.ids.push(id);
