@@ -324,7 +324,9 @@ impl Context {
     fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.reads()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
-        let mut text = answer.text;
+        // What a program wrote, and XML, mean their line breaks.
+        let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
+        let mut text = if is_exact { answer.text } else { output::fitted(&answer.text) };
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));
         }

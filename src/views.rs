@@ -36,7 +36,7 @@ pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
-pub use markdown::{event_line, inline, table};
+pub use markdown::{event_line, inline};
 pub use receipt::{receipt_json, receipt_line};
 pub use why::why;
 
@@ -290,7 +290,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         }
         View::Status => {
             let status = status(reads)?;
-            let text = markdown::status(&status, now);
+            let text = markdown::status(&status);
             Ok(page(status.folded_seq, to_json(&status), text))
         }
         View::Output(run, stream) => {

@@ -193,7 +193,7 @@ impl Claim {
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
             Self::Why { id } => {
                 let answer = views::why(&mut context.reads()?, parse("id", id)?, system::now())?;
-                output::print(context.global.json, &answer.text, &answer.json)
+                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
             }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),
@@ -296,7 +296,7 @@ fn table(page: &ClaimPage) -> String {
         return "no claims match\n".to_owned();
     }
     let rows: Vec<Vec<String>> = page.claims.iter().map(row).collect();
-    let mut text = views::table(&["id", "status", "type", "owner", "statement"], &rows, output::WIDTH);
+    let mut text = output::table(&["id", "status", "type", "owner", "statement"], &rows);
     if let Some(next) = page.next {
         text.push_str(&output::more("cursor", next));
     }

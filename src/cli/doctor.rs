@@ -25,11 +25,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         1 => "1 fault\n".to_owned(),
         many => format!("{many} faults\n"),
     });
-    output::print(
-        context.global.json,
-        &output::visible(&text),
-        &json!({ "checks": checks, "faults": faults }),
-    )?;
+    output::print(context.global.json, &text, &json!({ "checks": checks, "faults": faults }))?;
     if faults == 0 { Ok(()) } else { Err(Failure::Broken) }
 }
 
@@ -42,6 +38,9 @@ fn line(check: &Check, width: usize) -> String {
     };
     // What a program printed must not look like a check of its own.
     let message = message.replace('\n', " ");
-    let fix = fix.as_ref().map(|fix| format!("{:7}fix: {fix}\n", "")).unwrap_or_default();
-    format!("{verdict:5}  {about:width$}  {message}\n{fix}")
+    let first = format!("{verdict:5}  {about:width$}  ");
+    let below = " ".repeat(first.len());
+    let fix =
+        fix.as_ref().map(|fix| output::wrapped("       fix: ", "            ", fix)).unwrap_or_default();
+    output::wrapped(&first, &below, &output::visible(&message)) + &fix
 }

@@ -100,7 +100,7 @@ fn print(context: &Context, events: &[Stored]) -> Result<(), Failure> {
         if context.global.json {
             writeln!(out, "{}", output::json(&json!(event)))?;
         } else {
-            out.write_all(views::event_line(&event).as_bytes())?;
+            out.write_all(output::fitted(&views::event_line(&event)).as_bytes())?;
         }
     }
     Ok(out.flush()?)

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
+use textwrap::core::{Word, display_width};
+use textwrap::{WordSeparator, WordSplitter};
 
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -15,8 +17,10 @@ use crate::store::StoreError;
 use crate::views;
 use crate::views::ViewError;
 
-/// Columns of human output (spec: tables fit 100).
-pub(super) const WIDTH: usize = 100;
+/// Columns of human output (spec: tables fit 100), unless the terminal has more.
+const WIDTH: usize = 100;
+/// The last column of a table has at least so many, however wide the others are.
+const LEAST_COLUMNS: usize = 20;
 
 /// Why a verb did not succeed.
 #[derive(Debug)]
@@ -164,6 +168,83 @@ pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Fail
     Ok(out.flush()?)
 }
 
+/// How many columns there are to print on.
+fn columns() -> usize {
+    if std::io::stdout().is_terminal() { textwrap::termwidth().max(WIDTH) } else { WIDTH }
+}
+
+/// Text in lines that fit, broken at spaces where there are any. What goes on is indented below its line, and deeper
+/// than the entry of a list could be there.
+pub(super) fn fitted(text: &str) -> String {
+    text.lines().fold(String::new(), |fitted, line| {
+        let lead = line.len() - line.trim_start_matches([' ', '>']).len();
+        let quote = &line[..lead];
+        let indent = if quote.contains('>') { quote.to_owned() } else { format!("{quote}    ") };
+        fitted + &wrapped("", &indent, line)
+    })
+}
+
+/// One line after `first` as lines that fit, each but the first after `indent`.
+pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
+    // No id is broken at its hyphens.
+    let fit = textwrap::Options::new(columns())
+        .word_separator(WordSeparator::Custom(words))
+        .word_splitter(WordSplitter::NoHyphenation);
+    let lines = textwrap::wrap(line, fit.initial_indent(first).subsequent_indent(indent));
+    lines.iter().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+/// What ends with a space, or is a member of JSON, in which there are none.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let is_end = |end: usize| line[..end].ends_with(' ') || line[end..].starts_with('"');
+    let ends = line.match_indices([' ', ',']).map(|(at, _)| at + 1);
+    let mut start = 0;
+    Box::new(ends.filter(move |end| is_end(*end)).chain([line.len()]).map(move |end| {
+        let word = Word::from(&line[start..end]);
+        start = end;
+        word
+    }))
+}
+
+/// Rows as columns, padded; the last one is cut at what is left.
+pub(super) fn table(headers: &[&str], rows: &[Vec<String>]) -> String {
+    let last = headers.len().saturating_sub(1);
+    let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
+    let lines: Vec<&Vec<String>> = std::iter::once(&headers).chain(rows).collect();
+    let widths: Vec<usize> = (0..last)
+        .map(|column| lines.iter().map(|line| display_width(&line[column])).max().unwrap_or_default())
+        .collect();
+    let left = columns().saturating_sub(widths.iter().map(|width| width + 2).sum()).max(LEAST_COLUMNS);
+    let mut text = String::new();
+    for line in lines {
+        for (cell, width) in line.iter().zip(&widths) {
+            text.push_str(cell);
+            text.push_str(&" ".repeat(width - display_width(cell) + 2));
+        }
+        text.push_str(&cut(line.last().map_or("", String::as_str), left));
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+/// Stored text on one line of at most so many columns, of which some characters take two.
+fn cut(text: &str, columns: usize) -> String {
+    let flat = views::inline(text, usize::MAX);
+    if display_width(&flat) <= columns {
+        return flat;
+    }
+    let mut kept = String::new();
+    for c in flat.chars() {
+        kept.push(c);
+        if display_width(&kept) >= columns {
+            kept.pop();
+            break;
+        }
+    }
+    kept + "…"
+}
+
 /// Text of somebody else's, without what a terminal would act on.
 pub(super) fn visible(text: &str) -> String {
     text.chars().map(|c| if !matches!(c, '\n' | '\t') && is_unsafe(c) { '\u{fffd}' } else { c }).collect()
@@ -206,6 +287,36 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
     bar
 }
 
+/// What tools and their arguments are called here; the longer of two that begin alike first.
+const IN_VERBS: [(&str, &str); 15] = [
+    ("report_event and add_evidence", "hm claim evidence"),
+    ("add_evidence", "hm claim evidence"),
+    ("add_phase", "hm phase add"),
+    ("add_task", "hm task add"),
+    ("create_claim", "hm claim create"),
+    ("declare_intent", "hm intent"),
+    ("run_experiment", "hm experiment run"),
+    ("update_task", "hm task update"),
+    ("claim_id", "--claim"),
+    ("claim_task", "hm task claim"),
+    ("claim_type", "--type"),
+    ("fencing_token", "--token"),
+    ("origin_task_id", "--task"),
+    ("phase_id", "--phase"),
+    ("plan_id", "--plan"),
+];
+
+/// A next step in the words of the command line. What it quotes is somebody's text, and stays.
+fn in_verbs(next: &str) -> String {
+    let parts = next.split('"').enumerate().map(|(place, part)| {
+        if place % 2 == 1 {
+            return part.to_owned();
+        }
+        IN_VERBS.iter().fold(part.to_owned(), |part, (tool, verb)| part.replace(tool, verb))
+    });
+    parts.collect::<Vec<_>>().join("\"")
+}
+
 /// A receipt in one line and its warnings below.
 pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
@@ -216,7 +327,7 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("similar: hm claim show {id}\n"));
     }
     if let Some(next) = &receipt.next {
-        text.push_str(&format!("next: {next}\n"));
+        text.push_str(&format!("next: {}\n", in_verbs(next)));
     }
-    text
+    fitted(&text)
 }

@@ -63,7 +63,7 @@ impl List {
             "profiles": listed.iter().map(|known| shown(known)).collect::<Vec<_>>(),
             "broken": catalog.broken().iter().map(broken).collect::<Vec<_>>(),
         });
-        output::print(context.global.json, &text, &json)
+        output::print(context.global.json, &output::fitted(&text), &json)
     }
 }
 

@@ -7,7 +7,7 @@ use super::output::{self, Failure};
 use super::{Context, parse, parse_all, parse_optional};
 use crate::domain::rejection::Rejection;
 use crate::store::{ClaimFilter, Hit, SearchPage};
-use crate::views::{self, MAX_LIMIT};
+use crate::views::MAX_LIMIT;
 
 /// Hits shown unless asked otherwise: they fit a screen, two lines each.
 const DEFAULT_HITS: u64 = 10;
@@ -89,10 +89,10 @@ fn table(page: &SearchPage) -> String {
         return "no claims match\n".to_owned();
     }
     let rows: Vec<Vec<String>> = page.hits.iter().map(|hit| row(&hit.claim)).collect();
-    let mut text = views::table(&["id", "status", "type", "owner", "statement"], &rows, output::WIDTH);
+    let mut text = output::table(&["id", "status", "type", "owner", "statement"], &rows);
     for Hit { claim, found_through, .. } in &page.hits {
         for old in found_through {
-            text.push_str(&format!("{} took the place of {old}, which was found\n", claim.id));
+            text.push_str(&output::fitted(&format!("{} took the place of {old}, which was found", claim.id)));
         }
     }
     if let Some(next) = &page.next {

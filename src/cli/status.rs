@@ -19,7 +19,6 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     answer.text.push_str(&format!("writer:    {writer}\n"));
     answer.json["writer_is_up"] = json!(writer_is_up);
     if let Some(agent) = caller.pinned() {
-        answer.text.push_str(&format!("you are:   {agent}\n"));
         let presence = reads.store()?.map(|store| {
             store.leniently(|| store.snapshot(|store| views::presence(store, agent.as_str()))).0
         });
@@ -29,5 +28,5 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         answer.json["agent"] = json!(agent);
         answer.json["banner"] = json!(banner);
     }
-    output::print(context.global.json, &answer.text, &answer.json)
+    output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
 }

@@ -11,11 +11,11 @@ use serde_json::json;
 use super::{Check, Doctor};
 use crate::clients::CLIENTS;
 use crate::identity::Caller;
-use crate::integrity::Scan;
+use crate::integrity::{Scan, ScanError};
 use crate::pack::DEFAULT_BUDGET_CHARS;
 use crate::reads::Reads;
 use crate::system;
-use crate::views::{self, ContextOf, View};
+use crate::views::{self, ContextOf, View, ViewError};
 
 /// This program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -23,6 +23,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const UP_WITHIN: Duration = Duration::from_secs(10);
 /// How often one that is coming up is asked.
 const UP_POLL: Duration = Duration::from_millis(20);
+
+/// What mends read models that cannot be read.
+const REBUILD: &str = "run `hm rebuild`: nothing is lost";
+/// What tells more about a ledger that cannot be read.
+const VERIFY: &str = "run `hm verify`, which says what is damaged";
 
 impl Doctor<'_> {
     /// What clients run when they run `hm`, and whether it is this program.
@@ -143,9 +148,9 @@ impl Doctor<'_> {
     /// What can be seen of ledger and read models at a glance.
     pub(super) fn store(&self) -> Check {
         match Scan::quick(self.workspace, &AtomicBool::new(false)) {
-            Err(error) => {
-                Check::fault("store", error.to_string(), "run `hm verify`, which says what is damaged")
-            }
+            // The ledger is the truth; the read models are made from it.
+            Err(error @ ScanError::Store(_)) => Check::fault("store", error.to_string(), REBUILD),
+            Err(error) => Check::fault("store", error.to_string(), VERIFY),
             Ok(scan) if scan.findings.is_empty() => {
                 Check::ok("store", "readable, up to date, with room to grow")
             }
@@ -165,9 +170,8 @@ impl Doctor<'_> {
             let view = View::Context(ContextOf { agent: agent.clone(), session: None, budget, window: None });
             match views::answer(&mut reads, self.config, &view, system::now()) {
                 Ok(answer) => largest = largest.max((answer.text.chars().count(), agent.to_string())),
-                Err(error) => {
-                    return Check::fault("pack", error.to_string(), "run `hm verify`, then `hm rebuild`");
-                }
+                Err(error @ ViewError::Store(_)) => return Check::fault("pack", error.to_string(), REBUILD),
+                Err(error) => return Check::fault("pack", error.to_string(), VERIFY),
             }
         }
         let (chars, agent) = largest;

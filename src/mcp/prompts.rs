@@ -101,9 +101,17 @@ impl Given<'_> {
         self.0?.get(name)?.as_str()
     }
 
+    fn needed(&self, name: &str) -> Result<&str, ErrorData> {
+        let word = self.word(name).filter(|word| !word.trim().is_empty());
+        word.ok_or_else(|| {
+            ErrorData::invalid_params(format!("{name} is missing: prompts/list says what it is"), None)
+        })
+    }
+
     fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<T, ErrorData> {
-        let word = self.word(name).unwrap_or_default();
-        word.parse().map_err(|problem| ErrorData::invalid_params(format!("{name}: {problem}"), None))
+        self.needed(name)?
+            .parse()
+            .map_err(|problem| ErrorData::invalid_params(format!("{name}: {problem}"), None))
     }
 }
 
@@ -163,7 +171,7 @@ fn pre_stop_gate(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorDat
 
 fn hand_off(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let of = server.asker(given)?;
-    let to = server.caller().roster().resolve(given.word("to").unwrap_or_default());
+    let to = server.caller().roster().resolve(given.needed("to")?);
     let to = to.map_err(|unknown| ErrorData::invalid_params(format!("to: {unknown}"), None))?;
     let tasks = server.ask(|reads| views::held(reads, &of, system::now()))?;
     Ok(vec![("agent", of.agent.to_string()), ("to", to.to_string()), ("tasks", quoted(&tasks))])

@@ -34,31 +34,9 @@ fn quoted(text: &str) -> String {
     })
 }
 
-/// Rows as columns, padded; the last column takes what is left of `width` characters.
-pub fn table(headers: &[&str], rows: &[Vec<String>], width: usize) -> String {
-    let last = headers.len().saturating_sub(1);
-    let widths: Vec<usize> = (0..last)
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .chain([headers[column].chars().count()])
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let left = width.saturating_sub(widths.iter().map(|width| width + 2).sum());
-    let mut text = String::new();
-    let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    for row in std::iter::once(&headers).chain(rows) {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        line.push_str(&inline(row.last().map_or("", String::as_str), left.max(20)));
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+/// So many of something that has a regular plural.
+pub(super) fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// How long ago something was, in its largest unit.
@@ -368,7 +346,7 @@ pub(super) fn agents(agents: &[AgentView], now: Timestamp) -> String {
                 aliases => format!(" (also {})", aliases.join(", ")),
             };
             let left = if agent.on_roster { "" } else { ", no longer on the roster" };
-            format!("- {}{aliases}: {seen}, {} claims in force{left}\n", agent.agent, agent.claims)
+            format!("- {}{aliases}: {seen}, {} in force{left}\n", agent.agent, counted(agent.claims, "claim"))
         })
         .collect()
 }
@@ -420,7 +398,7 @@ pub(super) fn event(event: &EventView) -> String {
     )
 }
 
-pub(super) fn status(status: &StatusView, now: Timestamp) -> String {
+pub(super) fn status(status: &StatusView) -> String {
     let count = |wanted: Status| status.counts.by_status.get(&wanted).copied().unwrap_or(0);
     let behind = match status.ledger_seq - status.folded_seq {
         0 => String::new(),
@@ -432,33 +410,21 @@ pub(super) fn status(status: &StatusView, now: Timestamp) -> String {
         (waiting, rejected) => format!("{waiting} queued, {rejected} rejected lately"),
     };
     let mut text = format!(
-        "workspace: {}\nledger:    {} events{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
-         {} awaiting proof, {} deprecated, {} dead ends\nagents:    {} seen\nspool:     {spool}\n",
+        "workspace: {}\nledger:    {} by {}{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
+         {} awaiting proof, {} deprecated, {}\nspool:     {spool}\n",
         status.workspace,
-        status.ledger_seq,
+        counted(status.ledger_seq, "event"),
+        counted(status.agents_seen, "agent"),
         count(Status::Confirmed),
         count(Status::Proposed),
         count(Status::Contested),
         count(Status::PendingProof),
         count(Status::Deprecated),
-        status.counts.negative,
-        status.agents_seen,
+        counted(status.counts.negative, "dead end"),
     );
     if status.denials > 0 {
         let _ =
             writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
-    }
-    let jobs: Vec<String> = status
-        .jobs
-        .0
-        .iter()
-        .map(|(name, run)| {
-            let ago = age(run.last_run_at.ms(), now);
-            format!("{} {} {ago} ago ({} ms)", inline(name, 40), run.outcome.as_str(), run.took_ms)
-        })
-        .collect();
-    if !jobs.is_empty() {
-        let _ = writeln!(text, "jobs:      {}", jobs.join(", "));
     }
     for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
         let _ =

@@ -1,5 +1,6 @@
 //! Plans, tasks, sessions and beliefs as Markdown in short lines.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
@@ -37,14 +38,55 @@ pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
     line
 }
 
-fn phase(phase: &PhaseView, now: Timestamp) -> String {
-    let id = phase.id.as_ref().map_or_else(String::new, |id| format!(" `{id}`"));
-    let mut text = format!("\n### {} ({}){id}\n\n", inline(&phase.title, LIST_CHARS), phase.status);
-    text.extend(phase.tasks.iter().map(|task| task_line(task, now)));
-    text
+/// The tasks of all plans and the inbox, and which are parts of which.
+struct Tree<'g> {
+    tasks: BTreeMap<&'g str, &'g TaskView>,
+    parts: BTreeMap<&'g str, Vec<&'g TaskView>>,
+}
+
+impl<'g> Tree<'g> {
+    fn of(graph: &'g PlanGraph) -> Self {
+        let phases = graph.plans.iter().flat_map(|plan| &plan.phases).chain([&graph.inbox]);
+        let all: Vec<&TaskView> = phases.flat_map(|phase| &phase.tasks).collect();
+        let mut tree = Self {
+            tasks: all.iter().map(|task| (task.id.as_str(), *task)).collect(),
+            parts: BTreeMap::new(),
+        };
+        for task in all {
+            if let Some(whole) = tree.whole(task) {
+                tree.parts.entry(&whole.id).or_default().push(task);
+            }
+        }
+        tree
+    }
+
+    /// The task below which this one is shown: the one it is a part of, unless it has another phase.
+    fn whole(&self, task: &TaskView) -> Option<&'g TaskView> {
+        let whole = self.tasks.get(task.parent_task_id.as_deref()?)?;
+        (task.phase_id.is_none() || task.phase_id == whole.phase_id).then_some(whole)
+    }
+
+    /// A task and below it its parts, each indented under what it is a part of.
+    fn branch(&self, text: &mut String, task: &TaskView, depth: usize, now: Timestamp) {
+        for line in task_line(task, now).lines() {
+            let _ = writeln!(text, "{:1$}{line}", "", 2 * depth);
+        }
+        for part in self.parts.get(task.id.as_str()).into_iter().flatten() {
+            self.branch(text, part, depth + 1, now);
+        }
+    }
+
+    fn phase(&self, phase: &PhaseView, now: Timestamp) -> String {
+        let mut text = String::new();
+        for task in phase.tasks.iter().filter(|task| self.whole(task).is_none()) {
+            self.branch(&mut text, task, 0, now);
+        }
+        text
+    }
 }
 
 pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
+    let tree = Tree::of(graph);
     let mut text = String::new();
     if let Some(looking) = &graph.trajectory {
         let ago = age(looking.shifted_at, now);
@@ -55,10 +97,17 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
         if let Some(path) = &plan.sot_path {
             let _ = writeln!(text, "\nThe plan itself: {}", inline(path, LIST_CHARS));
         }
-        text.extend(plan.phases.iter().map(|of_plan| phase(of_plan, now)));
+        for phase in &plan.phases {
+            let id = phase.id.as_ref().map_or_else(String::new, |id| format!(" `{id}`"));
+            let title = inline(&phase.title, LIST_CHARS);
+            let tasks = tree.phase(phase, now);
+            let gap = if tasks.is_empty() { "" } else { "\n" };
+            let _ = write!(text, "\n### {title} ({}){id}\n{gap}{tasks}", phase.status);
+        }
     }
-    if !graph.inbox.tasks.is_empty() {
-        text.push_str(&phase(&graph.inbox, now));
+    let inbox = tree.phase(&graph.inbox, now);
+    if !inbox.is_empty() {
+        let _ = write!(text, "\n## Without a phase: inbox ({})\n\n{inbox}", graph.inbox.status);
     }
     if text.is_empty() {
         text.push_str("No plan and no task yet: add_task, or hm task add.\n");

@@ -42,7 +42,10 @@ fn a_claim_lives_and_ends() {
             supported ID1: committed at seq 4
             $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
             challenged ID1: committed at seq 7
-            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts); or settle it by a run: run_experiment with this claim_id, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one | make-target
+            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw
+                with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
+                this --claim, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one |
+                make-target
             $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
             evidence added to ID1: committed at seq 9
             $ hm claim show ID1
@@ -64,7 +67,8 @@ fn a_claim_lives_and_ends() {
 
             ## Evidence
 
-            - event `ID2` contradicts (asserted, weight 0.50, by reviewer): see the retries
+            - event `ID2` contradicts (asserted, weight 0.50, by reviewer): see
+                the retries
 
             ## Contradictions
 
@@ -93,13 +97,10 @@ fn a_claim_lives_and_ends() {
             ID1  deprecated  fact  devops  the pool holds 20 connections
             $ hm --agent devops status
             workspace: DIR
-            ledger:    14 events
+            ledger:    14 events by 4 agents
             claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
-            agents:    4 seen
             spool:     empty
-            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), sessions ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
-            you are:   devops
             hivemind: you are devops
         "#]],
     );
@@ -122,11 +123,13 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
             claim created ID2: committed at seq 2
-            warning: a failed approach is on record here: read hivemind://claims/ID1
+            warning: a failed approach is on record here: read
+                hivemind://claims/ID1
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes ID2 --evidence ID1
             claim created ID3: committed at seq 6
-            warning: a failed approach is on record here: read hivemind://claims/ID1
+            warning: a failed approach is on record here: read
+                hivemind://claims/ID1
             next: confirmed once another agent supports it
             $ hm claim show ID1
             # proposed negative `ID1`
@@ -139,7 +142,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             - grade: asserted
             - created: TIME (AGE ago)
             - session: SESSION
-            - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],"error_signature":"cannot find -lssl"}
+            - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],
+                "error_signature":"cannot find -lssl"}
 
             ## History
 
@@ -162,7 +166,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             ## History
 
             - TIME proposed by analyst (seq 2)
-            - TIME proposed -> deprecated by analyst (seq 6): superseded by ID3
+            - TIME proposed -> deprecated by analyst (seq 6): superseded by
+                ID3
         "#]],
     );
 }
@@ -450,18 +455,30 @@ fn the_log_lists_and_filters() {
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 3
             $ hm log
-            - 1 `ID1` claim.created by devops at TIME: {"claim_id":"ID1","claim_type":"fact","confidence":1,"scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
-            - 2 `ID2` position.taken by reviewer at TIME: {"claim_id":"ID1","position":"support"}
-            - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            - 1 `ID1` claim.created by devops at TIME:
+                {"claim_id":"ID1","claim_type":"fact","confidence":1,
+                "scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
+            - 2 `ID2` position.taken by reviewer at TIME:
+                {"claim_id":"ID1","position":"support"}
+            - 3 `ID3` claim.status_changed by reviewer at TIME:
+                {"claim_id":"ID1","from":"proposed","reason":"supported by
+                reviewer","to":"confirmed"}
             $ hm log --limit 1
-            - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            - 3 `ID3` claim.status_changed by reviewer at TIME:
+                {"claim_id":"ID1","from":"proposed","reason":"supported by
+                reviewer","to":"confirmed"}
             $ hm log --after 1 --limit 1
-            - 2 `ID2` position.taken by reviewer at TIME: {"claim_id":"ID1","position":"support"}
+            - 2 `ID2` position.taken by reviewer at TIME:
+                {"claim_id":"ID1","position":"support"}
             more: the same with --after 2
             $ hm log --type claim.created
-            - 1 `ID1` claim.created by devops at TIME: {"claim_id":"ID1","claim_type":"fact","confidence":1,"scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
+            - 1 `ID1` claim.created by devops at TIME:
+                {"claim_id":"ID1","claim_type":"fact","confidence":1,
+                "scopes":["src/db/pool.rs"],"statement":"the pool holds 20 connections"}
             $ hm log --agent-is review --after 2
-            - 3 `ID3` claim.status_changed by reviewer at TIME: {"claim_id":"ID1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            - 3 `ID3` claim.status_changed by reviewer at TIME:
+                {"claim_id":"ID1","from":"proposed","reason":"supported by
+                reviewer","to":"confirmed"}
             $ hm log --agent-is grok
             hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `agent-is` and call again
             [exit 2]
@@ -699,21 +716,18 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
         expect![[r#"
             $ hm --agent ops status
             workspace: DIR
-            ledger:    0 events
+            ledger:    0 events by 0 agents
             claims:    0 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
-            agents:    0 seen
             spool:     empty
             writer:    not running, the next write starts it
-            you are:   devops
             hivemind: you are devops
             $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
             claim created ID1: queued, not yet committed
             next: no writer could be reached: it is committed, if it still passes, once one is
             $ hm status
             workspace: DIR
-            ledger:    0 events
+            ledger:    0 events by 0 agents
             claims:    0 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
-            agents:    0 seen
             spool:     1 queued
             writer:    not running, the next write starts it
         "#]],
@@ -733,12 +747,108 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
         expect![[r#"
             $ hm status
             workspace: DIR
-            ledger:    4 events
+            ledger:    4 events by 3 agents
             claims:    1 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
-            agents:    3 seen
             spool:     empty
-            jobs:      erasure ok AGE ago (TOOK ms), health ok AGE ago (TOOK ms), integrity ok AGE ago (TOOK ms), sessions ok AGE ago (TOOK ms), ttl_sweep ok AGE ago (TOOK ms)
             writer:    running
+        "#]],
+    );
+}
+
+#[test]
+fn every_line_fits_the_page_and_no_id_is_cut() {
+    let mut shell = Shell::new();
+    let (wide, long) = ("記憶".repeat(60), "long-".repeat(100));
+    for line in [
+        format!("hm --agent devops claim create \"the pool {wide}\" --scope src/db/pool.rs"),
+        format!("hm --agent ops claim create \"{long}\" --scope src/{}", long.replace('-', "/")),
+        format!("hm --agent qa claim challenge ID1 --reason \"no {wide}\""),
+        format!("hm --agent devops plan add \"{wide}\""),
+        format!("hm --agent devops phase add \"words {wide}\" --plan ID3"),
+        format!("hm --agent devops task add \"some words {wide}\" --phase ID4"),
+        format!("hm --agent devops anchor save DB_SCHEMA \"{long} {wide}\""),
+    ] {
+        let shown = shell.transcript(&line);
+        assert!(shown.contains("committed"), "{shown}");
+    }
+    for verb in [
+        "--agent devops status",
+        "log",
+        "attention",
+        "anchor list",
+        "plan show",
+        "task ready",
+        "claim list",
+        "claim show ID1",
+        "claim search pool",
+        "claim why ID1",
+        "profile list",
+        "doctor",
+    ] {
+        let output = shell.run(&format!("hm {verb}"));
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(!text.is_empty(), "{verb}: {:?}", output.stderr);
+        for line in text.lines() {
+            assert!(textwrap::core::display_width(line) <= 100, "{verb}: {line}");
+        }
+    }
+    for (verb, list) in [("claim list", "claims"), ("log", "events"), ("task ready", "tasks")] {
+        let text = String::from_utf8(shell.run(&format!("hm {verb}")).stdout).expect("text");
+        for one in shell.json(&format!("hm --json {verb}"))[list].as_array().expect("a list") {
+            assert!(text.contains(one["id"].as_str().expect("an id")), "{verb}: {one}\n{text}");
+        }
+    }
+    // Nor where it is part of a payload.
+    let plan = shell.json("hm --json plan show")["plans"][0]["id"].as_str().expect("an id").to_owned();
+    let log = String::from_utf8(shell.run("hm log").stdout).expect("text");
+    assert!(log.matches(&plan).count() >= 3, "{log}");
+}
+
+#[test]
+fn a_part_of_a_task_is_shown_below_it_whatever_its_phase() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm --agent devops plan add Storage",
+            "hm --agent devops phase add Schema --plan ID1",
+            "hm --agent devops task add tables --phase ID2",
+            "hm --agent devops task add indexes --parent ID3",
+            "hm --agent devops task add \"the partial one\" --parent ID4",
+            "hm --agent devops task add \"read the papers\"",
+            "hm plan show",
+        ],
+        expect![[r#"
+            $ hm --agent devops plan add Storage
+            plan added ID1: committed at seq 1
+            next: hm phase add with --plan ID1, or hm intent to look at it
+            $ hm --agent devops phase add Schema --plan ID1
+            phase added ID2: committed at seq 2
+            next: hm task add with --phase ID2
+            $ hm --agent devops task add tables --phase ID2
+            task added ID3: committed at seq 3
+            next: hm task claim ID3 before working on it
+            $ hm --agent devops task add indexes --parent ID3
+            task added ID4: committed at seq 4
+            next: hm task claim ID4 before working on it
+            $ hm --agent devops task add "the partial one" --parent ID4
+            task added ID5: committed at seq 5
+            next: hm task claim ID5 before working on it
+            $ hm --agent devops task add "read the papers"
+            task added ID6: committed at seq 6
+            next: hm task claim ID6 before working on it
+            $ hm plan show
+
+            ## Storage (draft) `ID1`
+
+            ### Schema (open) `ID2`
+
+            - `ID3` open: tables
+              - `ID4` open: indexes
+                - `ID5` open: the partial one
+
+            ## Without a phase: inbox (open)
+
+            - `ID6` open: read the papers
         "#]],
     );
 }
@@ -758,8 +868,7 @@ fn a_verb_needs_a_workspace() {
         {"code":"usage","message":"no .hivemind in DIR or above it: run `hm init` in the root of your project"}
         [exit 2]
     "#]]);
-    let init = shell.run("hm init");
-    assert!(init.status.success(), "{init:?}");
+    shell.init();
 }
 
 /// The verbs below a help text.

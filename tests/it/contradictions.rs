@@ -200,7 +200,8 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope src/db
             claim created ID2: committed at seq 3
-            warning: claim ID1 of devops says otherwise: read hivemind://claims/ID1
+            warning: claim ID1 of devops says otherwise: read
+                hivemind://claims/ID1
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope docs
             claim created ID3: committed at seq 4
@@ -211,19 +212,24 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             next: confirmed once another agent supports it
             $ hm contradictions
             - strong value found AGE ago `ID5`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
+                  connections
               - `ID2` analyst proposed [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm --agent devops claim challenge ID2 --reason "the file says 20"
             challenged ID2: committed at seq 8
-            next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you saw with report_event and add_evidence (relation contradicts); or settle it by a run: run_experiment with this claim_id, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one | eslint-file
+            next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
+                saw with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
+                this --claim, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one |
+                eslint-file
             $ hm contradictions
             - strong position found AGE ago `ID6`
               - `ID2` analyst contested [src/db] the pool holds 30 connections
               - `ID2` devops contested [src/db] challenges it: the file says 20
             - strong value found AGE ago `ID5`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
+                  connections
               - `ID2` analyst contested [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
@@ -240,7 +246,8 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
               - `ID2` devops deprecated [src/db] the pool holds 30 connections
             - strong value found AGE ago, over: deprecated `ID5`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
+                  connections
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
@@ -290,8 +297,10 @@ fn two_names_of_a_target_are_one() {
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm decision list --target db
-            - `ID2` proposed by analyst (no outcome yet, AGE ago) [target:db] we move to Postgres
-            - `ID1` proposed by devops (no outcome yet, AGE ago) [target:database] we keep SQLite
+            - `ID2` proposed by analyst (no outcome yet, AGE ago) [target:db] we
+                move to Postgres
+            - `ID1` proposed by devops (no outcome yet, AGE ago)
+                [target:database] we keep SQLite
             $ hm claim list --scope target:db
             id                                    status    type      owner    statement
             ID2  proposed  decision  analyst  we move to Postgres

@@ -473,6 +473,23 @@ fn a_store_that_cannot_be_read_is_named() {
 }
 
 #[test]
+fn read_models_that_cannot_be_read_have_one_cure() {
+    let patient = Patient::sound();
+    patient.machine.hm(&["--agent", "devops", "claim", "create", "the pool holds 20", "--scope", "src/db"]);
+    // Under a writer that runs: one that starts would make them anew.
+    let store = patient.workspace().team_memory();
+    for kind in ["sqlite-wal", "sqlite-shm"] {
+        fs::remove_file(store.with_extension(kind)).expect("a file");
+    }
+    fs::write(&store, vec![7; 8_192]).expect("a file");
+    let (code, answer) = patient.examined();
+    assert_eq!(code, 1);
+    for about in ["store", "pack"] {
+        assert_eq!(find(&answer, about)["fix"], "run `hm rebuild`: nothing is lost", "{answer:#}");
+    }
+}
+
+#[test]
 fn it_says_when_hooks_last_fired_and_a_rehearsal_is_no_event() {
     let patient = Patient::sound();
     // As the hook verb leaves it, rehearsed or not.

@@ -127,8 +127,15 @@ async fn why_follows_a_claim_to_the_runs_behind_it() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
+    // Lines that go on are indented deeper than an entry can be.
     let text = why(&new, false);
-    let lines: Vec<&str> = text.lines().collect();
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut().filter(|_| line.starts_with("    ")) {
+            Some(entry) => *entry += &format!(" {}", line.trim_start()),
+            None => lines.push(line.to_owned()),
+        }
+    }
     assert!(lines[0].starts_with(&format!("`{new}` proposed fact by devops")), "{text}");
     assert!(lines[1].starts_with("- supports (") && lines[1].contains(&format!("claim `{basis}`")), "{text}");
     let json: Value = serde_json::from_str(&why(&new, true)).expect("JSON");

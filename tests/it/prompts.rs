@@ -182,7 +182,7 @@ async fn what_is_not_there_is_refused_and_what_is_there_is_completed() {
     let unpinned = story.bench.pane(None, Era::Legacy).await;
     for (pane, name, arguments, told) in [
         (&story.devops, "no-such-prompt", vec![], "no prompt is called"),
-        (&story.devops, "review-claim", vec![], "claim: `` is not a claim id"),
+        (&story.devops, "review-claim", vec![], "claim is missing: prompts/list says what it is"),
         (&story.devops, "review-claim", vec![("claim", nobody)], "no claim has the id"),
         (
             &story.devops,
@@ -193,6 +193,7 @@ async fn what_is_not_there_is_refused_and_what_is_there_is_completed() {
         (&story.devops, "post-mortem", vec![("task", "7")], "task: `7` is not a task id"),
         (&story.devops, "post-mortem", vec![("task", nobody)], "no task has the id"),
         (&story.devops, "hand-off", vec![("to", "grok")], "to: no agent is called `grok`"),
+        (&story.devops, "hand-off", vec![], "to is missing: prompts/list says what it is"),
         (&story.devops, "hand-off", vec![("to", "ana"), ("agent", "ana")], "cannot speak for analyst"),
         (&unpinned, "pre-stop-gate", vec![], "nobody says who is speaking"),
     ] {

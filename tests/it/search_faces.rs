@@ -56,13 +56,15 @@ fn the_command_line_finds_claims() {
             id                                    status    type      owner    statement
             ID3  proposed  fact      analyst  the pool of connections was rais…
             ID4  proposed  negative  analyst  a pool for threads was slower
-            ID3 took the place of ID2, which was found
+            ID3 took the place of ID2, which
+                was found
             $ hm claim search pool holds 20 --mode audit
             id                                    status      type      owner    statement
             ID3  proposed    fact      analyst  the pool of connections was ra…
             ID2  deprecated  fact      analyst  the pool holds 20 connections
             ID4  proposed    negative  analyst  a pool for threads was slower
-            ID3 took the place of ID2, which was found
+            ID3 took the place of ID2, which
+                was found
             $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
             id                                    status    type      owner    statement
             ID4  proposed  negative  analyst  a pool for threads was slower

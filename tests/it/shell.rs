@@ -38,10 +38,17 @@ impl Shell {
     /// A fresh workspace, as `hm init` makes it.
     pub(crate) fn without_writer() -> Self {
         let temporary = || tempfile::tempdir().expect("a temporary directory");
-        let mut shell = Self { dir: temporary(), state: temporary(), ids: Vec::new() };
-        let init = shell.transcript("hm init");
-        assert!(init.contains("is a workspace now"), "{init}");
+        let shell = Self { dir: temporary(), state: temporary(), ids: Vec::new() };
+        shell.init();
         shell
+    }
+
+    /// Makes the directory a workspace. Nobody's clients are found, and so none is configured.
+    pub(crate) fn init(&self) {
+        let mut init = self.command("hm init --yes");
+        let output = init.env("HOME", self.state_home()).env("PATH", "").output().expect("hm can be run");
+        assert!(output.status.success(), "{output:?}");
+        self.workspace();
     }
 
     /// The workspace as the library sees it.

@@ -12,6 +12,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("subtle", &["src/tokens.rs"]),
     ("clap", &["src/cli.rs", "src/cli/"]),
     ("frostem", &["src/domain/tokens.rs"]),
+    ("textwrap", &["src/cli/output.rs"]),
     ("interprocess", &["src/writer/"]),
     ("portable_pty", &["src/runner/spawn.rs"]),
     ("unsafe ", &["src/runner/spawn.rs"]),

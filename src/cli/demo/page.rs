@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::cast::Step;
-use crate::cli::output::WIDTH;
+use crate::cli::output;
 use crate::views::inline;
 
 /// Columns of a step's labels.
@@ -72,35 +72,8 @@ fn label(word: &str) -> String {
     format!("    {word:width$}", width = LABEL - 4)
 }
 
-/// Text in lines of at most [`WIDTH`] columns, broken at spaces where there are any.
 fn wrapped(first: &str, indent: &str, text: &str) -> String {
-    let mut lines = String::new();
-    let mut line = first.to_owned();
-    let mut has_words = false;
-    for word in inline(text, usize::MAX).split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
-        loop {
-            let gap = usize::from(has_words);
-            let room = WIDTH - line.chars().count() - gap.min(WIDTH - line.chars().count());
-            if word.len() <= room {
-                line.push_str(&" ".repeat(gap));
-                line.extend(word);
-                has_words = true;
-                break;
-            }
-            if !has_words {
-                // A word longer than a line.
-                line.extend(word.drain(..room));
-            }
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            indent.clone_into(&mut line);
-            has_words = false;
-        }
-    }
-    lines.push_str(line.trim_end());
-    lines.push('\n');
-    lines
+    output::wrapped(first, indent, &inline(text, usize::MAX))
 }
 
 fn short_ids(text: &str) -> String {
