@@ -340,7 +340,6 @@ fn entries(
             drift: None,
         },
         quarantined: found.quarantined,
-        ..Entries::default()
     }
 }
 
