@@ -187,27 +187,28 @@ impl Hooked {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
         let waiting = Waiting::of(&self.context, &session);
         let known = self.known();
-        let mut commands = Vec::new();
-        let answer = match &known {
-            // The start or the prompt before waits: all there is was said then, and what is new nobody can tell yet.
-            _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => Answer::Silence,
-            Ok(Some(session)) if session.ended_at.is_none() => {
-                let since = session.prompt_seq.max(session.seq);
-                let until = self.submit(self.said(Role::User, text).into_iter().collect())?;
+        let (mut answer, mut told) = (Answer::Silence, None);
+        match &known {
+            // The start or the prompt before waits: what is new is told once those are there.
+            _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => {}
+            Ok(Some(session)) if session.ended_at.is_none() && session.told_seq > 0 => {
                 let of = self.context_of(MAX_CONTEXT);
-                let until = until.unwrap_or(u64::MAX);
-                let delta = views::delta(&mut self.reads, &of, (since, until), system::now());
-                return Ok(delta.map_or(Answer::Silence, Answer::Context));
+                if let Ok((delta, until)) =
+                    views::delta(&mut self.reads, &of, session.told_seq, system::now())
+                {
+                    (answer, told) = (Answer::Context(delta), Some(until));
+                }
             }
-            // It was closed while nobody spoke, or began before its hooks were there.
+            // It was closed while nobody spoke, began before its hooks were there, or was split off.
             Ok(_) => {
-                commands.push(self.started("resume")?);
-                self.told_all("")
+                let mut commands = vec![self.started("resume")?];
+                commands.extend(self.said(Role::User, text, None));
+                self.submit(commands)?;
+                return Ok(self.told_all(""));
             }
-            Err(_) => Answer::Silence,
-        };
-        commands.extend(self.said(Role::User, text));
-        self.submit(commands)?;
+            Err(_) => {}
+        }
+        self.submit(self.said(Role::User, text, told).into_iter().collect())?;
         Ok(answer)
     }
 
@@ -229,10 +230,10 @@ impl Hooked {
     }
 
     /// What was said, without secrets; nothing for white space.
-    fn said(&self, role: Role, text: &str) -> Option<Command> {
+    fn said(&self, role: Role, text: &str, told: Option<u64>) -> Option<Command> {
         self.session.as_ref()?;
         let text = Said::cut(&privacy::redacted(text, &self.context.secrets()))?;
-        Some(Command::RecordTurn(RecordTurn { role, text }))
+        Some(Command::RecordTurn(RecordTurn { role, text, told }))
     }
 
     fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
@@ -365,7 +366,7 @@ impl Hooked {
         } else {
             Answer::Silence
         };
-        let turn = said.and_then(|said| self.said(Role::Assistant, said));
+        let turn = said.and_then(|said| self.said(Role::Assistant, said, None));
         self.submit(turn.into_iter().collect())?;
         Ok(answer)
     }
@@ -398,10 +399,9 @@ impl Hooked {
         Ok(answer.map_err(ViewError::from)?)
     }
 
-    /// Where the last of it stands in the ledger, if it does by now.
-    fn submit(&self, commands: Vec<Command>) -> Result<Option<u64>, Failure> {
+    fn submit(&self, commands: Vec<Command>) -> Result<(), Failure> {
         if commands.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let front = self.context.front()?;
         let submissions = self.submissions(commands);
@@ -412,7 +412,7 @@ impl Hooked {
             if is_prompt && receipts.iter().any(|receipt| receipt.state == Acceptance::Queued) {
                 front.wake_writer().await;
             }
-            Ok(receipts.last().and_then(|receipt| receipt.seq))
+            Ok(())
         })
     }
 

@@ -121,7 +121,8 @@ impl Session {
             }
             Self::End => context.submit("session ended", Command::EndSession(EndSession {}), None),
             Self::Turn { role, text } => {
-                let command = RecordTurn { role: parse("role", role)?, text: parse("text", text)? };
+                let command =
+                    RecordTurn { role: parse("role", role)?, text: parse("text", text)?, told: None };
                 context.submit("turn recorded", Command::RecordTurn(command), None)
             }
             Self::Split { reason, used, window } => {

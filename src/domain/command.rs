@@ -371,6 +371,9 @@ pub struct RecordTurn {
     pub role: Role,
     /// What.
     pub text: Said,
+    /// The ledger position up to which the session is told what is new, with this message; none when nothing was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<u64>,
 }
 
 /// Put a fact where no compaction loses it.
@@ -797,6 +800,7 @@ impl Command {
                 spawn.turn0 = "-".parse().expect("one character");
                 spawn.mission = None;
             }
+            Self::RecordTurn(turn) => turn.told = None,
             // Another child is minted for each try, and what is handed over is packed anew.
             Self::SplitSession(split) => {
                 split.child = "-".parse().expect("one printable character");
@@ -816,7 +820,6 @@ impl Command {
             | Self::DeclareIntent(_)
             | Self::StartSession(_)
             | Self::EndSession(_)
-            | Self::RecordTurn(_)
             | Self::SaveAnchor(_)
             | Self::SnapshotBeliefs(_)
             | Self::RecordFiring(_) => {}

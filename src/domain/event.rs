@@ -438,6 +438,9 @@ pub struct TurnRecorded {
     pub role: Role,
     /// What, cut to 2,000 characters.
     pub text: Said,
+    /// The ledger position up to which the session was told what is new, with this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<u64>,
 }
 
 /// A fact was put where no compaction loses it; it replaces what stood there.

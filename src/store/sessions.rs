@@ -18,9 +18,9 @@ use crate::domain::session::{
 pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO session_states (session, agent, client, source, parent_session, started_at, last_seen_at, \
-         started_seq, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7) ON CONFLICT (session) DO UPDATE SET \
-         agent = ?2, client = coalesce(?3, client), source = ?4, parent_session = coalesce(?5, parent_session), \
-         last_seen_at = ?6, ended_at = NULL, end_cause = NULL, seq = ?7",
+         started_seq, seq, told_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7, ?7) ON CONFLICT (session) DO UPDATE \
+         SET agent = ?2, client = coalesce(?3, client), source = ?4, parent_session = coalesce(?5, parent_session), \
+         last_seen_at = ?6, ended_at = NULL, end_cause = NULL, seq = ?7, told_seq = ?7",
     )?
     .execute(params![
         body.session.as_str(),
@@ -73,8 +73,11 @@ pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Resul
     db.prepare_cached("INSERT INTO turns (session, seq, role, text, at) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![session, at.seq as i64, body.role.as_str(), body.text.as_str(), at.at.ms()])?;
     if body.role == Role::User {
-        db.prepare_cached("UPDATE session_states SET prompt_seq = ?2 WHERE session = ?1")?
-            .execute(params![session, at.seq as i64])?;
+        let told = body.told.map(|told| told.min(at.seq) as i64);
+        db.prepare_cached(
+            "UPDATE session_states SET prompt_seq = ?2, told_seq = coalesce(?3, told_seq) WHERE session = ?1",
+        )?
+        .execute(params![session, at.seq as i64, told])?;
     }
     let fallen: Option<(i64, String, String)> = db
         .prepare_cached(
@@ -224,6 +227,8 @@ pub struct SessionView {
     pub end_cause: Option<EndCause>,
     /// Ledger position of its last prompt; 0 for none.
     pub prompt_seq: u64,
+    /// Ledger position up to which it was told what is new; 0 when it was never told anything.
+    pub told_seq: u64,
     /// What fell out of its dialogue, oldest first.
     pub summary: Vec<String>,
     /// Ledger position of its first start.
@@ -305,7 +310,7 @@ pub struct BeliefSnapshot {
 }
 
 const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
-     end_cause, prompt_seq, summary, started_seq, seq, \
+     end_cause, prompt_seq, told_seq, summary, started_seq, seq, \
      (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
 const SPLIT: &str =
     "SELECT child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq FROM splits";
@@ -324,6 +329,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         ended_at: row.get("ended_at")?,
         end_cause: has_ended.then(|| word(row, "end_cause")).transpose()?,
         prompt_seq: row.get::<_, i64>("prompt_seq")? as u64,
+        told_seq: row.get::<_, i64>("told_seq")? as u64,
         summary: list(row, "summary")?,
         started_seq: row.get::<_, i64>("started_seq")? as u64,
         seq: row.get::<_, i64>("seq")? as u64,

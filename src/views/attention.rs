@@ -89,26 +89,28 @@ pub(super) fn attention(
         let what = format!("{unreadable} rows of the read models cannot be read and are left out");
         needs.push(fault("read_models", now.ms(), what, "hm rebuild"));
     }
-    let told_at = match agent {
-        Some(agent) => store.leniently(|| told_at(store, agent)).0?,
-        None => None,
-    };
-    for need in &mut needs {
-        need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
+    if let Some(agent) = agent {
+        let (all, news) = store.leniently(|| told_at(store, agent)).0?;
+        for need in &mut needs {
+            // A prompt tells what claims came to; of leases, refusals and faults only the start of a session does.
+            let told_at = if need.kind <= Kind::Contested { all.max(news) } else { all };
+            need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
+        }
     }
     Ok(shown(store.folded()?.seq, agent, needs, now))
 }
 
-/// When a session of an agent was last told what is new, epoch ms: at its start, or with a prompt. `None` when none is
-/// under way.
-fn told_at(store: &Reader, agent: &AgentId) -> Result<Option<i64>, StoreError> {
-    let mut told_at = None;
+/// When the sessions of an agent that are under way were last told everything, at their start, and what is new, with
+/// a prompt; epoch ms.
+fn told_at(store: &Reader, agent: &AgentId) -> Result<(Option<i64>, Option<i64>), StoreError> {
+    let (mut all, mut news) = (None, None);
     for session in store.alive_sessions(MAX_LIMIT)?.iter().filter(|session| session.agent == agent.as_str()) {
         let dialogue = store.dialogue(&session.session)?;
         let prompts = dialogue.iter().filter(|turn| turn.role == Role::User).map(|turn| turn.at);
-        told_at = told_at.max(prompts.max()).max(Some(session.started_at));
+        all = all.max(Some(session.started_at));
+        news = news.max(prompts.max());
     }
-    Ok(told_at)
+    Ok((all, news))
 }
 
 /// [`attention`] before anything was ever written.

@@ -42,18 +42,23 @@ struct Seen {
     intents: BTreeSet<u64>,
 }
 
-/// What others did since a ledger position, for a session that knows everything before it; empty when nothing did.
-/// What came after `until`, the place of the prompt it is said with, the next one tells.
+/// What others did since a ledger position, for a session that knows everything before it, and up to where that goes;
+/// empty when nothing did.
 ///
 /// # Errors
 /// [`ViewError`].
 pub fn delta(
     reads: &mut Reads,
     of: &ContextOf,
-    (since, until): (u64, u64),
+    since: u64,
     now: Timestamp,
-) -> Result<String, ViewError> {
-    let Some(ledger) = reads.ledger()? else { return Ok(String::new()) };
+) -> Result<(String, u64), ViewError> {
+    // What is appended from here on is for the next time.
+    let until = match reads.store()? {
+        Some(store) => store.folded()?.seq,
+        None => return Ok((String::new(), since)),
+    };
+    let Some(ledger) = reads.ledger()? else { return Ok((String::new(), since)) };
     let mut seen = Seen::default();
     let mut events = Vec::new();
     for kind in NEWS {
@@ -71,9 +76,9 @@ pub fn delta(
         let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
         note(&mut seen, &event, stored);
     }
-    let Some(store) = reads.store()? else { return Ok(String::new()) };
+    let Some(store) = reads.store()? else { return Ok((String::new(), since)) };
     let changes = store.snapshot(|store| changes(store, of, since, &seen, now))?;
-    Ok(pack::delta(&changes, now))
+    Ok((pack::delta(&changes, now), until))
 }
 
 fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored) {

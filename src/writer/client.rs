@@ -126,8 +126,10 @@ impl Front {
         patience: Duration,
         submissions: Vec<Submission>,
     ) -> Result<Vec<Receipt>, Rejection> {
+        let since = system::instant();
         let opened = tokio::time::timeout(patience, self.open_or_start()).await.ok();
-        self.submit_over(opened, patience, submissions).await
+        let left = patience.saturating_sub(since.elapsed()).max(ANSWER_IN_A_HURRY);
+        self.submit_over(opened, left, submissions).await
     }
 
     async fn submit_over(

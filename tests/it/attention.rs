@@ -202,7 +202,7 @@ fn what_an_agent_was_told_of_sinks_until_it_changes() {
     commit(&doubt);
     let told = |text: &str| {
         let text = text.parse().expect("something said");
-        in_session(Command::RecordTurn(RecordTurn { role: Role::User, text }))
+        in_session(Command::RecordTurn(RecordTurn { role: Role::User, text, told: None }))
     };
     assert_eq!(order(&workspace, Some("devops")), [("devops: the old one".to_owned(), false)]);
     commit(&told("go on"));

@@ -77,7 +77,11 @@ fn made(bench: &Bench) -> BTreeSet<String> {
 
 fn history() -> Vec<(&'static str, Command)> {
     let seen = Seen::Tool(ToolUsed { tool: "Bash".parse().expect("a tool"), failed: false });
-    let turn = RecordTurn { role: Role::User, text: "FINDING: said in passing".parse().expect("a text") };
+    let turn = RecordTurn {
+        role: Role::User,
+        text: "FINDING: said in passing".parse().expect("a text"),
+        told: None,
+    };
     vec![
         ("devops", report(ReportKind::Finding, "the pool leaks", &["src/db", "src/pool"])),
         ("analyst", report(ReportKind::Decision, "we use WAL", &[])),

@@ -127,7 +127,7 @@ fn lived_in() -> (TempWorkspace, Timestamp) {
     let edited = Seen::Files(FileEdited { paths: vec![scope("src/db/pool.rs")] });
     let observe = Observe { event_id: EventId::from_uuid(system::new_id()), seen: edited };
     does(c, "devops", "s-1", Command::Observe(observe));
-    let turn = RecordTurn { role: Role::User, text: "tune it".parse().expect("something said") };
+    let turn = RecordTurn { role: Role::User, text: "tune it".parse().expect("something said"), told: None };
     does(c, "devops", "s-1", Command::RecordTurn(turn));
     let now = now(&committer);
     (workspace, now)
@@ -212,11 +212,50 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     let of =
         ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
     let since = before.last().map_or(0, |event| event.seq);
-    let news = views::delta(&mut Reads::of(workspace.clone()), &of, (since, u64::MAX), now).expect("a delta");
+    let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta").0;
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
-    // What stands behind the prompt it is said with is for the next one: nothing is lost between the two.
-    let before_it = views::delta(&mut Reads::of(workspace.clone()), &of, (since, since), now);
-    assert_eq!(before_it.expect("a delta"), "");
+}
+
+#[test]
+fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+    does(&mut committer, "devops", "s-1", Command::StartSession(start));
+    let of =
+        ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
+    let session = || {
+        let mut reads = Reads::of(workspace.clone());
+        reads
+            .store()
+            .expect("read models")
+            .expect("read models")
+            .session("s-1")
+            .expect("a query")
+            .expect("it")
+    };
+    let news = |since: u64| {
+        let then = workspace.events().last().expect("events").at;
+        views::delta(&mut Reads::of(workspace.clone()), &of, since, then).expect("a delta")
+    };
+    let (nothing, until) = news(session().told_seq);
+    assert_eq!((nothing.as_str(), until), ("", session().seq), "the start told everything");
+    // Another pane is faster than the prompt of this one.
+    claims(&mut committer, "the menu opens at once", "src/ui", |_| ());
+    let turn =
+        RecordTurn { role: Role::User, text: "go on".parse().expect("something said"), told: Some(until) };
+    does(&mut committer, "devops", "s-1", Command::RecordTurn(turn.clone()));
+    assert!(session().prompt_seq > until && session().told_seq == until);
+    let (told, until) = news(session().told_seq);
+    assert!(told.contains("the menu opens at once"), "{told}");
+    let turn = RecordTurn { told: Some(until), ..turn };
+    does(&mut committer, "devops", "s-1", Command::RecordTurn(turn));
+    assert_eq!(news(session().told_seq).0, "");
+    // A prompt with which nothing could be told leaves it to the next one.
+    claims(&mut committer, "the menu closes", "src/ui", |_| ());
+    let turn = RecordTurn { role: Role::User, text: "and".parse().expect("something said"), told: None };
+    does(&mut committer, "devops", "s-1", Command::RecordTurn(turn));
+    assert!(news(session().told_seq).0.contains("the menu closes"));
 }
 
 #[test]
@@ -411,7 +450,12 @@ fn a_split_hands_over_six_messages_whole_whatever_the_script() {
         does(&mut committer, "devops", "s-1", Command::StartSession(start));
         for at in 0..9 {
             let text = said(at, text).parse().expect("something said");
-            does(&mut committer, "devops", "s-1", Command::RecordTurn(RecordTurn { role: Role::User, text }));
+            does(
+                &mut committer,
+                "devops",
+                "s-1",
+                Command::RecordTurn(RecordTurn { role: Role::User, text, told: None }),
+            );
         }
         let at = now(&committer);
         let mut reads = Reads::of(workspace.clone());

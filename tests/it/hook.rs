@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -353,17 +354,40 @@ fn the_first_sessions_of_a_workspace_all_get_their_context() {
     for _ in 0..if long() { 20 } else { 3 } {
         let shell = Shell::new();
         shell.end_writer();
-        let told: Vec<String> = std::thread::scope(|scope| {
+        let told: Vec<(String, Duration)> = std::thread::scope(|scope| {
             let sessions = ["s-1", "s-2", "s-3", "s-4", "s-5", "s-6"];
             let shell = &shell;
-            let start = |id| scope.spawn(move || claude(shell, id, "devops").start());
+            let start = |id| {
+                scope.spawn(move || {
+                    let began = std::time::Instant::now();
+                    (claude(shell, id, "devops").start(), began.elapsed())
+                })
+            };
             let starting = sessions.map(start);
             starting.map(|session| session.join().expect("a session")).into()
         });
-        for told in told {
-            assert!(told.contains("</hivemind_state>"), "{told:?}");
+        for (told, took) in told {
+            // Silence is honest where a machine is so slow that the client would not have waited.
+            let gave_up = told.is_empty() && took > Duration::from_millis(850);
+            let says_why = told.contains("cannot be read at this moment");
+            assert!(gave_up || says_why || told.contains("</hivemind_state>"), "{took:?}: {told:?}");
         }
     }
+}
+
+#[test]
+fn who_goes_on_from_a_split_is_told_all_even_by_its_first_prompt() {
+    let shell = Shell::new();
+    let parent = claude(&shell, "s-1", "devops");
+    parent.start();
+    spool_is_empty(&shell);
+    let split = within(&shell, "s-1", "hm --json --agent devops session split \"the window is full\"");
+    let child: &'static str = split["entity_id"].as_str().expect("the child").to_owned().leak();
+    // Its client runs no hook at the start of a session.
+    let child = claude(&shell, child, "devops");
+    assert!(child.prompt("go on").contains("</hivemind_state>"));
+    spool_is_empty(&shell);
+    assert_eq!(child.prompt("and on"), "", "it knows everything now");
 }
 
 #[test]

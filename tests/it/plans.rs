@@ -422,6 +422,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let turn = |at: usize| {
             Command::RecordTurn(RecordTurn {
                 role: Role::User,
+                told: None,
                 text: format!("message {at}").parse().expect("something said"),
             })
         };

@@ -154,7 +154,11 @@ fn start() -> Command {
 }
 
 fn turn(text: &str) -> Command {
-    Command::RecordTurn(RecordTurn { role: Role::User, text: text.parse().expect("something said") })
+    Command::RecordTurn(RecordTurn {
+        role: Role::User,
+        text: text.parse().expect("something said"),
+        told: None,
+    })
 }
 
 #[test]

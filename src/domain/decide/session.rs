@@ -140,7 +140,7 @@ pub(super) fn snapshot(
 
 pub(super) fn record_turn(session: Option<&SessionId>, turn: &RecordTurn) -> Result<Decision, Rejection> {
     named(session)?;
-    Ok(one(TurnRecorded { role: turn.role, text: turn.text.clone() }.into()))
+    Ok(one(TurnRecorded { role: turn.role, text: turn.text.clone(), told: turn.told }.into()))
 }
 
 pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Decision, Rejection> {

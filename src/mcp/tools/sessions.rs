@@ -69,7 +69,7 @@ impl Server {
     async fn record_turn(&self, call: Call) -> CallToolResult {
         self.run(call, |given: TurnArguments, _| {
             let TurnArguments { role, text } = given;
-            Ok(Command::RecordTurn(RecordTurn { role, text }))
+            Ok(Command::RecordTurn(RecordTurn { role, text, told: None }))
         })
         .await
     }
