@@ -111,13 +111,22 @@ fn add(task_id: TaskId, depends_on: &[TaskId]) -> AddTask {
 }
 
 fn split(child: &str) -> Command {
+    split_with(child, "what was")
+}
+
+fn split_with(child: &str, turn0: &str) -> Command {
     Command::SplitSession(SplitSession {
         child: child.parse().expect("a session id"),
         reason: "the window is full".parse().expect("a reason"),
         used_tokens: Some(900),
         window_tokens: Some(1_000),
-        turn0: "what was".parse::<Turn0>().expect("a hand-over"),
+        turn0: turn0.parse::<Turn0>().expect("a hand-over"),
     })
+}
+
+/// What fits no event: two elements, each longer than the part of a hand-over that one event takes.
+fn long_turn0() -> String {
+    format!("<before>{}</before>\n<after>{}</after>", "x".repeat(17 * 1024), "y".repeat(17 * 1024))
 }
 
 fn researcher(at: u8, task_id: TaskId, parent_task_id: Option<TaskId>) -> Command {
@@ -453,6 +462,21 @@ fn who_goes_on_from_a_session_goes_on_with_its_work() {
     team.committer.close_overdue().expect("a sweep");
     let found = team.reader().session("s-5").expect("a query").expect("a session");
     assert_eq!(found.end_cause, Some(EndCause::Vanished));
+}
+
+#[test]
+fn what_a_session_starts_from_is_said_once() {
+    let mut team = Team::new();
+    let long = long_turn0();
+    team.does("s-1", split_with("s-5", &long));
+    team.does("s-3", start());
+    // Neither who was handed something already nor who began with nothing is handed something else.
+    for (parent, child) in [("s-1", "s-5"), ("s-2", "s-5"), ("s-1", "s-3")] {
+        let refusal = team.asks(parent, split_with(child, &long)).expect_err("a refusal");
+        assert_eq!((refusal.code, &refusal.details["argument"]), (Code::InvalidArgument, &"child".into()));
+    }
+    let handed = |child| team.reader().split_into(child).expect("a query").map(|split| split.turn0);
+    assert_eq!((handed("s-5"), handed("s-3")), (Some(long), None));
 }
 
 #[test]

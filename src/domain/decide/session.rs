@@ -162,7 +162,7 @@ pub(super) fn split(
     split: &SplitSession,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let mut decision = handed_over(session, split)?;
+    let mut decision = handed_over(state, session, split)?;
     let held = state.work().held_by(named(session)?).filter(|(_, hold)| hold.until >= now);
     for (task_id, Hold { token, lease_minutes, file_locks, .. }) in held {
         decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
@@ -181,11 +181,22 @@ pub(super) fn split(
 }
 
 /// What a session says and leaves to one that goes on from it; what it holds it keeps.
-pub(super) fn handed_over(session: Option<&SessionId>, split: &SplitSession) -> Result<Decision, Rejection> {
+pub(super) fn handed_over(
+    state: &State,
+    session: Option<&SessionId>,
+    split: &SplitSession,
+) -> Result<Decision, Rejection> {
     let parent = named(session)?.clone();
     let SplitSession { child, reason, used_tokens, window_tokens, turn0 } = split.clone();
     if child == parent {
         return Err(Rejection::invalid("child", "the session that goes on is another one"));
+    }
+    if state.work().has_started(&child) {
+        // What a session was handed at its start never changes, and one that began without has begun.
+        let message = format!("session {child} has begun: nothing can be handed to it any more");
+        let hint = "split into a session that nobody has started yet; what one under way should know is a claim, a \
+                    task or an anchor";
+        return Err(Rejection::new(Code::InvalidArgument, message, hint).with("argument", "child"));
     }
     let next = format!(
         "start the next session with HM_SESSION={child} and give it hivemind://sessions/{child}/turn0"
