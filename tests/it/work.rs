@@ -441,7 +441,9 @@ fn who_goes_on_from_a_session_goes_on_with_its_work() {
         Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None })
     };
     team.does("s-1", update(blocked, TaskStatus::Blocked, Some(why)));
-    team.does("s-1", split("s-5"));
+    let told = team.does("s-1", split("s-5")).next.expect("what to do next");
+    let named = [held, blocked, over].map(|task| told.contains(&task.to_string()));
+    assert_eq!(named, [true, true, false], "the receipt names what went over: {told}");
 
     let at = |team: &Team, task| {
         let TaskView { session, status, token, file_locks, .. } = team.shown(task);

@@ -12,7 +12,7 @@ use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit, SessionStarted,
     TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
 };
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::{Hold, ReleaseCause, TaskStatus};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
@@ -22,6 +22,9 @@ use crate::domain::time::Timestamp;
 /// Bytes of a hand-over in one event: with one message of 2,000 characters more, however it is escaped, and the rest
 /// of the event, it stays below the 32 KiB of a payload (spec 01).
 const MAX_TURN0_BYTES: usize = 16 * 1024;
+
+/// The most tasks that the receipt of a split names; all of them stand in `hivemind://sessions/CHILD`.
+const MAX_NAMED: usize = 10;
 
 pub(super) fn start(
     state: &State,
@@ -163,6 +166,7 @@ pub(super) fn split(
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let mut decision = handed_over(state, session, split)?;
+    let mut over: Vec<TaskId> = Vec::new();
     let held = state.work().held_by(named(session)?).filter(|(_, hold)| hold.until >= now);
     for (task_id, Hold { token, lease_minutes, file_locks, .. }) in held {
         decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
@@ -176,6 +180,16 @@ pub(super) fn split(
             let (from, to) = (TaskStatus::Active, TaskStatus::Blocked);
             decision.events.push(TaskUpdated { task_id, from, to, note: None }.into());
         }
+        over.push(task_id);
+    }
+    if !over.is_empty() {
+        let mut tasks: Vec<String> = over.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+        if over.len() > MAX_NAMED {
+            tasks.push(format!("{} more", over.len() - MAX_NAMED));
+        }
+        let told =
+            format!("; from now on it holds your tasks and their locks, not you: {}", tasks.join(", "));
+        decision.next = decision.next.map(|next| next + &told);
     }
     Ok(decision)
 }
