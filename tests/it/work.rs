@@ -520,6 +520,7 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
 /// Replay equals live, a rebuild equals both, and so does any grouping, whatever the work.
 #[test]
 fn whatever_the_work_replay_and_rebuild_say_the_same() {
+    let continued = std::cell::Cell::new(0);
     let law = |steps: Vec<(usize, Command)>| {
         let requests: Vec<Submission> =
             steps.into_iter().map(|(session, command)| by(SESSIONS[session], command)).collect();
@@ -548,6 +549,10 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
         let odd = "SELECT id FROM tasks WHERE (session IS NULL) <> (lease_until IS NULL) \
                    OR (status IN ('done', 'invalidated', 'open') AND session IS NOT NULL)";
         assert_eq!(strings(&db, odd), Vec::<String>::new());
+        // What was handed over is what was said, in however many events.
+        let whole = strings(&db, "SELECT turn0 FROM splits WHERE length(turn0) > 16 * 1024");
+        assert!(whole.iter().all(|turn0| *turn0 == long_turn0()));
+        continued.set(continued.get() + whole.len());
         accepted
     };
     let total = std::cell::Cell::new(0);
@@ -559,6 +564,7 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
         })
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(total.get() > 100, "too few commands got through for the law to say much: {}", total.get());
+    assert!(continued.get() > 0, "no hand-over went on in a second event");
 }
 
 fn id(base: u128, at: u8) -> Uuid {
@@ -625,7 +631,10 @@ fn work() -> BoxedStrategy<Command> {
             value: format!("v{value}").parse().expect("a value"),
         })),
         // One of them is a session that others speak in, too.
-        1 => (1..4u8).prop_map(|child| split(&format!("s-{child}"))),
+        2 => (1..4u8, any::<bool>()).prop_map(|(child, is_long)| {
+            let turn0 = if is_long { long_turn0() } else { "what was".to_owned() };
+            split_with(&format!("s-{child}"), &turn0)
+        }),
         1 => Just(Command::SnapshotBeliefs(SnapshotBeliefs {})),
         1 => (0..3u8, option::of(a_task())).prop_map(|(at, parent_task_id)| {
             // Some of its tasks are those that others take, too.
