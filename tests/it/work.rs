@@ -1,12 +1,12 @@
 //! Who works on what: tasks are held by one session at a time, sessions end, and a rebuild says the same.
 
 use hivemind::domain::command::{
-    AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Mission,
-    Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher, SplitSession,
-    StartSession, Submission, UpdateTask,
+    AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Forget,
+    Mission, Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher,
+    SplitSession, StartSession, Submission, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
-use hivemind::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
+use hivemind::domain::event::{CommandRan, Event, FileEdited, Guard, ToolUsed};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, RunId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::receipt::{Receipt, WarningCode};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use uuid::Uuid;
 
-use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, strings};
+use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, request, strings};
 
 const MINUTE: i64 = 60_000;
 /// Who may speak in a law: three sessions, and who is in none.
@@ -464,6 +464,34 @@ fn who_goes_on_from_a_session_goes_on_with_its_work() {
     team.committer.close_overdue().expect("a sweep");
     let found = team.reader().session("s-5").expect("a query").expect("a session");
     assert_eq!(found.end_cause, Some(EndCause::Vanished));
+}
+
+#[test]
+fn whoever_has_a_lock_forgotten_is_told_of_its_copies() {
+    let mut team = Team::new();
+    let (task, other) = (team.task(&[]), team.task(&[]));
+    team.does("s-1", claim_with(task, &["people/jane-doe"]));
+    team.does("s-1", claim_with(task, &["src/db"]));
+    team.does("s-2", claim_with(other, &["src/ui"]));
+    team.does("s-1", split("s-5"));
+    let events = team.workspace.events();
+    let claims: Vec<(TaskId, EventId)> = events
+        .iter()
+        .filter_map(|stored| {
+            let recorded = stored.recorded().expect("a known event");
+            let Some(Event::TaskClaimed(claimed)) = recorded.event else { return None };
+            Some((claimed.task_id, recorded.id))
+        })
+        .collect();
+    let event_id = claims[0].1;
+    let reason = "asked to".parse().expect("a reason");
+    let forget = request("operator", Command::Forget(Forget { event_id, reason }));
+    let answer = team.committer.commit(&[forget]).expect("a ledger that can be written").remove(0);
+    let told = answer.expect("an erasure").next.expect("what else there is");
+    let named: Vec<bool> = claims.iter().map(|(_, id)| told.contains(&id.to_string())).collect();
+    // The second claim of the task and the one of the split; not the one of the other task.
+    assert_eq!(claims.iter().map(|(of, _)| *of == task).collect::<Vec<_>>(), [true, true, false, true]);
+    assert_eq!(named, [false, true, false, true], "{told}");
 }
 
 #[test]
