@@ -115,7 +115,7 @@ pub(super) struct Add {
     /// The task it is a part of
     #[arg(long, value_name = "TASK")]
     parent: Option<String>,
-    /// A task to be done before it; may be repeated
+    /// A task to be done, or invalidated, before it; may be repeated
     #[arg(long = "after", value_name = "TASK")]
     after: Vec<String>,
     /// What it is about; may be repeated

@@ -294,6 +294,7 @@ fn what_was_invalidated_blocks_nothing_and_is_named() {
     team.does("s-1", update(alive, TaskStatus::Done, None));
     let ready = team.reader().ready_tasks(10).expect("a query");
     assert_eq!(ready.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), [waiting.to_string()]);
+    assert_eq!(ready[0].invalidated, [dead.to_string()], "whoever looks for work is told before taking it");
     let late = AddTask { task_id: TaskId::from_uuid(hivemind::system::new_id()), ..add(waiting, &[dead]) };
     for told in [team.does("s-1", claim(waiting)), team.does("s-1", Command::AddTask(late))] {
         assert_eq!(told.warnings.len(), 1);
