@@ -150,8 +150,13 @@ enum Verb {
     /// Name what decisions are about, and join two names of one thing
     #[command(subcommand, after_help = "Example: hm target alias database db")]
     Target(target::Target),
-    /// Say what is wanted now; every context follows
-    #[command(after_help = "Example: hm intent \"wait, fix the UI first\"")]
+    /// Say what is wanted now; contexts follow
+    #[command(
+        after_help = "From the operator or the architect, outside of any session (HM_SESSION, a client's shell), it is \
+        said to\nthe whole team: every context follows, until its pane says otherwise. From another agent, or within \
+        a\nsession, the contexts of that session follow, and those of panes that never said.\n\n\
+        Example: hm intent \"wait, fix the UI first\""
+    )]
     Intent(plan::Intent),
     /// Add plans, and see what is planned and who does it
     #[command(subcommand, after_help = "Example: hm plan show")]

@@ -4,8 +4,9 @@ use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
 use super::{Context, block_on, parse, parse_all, parse_optional};
+use crate::domain::agent::AgentId;
 use crate::domain::command::{
-    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, SaveAnchor, Submission, UpdateTask,
+    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, SaveAnchor, UpdateTask,
 };
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
 use crate::domain::plan::Trajectory;
@@ -114,7 +115,7 @@ pub(super) struct Add {
     /// The task it is a part of
     #[arg(long, value_name = "TASK")]
     parent: Option<String>,
-    /// A task to be done before it; may be repeated
+    /// A task to be done, or invalidated, before it; may be repeated
     #[arg(long = "after", value_name = "TASK")]
     after: Vec<String>,
     /// What it is about; may be repeated
@@ -148,9 +149,12 @@ impl Intent {
         };
         let command = Command::DeclareIntent(DeclareIntent { trajectory });
         let name = command.name();
-        // Who names no session speaks to the whole team; one of this process would look there alone, and end.
-        let submission =
-            Submission { session: context.given_session(), ..context.submission(command, None)? };
+        let mut submission = context.submission(command, None)?;
+        // The operator and the architect speak to the whole team, where they name no session. Anybody else may be the
+        // shell of a client that names none there (Gemini CLI, Cursor), and speaks for no other pane.
+        if [AgentId::operator(), AgentId::architect()].contains(&submission.agent) {
+            submission.session = context.given_session();
+        }
         let front = context.front()?;
         let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
         let json = views::receipt_json(&receipt, name);

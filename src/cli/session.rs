@@ -37,7 +37,7 @@ pub(super) enum Session {
         /// What was said
         text: String,
     },
-    /// Hand over to a new session: it gets the context and the last messages
+    /// Hand over to a new session: it gets the context, the last messages, and at once every task and lock held
     #[command(
         after_help = "Example: HM_SESSION=night-run hm session split \"the window is full\" --agent devops"
     )]

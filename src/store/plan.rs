@@ -206,6 +206,9 @@ pub struct TaskView {
     pub parent_task_id: Option<String>,
     /// What must be done before it.
     pub depends_on: Vec<String>,
+    /// Which of those nobody will do any more: they hold nothing up, and whoever takes the task is to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalidated: Vec<String>,
     /// What it is about.
     pub scopes: Vec<String>,
     /// Who added it.
@@ -309,7 +312,9 @@ pub struct Titles {
 }
 
 const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
-     session, token, lease_until, file_locks, created_at, touched_at, created_seq, seq FROM tasks";
+     session, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
+     (SELECT json_group_array(t.id) FROM json_each(tasks.depends_on) JOIN tasks t ON t.id = json_each.value \
+      WHERE t.status = 'invalidated') AS invalidated FROM tasks";
 
 fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
     Ok(TaskView {
@@ -319,6 +324,7 @@ fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
         phase_id: row.get("phase_id")?,
         parent_task_id: row.get("parent_task_id")?,
         depends_on: list(row, "depends_on")?,
+        invalidated: list(row, "invalidated")?,
         scopes: list(row, "scopes")?,
         added_by: row.get("added_by")?,
         note: row.get("note")?,

@@ -29,7 +29,11 @@ pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
     let mut line =
         format!("- `{}` {}{}: {}", task.id, task.status, lease(task, now), inline(&task.title, LIST_CHARS));
     if !task.depends_on.is_empty() {
-        let _ = write!(line, " (after {} more)", task.depends_on.len());
+        let dropped = match task.invalidated.len() {
+            0 => String::new(),
+            count => format!(", {count} of them invalidated"),
+        };
+        let _ = write!(line, " (after {} more{dropped})", task.depends_on.len());
     }
     if let Some(note) = &task.note {
         let _ = write!(line, "\n  {}", inline(note, LIST_CHARS));

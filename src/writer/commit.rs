@@ -484,10 +484,16 @@ impl Committer {
             let body = target.event.as_ref();
             let run = body.and_then(Event::run_id).map(|run| run.to_string());
             let about = run.or_else(|| Some(body.and_then(Event::claim_id)?.to_string()));
-            let mut stored = match about {
+            let task = body.and_then(Event::task_id).filter(|_| about.is_none());
+            let mut stored = match about.or_else(|| task.map(|task| task.to_string())) {
                 Some(id) => self.ledger.mentioning(&id).map_err(unread)?,
                 None => Vec::new(),
             };
+            // Others name a task and are about another one: what waits for it, what is a part of it.
+            if task.is_some() {
+                let of_it = |event: &Stored| recorded(event)?.event.as_ref().and_then(Event::task_id);
+                stored.retain(|event| of_it(event) == task);
+            }
             stored.extend(self.ledger.find_command(target.causation).map_err(unread)?);
             stored.sort_by_key(|event| event.seq);
             stored.dedup_by_key(|event| event.seq);

@@ -805,6 +805,32 @@ fn every_line_fits_the_page_and_no_id_is_cut() {
 }
 
 #[test]
+fn a_ready_task_says_what_was_invalidated_before_it() {
+    Shell::new().check(
+        &[
+            "hm --agent devops task add tables",
+            "hm --agent devops task add indexes --after ID1",
+            "hm --agent devops task update ID1 invalidated --note \"no database any more\"",
+            "hm task ready",
+        ],
+        expect![[r#"
+            $ hm --agent devops task add tables
+            task added ID1: committed at seq 1
+            next: hm task claim ID1 before working on it
+            $ hm --agent devops task add indexes --after ID1
+            task added ID2: committed at seq 2
+            next: hm task claim ID2 before working on it
+            $ hm --agent devops task update ID1 invalidated --note "no database any more"
+            task updated ID1: committed at seq 3
+            next: if an approach failed: hm claim create, --type negative with a trigger, --task
+                ID1
+            $ hm task ready
+            - `ID2` open: indexes (after 1 more, 1 of them invalidated)
+        "#]],
+    );
+}
+
+#[test]
 fn a_part_of_a_task_is_shown_below_it_whatever_its_phase() {
     let mut shell = Shell::new();
     shell.check(

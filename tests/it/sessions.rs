@@ -130,6 +130,30 @@ fn a_server_of_many_is_in_the_session_of_none_of_them() {
     assert!(session.starts_with("hm-"), "{session}");
 }
 
+#[test]
+fn only_who_speaks_for_the_team_moves_every_pane() {
+    let shell = Shell::new();
+    let within = |session: &str, line: &str| {
+        let mut command = shell.command(line);
+        let output = command.env("HM_SESSION", session).stdin(Stdio::null()).output().expect("hm runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let looks = |session: &str| {
+        let context = within(session, "hm context --agent devops");
+        let intent = context.split("intent=\"").nth(1).and_then(|rest| rest.split('"').next());
+        intent.unwrap_or_else(|| panic!("no intent: {context}")).to_owned()
+    };
+    within("said", "hm intent \"tune the pool\" --agent devops");
+    // The shell of a client that names no session there: it has its say, and takes nothing from who had theirs.
+    shell.json("hm intent \"measure the menu\" --agent analyst --json");
+    assert_eq!([looks("said"), looks("silent")], ["tune the pool", "measure the menu"]);
+    for (agent, intent) in [("architect", "ship what there is"), ("operator", "stop, and talk to me")] {
+        shell.json(&format!("hm intent \"{intent}\" --agent {agent} --json"));
+        assert_eq!([looks("said"), looks("silent")], [intent, intent]);
+    }
+}
+
 /// What a hook answers.
 fn hooked(shell: &Shell, client: &str, payload: Value) -> String {
     let mut payload = payload;

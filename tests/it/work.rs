@@ -1,12 +1,12 @@
 //! Who works on what: tasks are held by one session at a time, sessions end, and a rebuild says the same.
 
 use hivemind::domain::command::{
-    AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Mission,
-    Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher, SplitSession,
-    StartSession, Submission, UpdateTask,
+    AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Forget,
+    Mission, Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher,
+    SplitSession, StartSession, Submission, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
-use hivemind::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
+use hivemind::domain::event::{CommandRan, Event, FileEdited, Guard, ToolUsed};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, RunId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::receipt::{Receipt, WarningCode};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use uuid::Uuid;
 
-use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, strings};
+use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, request, strings};
 
 const MINUTE: i64 = 60_000;
 /// Who may speak in a law: three sessions, and who is in none.
@@ -111,13 +111,22 @@ fn add(task_id: TaskId, depends_on: &[TaskId]) -> AddTask {
 }
 
 fn split(child: &str) -> Command {
+    split_with(child, "what was")
+}
+
+fn split_with(child: &str, turn0: &str) -> Command {
     Command::SplitSession(SplitSession {
         child: child.parse().expect("a session id"),
         reason: "the window is full".parse().expect("a reason"),
         used_tokens: Some(900),
         window_tokens: Some(1_000),
-        turn0: "what was".parse::<Turn0>().expect("a hand-over"),
+        turn0: turn0.parse::<Turn0>().expect("a hand-over"),
     })
+}
+
+/// What fits no event: two elements, each longer than the part of a hand-over that one event takes.
+fn long_turn0() -> String {
+    format!("<before>{}</before>\n<after>{}</after>", "x".repeat(17 * 1024), "y".repeat(17 * 1024))
 }
 
 fn researcher(at: u8, task_id: TaskId, parent_task_id: Option<TaskId>) -> Command {
@@ -289,6 +298,7 @@ fn what_was_invalidated_blocks_nothing_and_is_named() {
     team.does("s-1", update(alive, TaskStatus::Done, None));
     let ready = team.reader().ready_tasks(10).expect("a query");
     assert_eq!(ready.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), [waiting.to_string()]);
+    assert_eq!(ready[0].invalidated, [dead.to_string()], "whoever looks for work is told before taking it");
     let late = AddTask { task_id: TaskId::from_uuid(hivemind::system::new_id()), ..add(waiting, &[dead]) };
     for told in [team.does("s-1", claim(waiting)), team.does("s-1", Command::AddTask(late))] {
         assert_eq!(told.warnings.len(), 1);
@@ -436,7 +446,9 @@ fn who_goes_on_from_a_session_goes_on_with_its_work() {
         Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None })
     };
     team.does("s-1", update(blocked, TaskStatus::Blocked, Some(why)));
-    team.does("s-1", split("s-5"));
+    let told = team.does("s-1", split("s-5")).next.expect("what to do next");
+    let named = [held, blocked, over].map(|task| told.contains(&task.to_string()));
+    assert_eq!(named, [true, true, false], "the receipt names what went over: {told}");
 
     let at = |team: &Team, task| {
         let TaskView { session, status, token, file_locks, .. } = team.shown(task);
@@ -457,6 +469,49 @@ fn who_goes_on_from_a_session_goes_on_with_its_work() {
     team.committer.close_overdue().expect("a sweep");
     let found = team.reader().session("s-5").expect("a query").expect("a session");
     assert_eq!(found.end_cause, Some(EndCause::Vanished));
+}
+
+#[test]
+fn whoever_has_a_lock_forgotten_is_told_of_its_copies() {
+    let mut team = Team::new();
+    let (task, other) = (team.task(&[]), team.task(&[]));
+    team.does("s-1", claim_with(task, &["people/jane-doe"]));
+    team.does("s-1", claim_with(task, &["src/db"]));
+    team.does("s-2", claim_with(other, &["src/ui"]));
+    team.does("s-1", split("s-5"));
+    let events = team.workspace.events();
+    let claims: Vec<(TaskId, EventId)> = events
+        .iter()
+        .filter_map(|stored| {
+            let recorded = stored.recorded().expect("a known event");
+            let Some(Event::TaskClaimed(claimed)) = recorded.event else { return None };
+            Some((claimed.task_id, recorded.id))
+        })
+        .collect();
+    let event_id = claims[0].1;
+    let reason = "asked to".parse().expect("a reason");
+    let forget = request("operator", Command::Forget(Forget { event_id, reason }));
+    let answer = team.committer.commit(&[forget]).expect("a ledger that can be written").remove(0);
+    let told = answer.expect("an erasure").next.expect("what else there is");
+    let named: Vec<bool> = claims.iter().map(|(_, id)| told.contains(&id.to_string())).collect();
+    // The second claim of the task and the one of the split; not the one of the other task.
+    assert_eq!(claims.iter().map(|(of, _)| *of == task).collect::<Vec<_>>(), [true, true, false, true]);
+    assert_eq!(named, [false, true, false, true], "{told}");
+}
+
+#[test]
+fn what_a_session_starts_from_is_said_once() {
+    let mut team = Team::new();
+    let long = long_turn0();
+    team.does("s-1", split_with("s-5", &long));
+    team.does("s-3", start());
+    // Neither who was handed something already nor who began with nothing is handed something else.
+    for (parent, child) in [("s-1", "s-5"), ("s-2", "s-5"), ("s-1", "s-3")] {
+        let refusal = team.asks(parent, split_with(child, &long)).expect_err("a refusal");
+        assert_eq!((refusal.code, &refusal.details["argument"]), (Code::InvalidArgument, &"child".into()));
+    }
+    let handed = |child| team.reader().split_into(child).expect("a query").map(|split| split.turn0);
+    assert_eq!((handed("s-5"), handed("s-3")), (Some(long), None));
 }
 
 #[test]
@@ -498,6 +553,7 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
 /// Replay equals live, a rebuild equals both, and so does any grouping, whatever the work.
 #[test]
 fn whatever_the_work_replay_and_rebuild_say_the_same() {
+    let continued = std::cell::Cell::new(0);
     let law = |steps: Vec<(usize, Command)>| {
         let requests: Vec<Submission> =
             steps.into_iter().map(|(session, command)| by(SESSIONS[session], command)).collect();
@@ -526,6 +582,10 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
         let odd = "SELECT id FROM tasks WHERE (session IS NULL) <> (lease_until IS NULL) \
                    OR (status IN ('done', 'invalidated', 'open') AND session IS NOT NULL)";
         assert_eq!(strings(&db, odd), Vec::<String>::new());
+        // What was handed over is what was said, in however many events.
+        let whole = strings(&db, "SELECT turn0 FROM splits WHERE length(turn0) > 16 * 1024");
+        assert!(whole.iter().all(|turn0| *turn0 == long_turn0()));
+        continued.set(continued.get() + whole.len());
         accepted
     };
     let total = std::cell::Cell::new(0);
@@ -537,6 +597,7 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
         })
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(total.get() > 100, "too few commands got through for the law to say much: {}", total.get());
+    assert!(continued.get() > 0, "no hand-over went on in a second event");
 }
 
 fn id(base: u128, at: u8) -> Uuid {
@@ -603,7 +664,10 @@ fn work() -> BoxedStrategy<Command> {
             value: format!("v{value}").parse().expect("a value"),
         })),
         // One of them is a session that others speak in, too.
-        1 => (1..4u8).prop_map(|child| split(&format!("s-{child}"))),
+        2 => (1..4u8, any::<bool>()).prop_map(|(child, is_long)| {
+            let turn0 = if is_long { long_turn0() } else { "what was".to_owned() };
+            split_with(&format!("s-{child}"), &turn0)
+        }),
         1 => Just(Command::SnapshotBeliefs(SnapshotBeliefs {})),
         1 => (0..3u8, option::of(a_task())).prop_map(|(at, parent_task_id)| {
             // Some of its tasks are those that others take, too.

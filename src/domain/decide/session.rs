@@ -12,7 +12,7 @@ use crate::domain::event::{
     AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit, SessionStarted,
     TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
 };
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::{Hold, ReleaseCause, TaskStatus};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
@@ -22,6 +22,9 @@ use crate::domain::time::Timestamp;
 /// Bytes of a hand-over in one event: with one message of 2,000 characters more, however it is escaped, and the rest
 /// of the event, it stays below the 32 KiB of a payload (spec 01).
 const MAX_TURN0_BYTES: usize = 16 * 1024;
+
+/// The most tasks that the receipt of a split names; all of them stand in `hivemind://sessions/CHILD`.
+const MAX_NAMED: usize = 10;
 
 pub(super) fn start(
     state: &State,
@@ -162,7 +165,8 @@ pub(super) fn split(
     split: &SplitSession,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    let mut decision = handed_over(session, split)?;
+    let mut decision = handed_over(state, session, split)?;
+    let mut over: Vec<TaskId> = Vec::new();
     let held = state.work().held_by(named(session)?).filter(|(_, hold)| hold.until >= now);
     for (task_id, Hold { token, lease_minutes, file_locks, .. }) in held {
         decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
@@ -176,16 +180,37 @@ pub(super) fn split(
             let (from, to) = (TaskStatus::Active, TaskStatus::Blocked);
             decision.events.push(TaskUpdated { task_id, from, to, note: None }.into());
         }
+        over.push(task_id);
+    }
+    if !over.is_empty() {
+        let mut tasks: Vec<String> = over.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+        if over.len() > MAX_NAMED {
+            tasks.push(format!("{} more", over.len() - MAX_NAMED));
+        }
+        let told =
+            format!("; from now on it holds your tasks and their locks, not you: {}", tasks.join(", "));
+        decision.next = decision.next.map(|next| next + &told);
     }
     Ok(decision)
 }
 
 /// What a session says and leaves to one that goes on from it; what it holds it keeps.
-pub(super) fn handed_over(session: Option<&SessionId>, split: &SplitSession) -> Result<Decision, Rejection> {
+pub(super) fn handed_over(
+    state: &State,
+    session: Option<&SessionId>,
+    split: &SplitSession,
+) -> Result<Decision, Rejection> {
     let parent = named(session)?.clone();
     let SplitSession { child, reason, used_tokens, window_tokens, turn0 } = split.clone();
     if child == parent {
         return Err(Rejection::invalid("child", "the session that goes on is another one"));
+    }
+    if state.work().has_started(&child) {
+        // What a session was handed at its start never changes, and one that began without has begun.
+        let message = format!("session {child} has begun: nothing can be handed to it any more");
+        let hint = "split into a session that nobody has started yet; what one under way should know is a claim, a \
+                    task or an anchor";
+        return Err(Rejection::new(Code::InvalidArgument, message, hint).with("argument", "child"));
     }
     let next = format!(
         "start the next session with HM_SESSION={child} and give it hivemind://sessions/{child}/turn0"

@@ -34,7 +34,7 @@ struct AddTaskArguments {
     phase_id: Option<PhaseId>,
     #[schemars(with = "Option<String>")]
     parent_task_id: Option<TaskId>,
-    /// Tasks to be done before.
+    /// Done or invalidated first.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     depends_on: Vec<TaskId>,

@@ -29,7 +29,7 @@ struct SplitArguments {
 #[tool_router(router = split_session_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Hand over to a new session before the window is full; its turn0 has all it needs.",
+        description = "Hand over to a new session before the window is full; its turn0 has all it needs, and it holds your tasks at once.",
         input_schema = schema::of::<SplitArguments>(),
         annotations(destructive_hint = false)
     )]
