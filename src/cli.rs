@@ -357,11 +357,15 @@ impl Context {
     }
 }
 
+/// Whether a client runs this as its hook.
+fn is_hook() -> bool {
+    std::env::args_os().nth(1).is_some_and(|verb| verb == "hook")
+}
+
 /// What was asked for. A client waits for its hooks before every tool: of the command line they make their own verb
 /// only, which takes an eighth of the time that all do. Help and mistakes are for the whole.
 fn parsed() -> Result<Cli, clap::Error> {
-    let is_hook = std::env::args().nth(1).as_deref() == Some("hook");
-    match is_hook.then(HookAlone::try_parse) {
+    match is_hook().then(HookAlone::try_parse) {
         Some(Ok(HookAlone { global, verb: HookVerb::Hook(hook) })) => {
             Ok(Cli { global, verb: Verb::Hook(hook) })
         }
@@ -375,7 +379,7 @@ pub fn main() -> ExitCode {
     let Cli { global, verb } = match parsed() {
         Ok(cli) => cli,
         // A client would take the code of a mistyped hook for a verdict on its tool.
-        Err(problem) if std::env::args().nth(1).as_deref() == Some("hook") && problem.use_stderr() => {
+        Err(problem) if is_hook() && problem.use_stderr() => {
             let _ = problem.print();
             return ExitCode::SUCCESS;
         }

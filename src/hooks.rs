@@ -100,14 +100,57 @@ pub struct ToolOutcome {
 /// What a path ends at in a line for the shell, and what one begins after.
 const AROUND_PATHS: [char; 14] = ['"', '\'', '`', '=', ':', ',', ';', '&', '|', '(', ')', '<', '>', '$'];
 
-/// A line for the shell with its absolute paths spelled in another way.
+/// A line for the shell with its absolute paths spelled in another way. What is quoted is one path first, as paths
+/// with spaces are, and then a line of its own, as that of `bash -c` is.
 fn respelled(line: &str, spelled: &impl Fn(&str) -> String) -> String {
-    let pieces = line.split_inclusive(|c: char| c.is_whitespace() || AROUND_PATHS.contains(&c));
-    let piece = |piece: &str| -> String {
-        let path = piece.trim_end_matches(|c: char| c.is_whitespace() || AROUND_PATHS.contains(&c));
-        if path.starts_with('/') { spelled(path) + &piece[path.len()..] } else { piece.to_owned() }
-    };
-    pieces.map(piece).collect()
+    let mut told = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let quoted = matches!(first, '"' | '\'').then(|| rest[1..].find(first)).flatten();
+        let length = quoted.map_or_else(|| piece_bytes(rest), |length| length + 2);
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        match quoted {
+            Some(length) => {
+                let within = &piece[1..=length];
+                let within = if within.starts_with('/') { spelled(within) } else { within.to_owned() };
+                told.push(first);
+                told.push_str(&respelled(&within, spelled));
+                told.push(first);
+            }
+            None if first == '/' => told.push_str(&respelled_word(piece, spelled)),
+            None => told.push_str(piece),
+        }
+    }
+    told
+}
+
+/// The same for a path without quotes, which are put around it where a shell would now cut it.
+fn respelled_word(word: &str, spelled: &impl Fn(&str) -> String) -> String {
+    let path = word.replace('\\', "");
+    let other = spelled(&path);
+    if other == path {
+        word.to_owned()
+    } else if path != word || other.contains(char::is_whitespace) {
+        shell_words::quote(&other).into_owned()
+    } else {
+        other
+    }
+}
+
+/// The bytes of a line up to where a path may begin or end: what is escaped ends none.
+fn piece_bytes(line: &str) -> usize {
+    let mut is_escaped = false;
+    let end = line.find(|c: char| {
+        let ends = !is_escaped && (c.is_whitespace() || AROUND_PATHS.contains(&c));
+        is_escaped = !is_escaped && c == '\\';
+        ends
+    });
+    match end {
+        Some(0) => line.chars().next().map_or(0, char::len_utf8),
+        Some(end) => end,
+        None => line.len(),
+    }
 }
 
 impl Call {

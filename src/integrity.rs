@@ -77,11 +77,18 @@ impl Scan {
     /// [`ScanError`]; what cannot be read is no finding but a failure.
     pub fn of(workspace: &Workspace, stop: &AtomicBool) -> Result<Self, ScanError> {
         let mut scan = Self::default();
-        let Some(ledger) = ledger::Reader::open(&workspace.ledger())? else { return Ok(scan) };
-        scan.chain(workspace, &ledger)?;
-        if let Some(store) = store::Reader::open(&workspace.team_memory())? {
-            scan.follows(&store, &ledger, stop)?;
-            scan.rows(&store, &ledger, stop)?;
+        let ledger = ledger::Reader::open(&workspace.ledger())?;
+        let store = store::Reader::open(&workspace.team_memory())?;
+        if let Some(ledger) = &ledger {
+            scan.chain(workspace, ledger)?;
+        }
+        match (&ledger, &store) {
+            (Some(ledger), Some(store)) => {
+                scan.follows(store, ledger, stop)?;
+                scan.rows(store, ledger, stop)?;
+            }
+            (None, Some(store)) => scan.without_ledger(workspace, store)?,
+            (_, None) => {}
         }
         Ok(scan)
     }
@@ -92,10 +99,11 @@ impl Scan {
     /// [`ScanError`], as for [`Scan::of`].
     pub fn quick(workspace: &Workspace, stop: &AtomicBool) -> Result<Self, ScanError> {
         let mut scan = Self::default();
-        if let Some(ledger) = ledger::Reader::open(&workspace.ledger())?
-            && let Some(store) = store::Reader::open(&workspace.team_memory())?
-        {
-            scan.follows(&store, &ledger, stop)?;
+        let ledger = ledger::Reader::open(&workspace.ledger())?;
+        match (ledger, store::Reader::open(&workspace.team_memory())?) {
+            (Some(ledger), Some(store)) => scan.follows(&store, &ledger, stop)?,
+            (None, Some(store)) => scan.without_ledger(workspace, &store)?,
+            (_, None) => {}
         }
         if let Some(free) = free_bytes(&workspace.runtime()).filter(|free| *free < ROOM_BYTES) {
             let what = format!("the disk has {} MiB left: make room before writes are refused", free >> 20);
@@ -161,6 +169,21 @@ impl Scan {
         if folded < wanted {
             let what = format!("the read models stand at event {folded} of {wanted}: run `hm rebuild`");
             self.add("read_models_behind", what);
+        }
+        Ok(())
+    }
+
+    /// Read models of a ledger that is not there: its file was emptied or taken away, as events are never deleted.
+    fn without_ledger(&mut self, workspace: &Workspace, store: &store::Reader) -> Result<(), ScanError> {
+        let folded = store.folded()?.seq;
+        // It may have been made since it was looked for; what is folded stood in it before.
+        if folded > 0 && ledger::Reader::open(&workspace.ledger())?.is_none() {
+            let file = workspace.ledger().display().to_string();
+            let what = format!(
+                "the read models hold {folded} events and {file} none: put it back from a backup before anything is \
+                 written"
+            );
+            self.add("ledger_missing", what);
         }
         Ok(())
     }

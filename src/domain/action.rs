@@ -12,7 +12,7 @@ pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
 
 use crate::domain::claim::{Trigger, word};
-use crate::domain::plan::{certain, means};
+use crate::domain::plan::{certain, means_any};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature};
 
@@ -132,7 +132,7 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     {
         return Some((Kind::Symbol, symbol.to_owned()));
     }
-    let path = paths_of(trigger).find(|path| action.paths.iter().any(|touched| means(path, touched)))?;
+    let path = paths_of(trigger).find(|path| means_any(path, &action.paths))?;
     Some((Kind::Path, path.to_string()))
 }
 

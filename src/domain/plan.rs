@@ -1,5 +1,6 @@
 //! The plan graph's words: tasks, who holds them and for how long, and where the team is looking.
 
+use globset::{ErrorKind, GlobBuilder, GlobSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
@@ -121,12 +122,17 @@ pub fn may_collide(one: &Scope, other: &Scope) -> bool {
 /// Whether a path of a lock or trigger means this very file: a path and all below it, or a glob. Either is tried, for
 /// directories are called `[id]`, too.
 pub fn means(path: &Scope, file: &Scope) -> bool {
-    if !path.is_path() || !file.is_path() {
-        return false;
-    }
-    path.covers(file)
-        || (path.as_str().contains(WILD)
-            && glob(path).is_ok_and(|glob| glob.compile_matcher().is_match(file.as_str())))
+    means_any(path, std::slice::from_ref(file))
+}
+
+/// Whether a path of a lock or trigger [`means`] one of these files. A glob is read once for all of them, which costs
+/// far more than to match with it.
+pub fn means_any(path: &Scope, files: &[Scope]) -> bool {
+    let files = || files.iter().filter(|file| file.is_path());
+    path.is_path()
+        && (files().any(|file| path.covers(file))
+            || (path.as_str().contains(WILD)
+                && matcher(path).is_ok_and(|glob| files().any(|file| glob.is_match(file.as_str())))))
 }
 
 /// Refuses paths that look like globs and can be read as none: they would mean nothing, silently.
@@ -135,8 +141,12 @@ pub fn means(path: &Scope, file: &Scope) -> bool {
 /// `invalid` with what is wrong with the glob.
 pub fn check_globs(argument: &str, paths: &[Scope]) -> Result<(), Rejection> {
     for path in paths.iter().filter(|path| path.is_path() && path.as_str().contains(WILD)) {
-        glob(path).map_err(|problem| {
-            let why = problem.kind();
+        matcher(path).map_err(|problem| {
+            let why = match problem.kind() {
+                // It quotes pages of a regex that nobody wrote.
+                ErrorKind::Regex(_) => "it has too many parts, or too many within each other".to_owned(),
+                other => other.to_string(),
+            };
             Rejection::invalid(
                 argument,
                 format!("`{path}` is no glob: {why}; write src/*.rs, or src/** for all below"),
@@ -146,8 +156,9 @@ pub fn check_globs(argument: &str, paths: &[Scope]) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn glob(path: &Scope) -> Result<globset::Glob, globset::Error> {
-    globset::GlobBuilder::new(path.as_str()).literal_separator(true).build()
+/// As a set of one: a glob alone panics where its regex cannot be made.
+fn matcher(path: &Scope) -> Result<GlobSet, globset::Error> {
+    GlobSet::new([GlobBuilder::new(path.as_str()).literal_separator(true).build()?])
 }
 
 #[cfg(test)]

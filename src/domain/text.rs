@@ -194,7 +194,7 @@ bounded_text!(
 );
 bounded_text!(
     /// What a session hands to the one that goes on from it, in 1 to 90,000 characters: a pack, and six messages that
-    /// may be nothing but characters XML says in five.
+    /// may be nothing but characters XML says in six.
     Turn0, "turn0", 90_000
 );
 

@@ -512,8 +512,8 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let attempt = || {
-        let db = Connection::open_with_flags(path, flags)?;
+    let attempt = |name: &Path, flags| {
+        let db = Connection::open_with_flags(name, flags)?;
         configure_reader(&db)?;
         let is_made = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
         let is_made: bool = db.query_row(is_made, [table], |row| row.get(0))?;
@@ -523,15 +523,13 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
         use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
         matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure))
     };
-    match attempt() {
+    match attempt(path, flags) {
         // A directory that takes no -shm: with nothing in the log, all there is stands in the file itself.
         Err(error) if blocked(&error) && !has_log(path) => {
             let name = path.display().to_string();
             let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
             let uri = format!("file:{name}?immutable=1");
-            let db = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
-            configure_reader(&db)?;
-            Ok(Some(db))
+            attempt(uri.as_ref(), flags | OpenFlags::SQLITE_OPEN_URI)
         }
         other => other,
     }

@@ -1,6 +1,8 @@
 //! The command line, as transcripts of the real binary in a real workspace.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -11,6 +13,19 @@ use crate::schedule::all_ran;
 use crate::shell::Shell;
 
 const POOL: &str = r#"hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs"#;
+
+#[test]
+fn words_that_are_no_text_are_a_mistake_and_no_crash() {
+    let shell = Shell::new();
+    for line in [&[b"\xff" as &[u8]] as &[&[u8]], &[b"\xff", b"status"], &[b"claim", b"show", b"\xff"]] {
+        let mut command = shell.command("hm");
+        let output = command.args(line.iter().map(|word| OsStr::from_bytes(word))).output();
+        let output = output.expect("hm can be run");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: ") && !said.contains("panicked"), "{said}");
+    }
+}
 
 #[test]
 fn a_claim_lives_and_ends() {

@@ -177,6 +177,13 @@ fn a_project_reached_through_a_link_is_the_same_project() {
     assert!(before(&link, "Bash", json!({ "command": "make foo" })).contains("foo hangs"));
     let there = json!({ "command": format!("cd {link} && make foo") });
     assert!(before(&real, "Bash", there).contains("foo hangs"));
+    let spaced = beside.path().join("my link");
+    std::os::unix::fs::symlink(beside.path(), &spaced).expect("a link");
+    let spaced = spaced.join("project").display().to_string();
+    for there in [format!("\"{spaced}\""), format!("'{spaced}'"), spaced.replace(' ', "\\ ")] {
+        let line = json!({ "command": format!("cd {there} && make foo") });
+        assert!(before(&real, "Bash", line).contains("foo hangs"), "{there}");
+    }
     let edit = json!({ "file_path": format!("{link}/src/x/a.rs"), "new_string": "fn a() {}" });
     for cwd in [&link, &real] {
         assert!(before(cwd, "Edit", edit.clone()).contains("foo hangs"), "{cwd}");

@@ -101,6 +101,45 @@ fn a_field_that_is_missing_or_of_another_type_is_no_error() {
 }
 
 #[test]
+fn paths_in_a_command_are_spelled_in_another_way_quoted_or_not() {
+    let payload = |line: &str| {
+        let input = json!({ "command": line });
+        json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": input }).to_string()
+    };
+    let told = |link: &str, root: &str, line: &str| {
+        let spelled = |path: &str| match path.strip_prefix(link) {
+            Some(below) if below.is_empty() || below.starts_with('/') => format!("{root}{below}"),
+            _ => path.to_owned(),
+        };
+        match Call::parse(Client::Claude, &payload(line)).spelled(spelled).moment {
+            Moment::BeforeTool(tool) => tool.command.expect("a command"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let cases = [
+        ("/l", "/root", "cd /l && make -C/l --dir=/l/a,/l/b; ls /left /usr/l <(cat /l/c)"),
+        ("/l", "/root", "cd '/l/a b' \"/l/c d\"/e \"$X/l\" \"it's /l/f\""),
+        ("/l", "/root", "bash -c \"cd '/l/a b' && /l/run\"; bash -c '/l/run x && cd /l/y'"),
+        ("/l", "/root", "cd /l/a\\ b; echo don't /l/c \"/l/d"),
+        ("/my link", "/root", "cd '/my link' && cat \"/my link/a\" /my\\ link/b"),
+        ("/my link", "/root", "bash -c \"cd '/my link/a b' && /my\\ link/run\" || cat /my link/a"),
+        ("/l", "/my root", "cd /l && ls \"/l/a\" '/l/b' --dir=/l/c"),
+        ("/l", "/my root", "bash -c \"cd /l && make\""),
+    ];
+    let seen: Vec<String> = cases.iter().map(|(link, root, line)| told(link, root, line)).collect();
+    expect_test::expect![[r#"
+        cd /root && make -C/l --dir=/root/a,/root/b; ls /left /usr/l <(cat /root/c)
+        cd '/root/a b' "/root/c d"/e "$X/l" "it's /root/f"
+        bash -c "cd '/root/a b' && /root/run"; bash -c '/root/run x && cd /root/y'
+        cd '/root/a b'; echo don't /root/c "/root/d
+        cd '/root' && cat "/root/a" /root/b
+        bash -c "cd '/root/a b' && /root/run" || cat /my link/a
+        cd '/my root' && ls "/my root/a" '/my root/b' --dir='/my root/c'
+        bash -c "cd '/my root' && make""#]]
+    .assert_eq(&seen.join("\n"));
+}
+
+#[test]
 fn what_clients_call_is_an_action() {
     let mut seen = BTreeSet::new();
     for (client, name, payload) in fixtures() {

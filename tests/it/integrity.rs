@@ -75,6 +75,37 @@ fn what_does_not_fit_is_found_and_left_as_it_is() {
 }
 
 #[test]
+fn a_ledger_that_lost_everything_is_found() {
+    let quick = |workspace: &Workspace| -> Vec<&'static str> {
+        let scan = Scan::quick(workspace, &AtomicBool::new(false)).expect("a scan");
+        // How full the disk is, is not asked here.
+        scan.findings.iter().map(|finding| finding.code).filter(|code| *code != "disk_low").collect()
+    };
+    let fresh = TempWorkspace::new();
+    assert_eq!((codes(&fresh), quick(&fresh)), (vec![], vec![]));
+    drop(fresh.committer(1));
+    std::fs::write(fresh.ledger(), "").expect("a file");
+    assert_eq!((codes(&fresh), quick(&fresh)), (vec![], vec![]), "there was nothing to lose");
+
+    let workspace = prepared();
+    assert_eq!(quick(&workspace), [""; 0]);
+    for log in ["sqlite-wal", "sqlite-shm"] {
+        let _ = std::fs::remove_file(workspace.ledger().with_extension(log));
+    }
+    std::fs::write(workspace.ledger(), "").expect("a file");
+    assert_eq!((codes(&workspace), quick(&workspace)), (vec!["ledger_missing"], vec!["ledger_missing"]));
+    std::fs::remove_file(workspace.ledger()).expect("a file");
+    assert_eq!((codes(&workspace), quick(&workspace)), (vec!["ledger_missing"], vec!["ledger_missing"]));
+
+    // A database without tables, in a directory that takes no -shm.
+    let db = Connection::open(workspace.ledger()).expect("a database");
+    db.pragma_update(None, "journal_mode", "WAL").expect("a header");
+    drop(db);
+    std::fs::create_dir(workspace.ledger().with_extension("sqlite-shm")).expect("a directory");
+    assert_eq!((codes(&workspace), quick(&workspace)), (vec!["ledger_missing"], vec!["ledger_missing"]));
+}
+
+#[test]
 fn a_checkpoint_that_saw_something_else_is_found() {
     let workspace = prepared();
     let _writer = workspace.writer(&[]);

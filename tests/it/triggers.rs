@@ -99,6 +99,10 @@ fn a_dead_end_is_where_its_globs_are_and_one_that_is_nowhere_is_refused() {
     let refused = |outcome: Result<Receipt, Rejection>| outcome.expect_err("a refusal").message;
     let glob = refused(says("no glob", &["src/[a"]));
     assert!(glob.contains("`src/[a` is no glob"), "{glob}");
+    // Not every glob that can be read can be matched with.
+    let deep = "{".repeat(251) + "x" + &"}".repeat(251);
+    let glob = refused(says("too deep", &[&deep]));
+    assert!(glob.contains("is no glob: it has too many parts"), "{glob}");
     for nowhere in [&[] as &[&str], &["."], &["tag:auth"]] {
         let said = refused(says("nowhere at all", nowhere));
         assert!(said.contains("never warn"), "{said}");

@@ -24,7 +24,7 @@ struct CreateClaimArguments {
     /// negative = an approach that failed.
     #[schemars(schema_with = "schema::claim_type")]
     claim_type: ClaimType,
-    /// 1-16 of: workspace-relative path, symbol:NAME, target:NAME, tag:NAME.
+    /// 1-16 of: workspace path, symbol:NAME, target:NAME, tag:NAME.
     scopes: Vec<String>,
     /// 0-1, default 1.
     #[schemars(with = "f64")]
@@ -39,7 +39,7 @@ struct CreateClaimArguments {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     evidence_refs: Vec<EventId>,
-    /// For negative: when to warn others.
+    /// For negative: when to warn. Paths take globs.
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
