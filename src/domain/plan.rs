@@ -142,10 +142,12 @@ pub fn means_any(path: &Scope, files: &[Scope]) -> bool {
 pub fn check_globs(argument: &str, paths: &[Scope]) -> Result<(), Rejection> {
     for path in paths.iter().filter(|path| path.is_path() && path.as_str().contains(WILD)) {
         matcher(path).map_err(|problem| {
-            let why = match problem.kind() {
-                // It quotes pages of a regex that nobody wrote.
-                ErrorKind::Regex(_) => "it has too many parts, or too many within each other".to_owned(),
-                other => other.to_string(),
+            // Such a problem quotes pages of a regex that nobody wrote.
+            let is_of_regex = matches!(problem.kind(), ErrorKind::Regex(_));
+            let why = if is_of_regex {
+                "it has too many parts, or too many within each other".to_owned()
+            } else {
+                problem.kind().to_string()
             };
             Rejection::invalid(
                 argument,
