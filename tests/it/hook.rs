@@ -366,7 +366,7 @@ fn the_first_sessions_of_a_workspace_all_get_their_context() {
             let shell = &shell;
             let start = |id| {
                 scope.spawn(move || {
-                    let began = std::time::Instant::now();
+                    let began = hivemind::system::instant();
                     (claude(shell, id, "devops").start(), began.elapsed())
                 })
             };

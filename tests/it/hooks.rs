@@ -111,10 +111,9 @@ fn paths_in_a_command_are_spelled_in_another_way_quoted_or_not() {
             Some(below) if below.is_empty() || below.starts_with('/') => format!("{root}{below}"),
             _ => path.to_owned(),
         };
-        match Call::parse(Client::Claude, &payload(line)).spelled(spelled).moment {
-            Moment::BeforeTool(tool) => tool.command.expect("a command"),
-            other => panic!("{other:?}"),
-        }
+        let call = Call::parse(Client::Claude, &payload(line)).spelled(spelled);
+        let Moment::BeforeTool(tool) = call.moment else { panic!("{call:?}") };
+        tool.command.expect("a command")
     };
     let cases = [
         ("/l", "/root", "cd /l && make -C/l --dir=/l/a,/l/b; ls /left /usr/l <(cat /l/c)"),
