@@ -108,7 +108,8 @@ pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
         root: "hivemind_state",
         start,
         before: before(entries),
-        after: after(entries, now),
+        dialogue: dialogue(entries, now),
+        after: after(entries),
         for_ids: 0,
     };
     fit(&fixed, sections, budget_chars).unwrap_or_else(|| one_line(entries, budget_chars, eligible))
@@ -150,16 +151,15 @@ fn before(entries: &Entries) -> String {
     [trajectory, lineage, split].into_iter().flatten().collect()
 }
 
-fn after(entries: &Entries, now: Timestamp) -> String {
+fn after(entries: &Entries) -> String {
     let Governance { ready, contested, pending_proof, drift } = &entries.governance;
-    let governance = Tag::open("governance")
+    Tag::open("governance")
         .with("ready", ready)
         .with("contested", contested)
         .with("pending_proof", pending_proof)
         .with_any("drift", drift.as_ref())
         .with_any("quarantined", Some(entries.quarantined).filter(|rows| *rows > 0))
-        .empty();
-    dialogue(entries, now) + &governance
+        .empty()
 }
 
 impl Window {

@@ -102,8 +102,14 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
     let intent = changes.intent.as_ref();
     let before =
         intent.map_or_else(String::new, |intent| Tag::open("trajectory").with("intent", intent).empty());
-    let fixed =
-        Fixed { root: "hivemind_delta", start, before, after: String::new(), for_ids: MAX_DELTA_CHARS / 10 };
+    let fixed = Fixed {
+        root: "hivemind_delta",
+        start,
+        before,
+        dialogue: String::new(),
+        after: String::new(),
+        for_ids: MAX_DELTA_CHARS / 10,
+    };
     fit(&fixed, sections, MAX_DELTA_CHARS).expect("eight attributes of 120 characters leave room in 2,000")
 }
 

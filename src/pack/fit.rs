@@ -140,6 +140,8 @@ pub(super) struct Fixed<F> {
     pub(super) root: &'static str,
     pub(super) start: F,
     pub(super) before: String,
+    /// What stands behind the sections and has its own room: shares are of the rest of the budget.
+    pub(super) dialogue: String,
     pub(super) after: String,
     /// Characters kept for the ids of what is left out, once not everything fits.
     pub(super) for_ids: usize,
@@ -152,25 +154,28 @@ pub(super) fn fit(
     mut sections: Vec<Section<'_>>,
     budget: usize,
 ) -> Option<String> {
-    let Fixed { root, start, before, after, for_ids } = fixed;
+    let Fixed { root, start, before, dialogue, after, for_ids } = fixed;
     let end = format!("</{root}>\n");
     let total: usize = sections.iter().map(Section::eligible).sum();
-    let always = [&start(budget), before, after, &end].map(|text| chars(text)).iter().sum::<usize>()
-        + sections.iter().map(Section::fixed).sum::<usize>();
+    let always =
+        [&start(budget), before, dialogue, after, &end].map(|text| chars(text)).iter().sum::<usize>()
+            + sections.iter().map(Section::fixed).sum::<usize>();
     // Room to say that all of them were left out is kept, so that it can be said of some.
     let number = if total == 0 { 0 } else { chars(&dropped(std::iter::empty(), total, usize::MAX)) };
     let room = budget.checked_sub(always + number)?;
-    let mut left = fill(&mut sections, budget, room);
+    let shared = budget - chars(dialogue);
+    let mut left = fill(&mut sections, shared, room);
     if *for_ids > 0 && sections.iter().any(|section| section.left_out() > 0) {
         sections.iter_mut().for_each(|section| section.shown.clear());
         let kept = room.min(*for_ids);
-        left = fill(&mut sections, budget, room - kept) + kept;
+        left = fill(&mut sections, shared, room - kept) + kept;
     }
     sections.sort_by_key(|section| section.place);
     let mut body = before.clone();
     for section in &sections {
         section.write(&mut body);
     }
+    body.push_str(dialogue);
     body.push_str(after);
     let ids = sections.iter().flat_map(|section| {
         let left_out = (0..section.len).filter(|at| !section.shown.contains_key(at));
@@ -183,10 +188,10 @@ pub(super) fn fit(
 }
 
 /// Shows what the shares of the sections allow, then what else there is room for; how much of it is left.
-fn fill(sections: &mut [Section<'_>], budget: usize, room: usize) -> usize {
+fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
     let mut left = room;
     for section in &mut *sections {
-        section.fill(budget / 100 * section.share + budget % 100 * section.share / 100, &mut left);
+        section.fill(shared / 100 * section.share + shared % 100 * section.share / 100, &mut left);
     }
     for section in &mut *sections {
         section.fill(usize::MAX, &mut left);

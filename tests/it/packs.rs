@@ -353,12 +353,14 @@ impl Whole {
             }
         }
         let quota: usize = shown.get("anti_patterns").into_iter().flatten().map(|(_, chars)| chars).sum();
+        // What was said is whole in any case: the quota is of what that leaves, which in a hand-over is a pack.
+        let quota_of = budget.saturating_sub(chars(&self.said));
         let warnings = self.sections.get("anti_patterns").map_or(&[][..], Vec::as_slice);
         for (warning, size) in warnings
             .iter()
             .filter(|entry| shown.get("anti_patterns").is_none_or(|shown| !shown.contains(entry)))
         {
-            assert!(quota + size + FRAMES > budget / 10, "{warning} was left out at {budget}: {text}");
+            assert!(quota + size + FRAMES > quota_of / 10, "{warning} was left out at {budget}: {text}");
         }
         // By relevance: what matters more is left out only where it is longer than all that matter less.
         let claims = self.sections.get("relevant_claims").map_or(&[][..], Vec::as_slice);
