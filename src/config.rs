@@ -10,7 +10,6 @@ use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::privacy::{BadPattern, Own};
 use crate::domain::relevance::StaleAfter;
-use crate::domain::time::Hours;
 use crate::hooks::Client;
 
 /// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
@@ -63,7 +62,7 @@ struct File {
     agents: Agents,
     clients: BTreeMap<Client, String>,
     quorum: QuorumKeys,
-    stale_after_hours: StaleKeys,
+    stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
     writer: WriterKeys,
 }
@@ -87,21 +86,6 @@ impl Default for QuorumKeys {
     fn default() -> Self {
         let Quorum { supports, owner_counts, all_active } = Quorum::default();
         Self { supports, owner_counts, all_active }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct StaleKeys {
-    fact: u32,
-    decision: u32,
-    hypothesis: u32,
-}
-
-impl Default for StaleKeys {
-    fn default() -> Self {
-        let StaleAfter { fact, decision, hypothesis } = StaleAfter::default();
-        Self { fact: fact.0, decision: decision.0, hypothesis: hypothesis.0 }
     }
 }
 
@@ -206,17 +190,12 @@ impl Config {
         let roster = roster(&file.agents).map_err(|source| ConfigError::Roster { path: shown(), source })?;
         let own_secrets = Own::new(&file.privacy.patterns)
             .map_err(|source| ConfigError::Privacy { path: shown(), source })?;
-        let StaleKeys { fact, decision, hypothesis } = file.stale_after_hours;
         let QuorumKeys { supports, owner_counts, all_active } = file.quorum;
         Ok(Self {
             clients: clients(&roster, &file.clients)
                 .map_err(|source| ConfigError::Client { path: path.display().to_string(), source })?,
             roster,
-            stale_after: StaleAfter {
-                fact: Hours(fact),
-                decision: Hours(decision),
-                hypothesis: Hours(hypothesis),
-            },
+            stale_after: file.stale_after_hours,
             own_secrets,
             secret_patterns: file.privacy.patterns,
             policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use serde::Deserialize;
+
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::time::{Hours, Timestamp};
 
@@ -19,7 +21,8 @@ const CONFIDENCE: f64 = 0.1;
 const RECENT: Hours = Hours(24);
 
 /// After how long without a touch a claim of each type goes stale; a dead end never does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct StaleAfter {
     /// Facts.
     pub fact: Hours,
