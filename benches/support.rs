@@ -14,7 +14,7 @@ use hivemind::domain::claim::{ClaimType, Position, Share};
 use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId};
-use hivemind::system::{self, Sources};
+use hivemind::system::{self, Environment, Sources};
 use hivemind::workspace::Workspace;
 use hivemind::writer::{Committer, Front};
 use serde_json::{Map, Value, json};
@@ -76,7 +76,7 @@ impl Space {
     pub(crate) fn new(on: &Path) -> Self {
         std::fs::create_dir_all(on).expect("a place for workspaces");
         let dir = TempDir::with_prefix_in("hm", on).expect("a temporary directory");
-        let workspace = Workspace::init(dir.path(), None).expect("a workspace");
+        let workspace = Workspace::init(dir.path(), &Environment::read()).expect("a workspace");
         Self { dir, workspace, writer: None }
     }
 

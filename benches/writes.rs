@@ -18,7 +18,7 @@ use clap::Parser;
 use hivemind::domain::claim::ClaimType;
 use hivemind::domain::command::Command;
 use hivemind::domain::receipt::Acceptance;
-use hivemind::system;
+use hivemind::system::{self, Environment};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Front;
 use support::{GROUP, HM, ROW_BYTES, Space, Table, block_on, claim, percentile_us, rate, submission};
@@ -150,7 +150,7 @@ fn append(file: &mut File, sync: impl Fn(&File) -> std::io::Result<()>) -> Durat
 }
 
 fn baseline_file(space: &Space) -> File {
-    let path = space.workspace().runtime().join("baseline");
+    let path = space.workspace().memory().join("baseline");
     // A fresh file each time: rewriting is cheaper than growing.
     let _ = std::fs::remove_file(&path);
     OpenOptions::new().create_new(true).append(true).open(path).expect("a file")
@@ -173,7 +173,7 @@ impl Bare {
         };
         self.file.push(in_groups(rows, group, one_group));
 
-        let path = space.workspace().runtime().join("baseline.sqlite");
+        let path = space.workspace().memory().join("baseline.sqlite");
         let mut db = rusqlite::Connection::open(&path).expect("a database");
         db.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; DROP TABLE IF EXISTS rows; \
@@ -303,7 +303,7 @@ impl Drop for Submitter {
 /// One submitting process: connects, waits for the word, submits, says that it is done.
 #[expect(clippy::print_stdout, reason = "its parent waits for these words")]
 fn submit(root: &Path, mut indices: Range<usize>, in_flight: usize) {
-    let workspace = Workspace::find(Some(root), root, None).expect("a workspace");
+    let workspace = Workspace::find(Some(root), root, &Environment::read()).expect("a workspace");
     block_on(async {
         let front = Front::new(workspace, HM.into());
         let end = indices.end;

@@ -256,7 +256,7 @@ pub fn grow(tree: &mut Tree, ledger: &Reader, size: u64) -> Result<Option<Hash>,
 }
 
 fn lines(file: &Path) -> Result<Vec<(usize, Sealed)>, String> {
-    let bytes = match std::fs::read(file) {
+    let bytes = match crate::private::read(file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(format!("the checkpoints cannot be read: {error}")),
@@ -275,6 +275,14 @@ fn lines(file: &Path) -> Result<Vec<(usize, Sealed)>, String> {
 /// The last line of a file of checkpoints, whoever sealed it; none where there is none that can be read.
 pub fn last(file: &Path) -> Option<Checkpoint> {
     lines(file).ok()?.pop().map(|(_, sealed)| sealed.checkpoint)
+}
+
+/// Whether the last line of a file of checkpoints was sealed with a key below `state`, this user's state directory.
+pub(crate) fn is_sealed_by(file: &Path, state: &Path) -> bool {
+    let Some((_, sealed)) = lines(file).ok().and_then(|mut lines| lines.pop()) else { return false };
+    let Some(origin) = sealed.checkpoint.origin.as_str() else { return false };
+    let key = crate::private::read_to_string(&state.join(origin).join("key"));
+    key.ok().and_then(|text| Key::from_text(&text)).is_some_and(|key| sealed.holds(&key))
 }
 
 /// Whole lines only: what follows the last line break was never finished.

@@ -228,9 +228,12 @@ impl Context {
     /// [`Context::find`] from another directory than this one.
     fn at(global: Global, here: &Path) -> Result<Self, Failure> {
         let environment = Environment::read();
-        let named = global.dir.clone().or_else(|| environment.dir.clone().map(PathBuf::from));
-        let workspace = Workspace::find(named.as_deref(), here, environment.runtime_dir.as_deref())
-            .map_err(Failure::usage)?;
+        let workspace =
+            Workspace::find(global.dir.as_deref(), here, &environment).map_err(Failure::usage)?.settled();
+        Self::of(workspace, environment, global)
+    }
+
+    fn of(workspace: Workspace, environment: Environment, global: Global) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
         Ok(Self { workspace, config, environment, global })
     }
@@ -425,7 +428,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Token(verb) => verb.run(&Context::find(global)?),
-        Verb::Writer(args) => args.run(&Context::find(global)?),
+        Verb::Writer(args) => args.run(global),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Context(args) => args.run(&Context::find(global)?),
         Verb::Attention => context::attention(&Context::find(global)?),

@@ -1,7 +1,7 @@
 //! `config.toml`: the roster and its aliases, the quorum, the writer. Every key has a default.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -51,6 +51,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Regular expressions of your own secrets, besides the built-in rules: what matches is refused (own-1, own-2 ...).
 # patterns = []
 
+[workspace]
+# Another directory for the memory than the repository's own; from here, or absolute. `hm trust` allows it.
+# memory = ""
+
 [writer]
 # The writer leaves after so many minutes without a client or work, at least 1.
 # idle_exit_minutes = 15
@@ -64,7 +68,14 @@ struct File {
     quorum: QuorumKeys,
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
+    workspace: WorkspaceKeys,
     writer: WriterKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WorkspaceKeys {
+    memory: PathBuf,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -172,6 +183,18 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// The directory that a configuration names for the memory; none where it names none, or does not parse, which
+    /// [`Config::load`] says.
+    pub fn memory_of(path: &Path, root: &Path) -> Option<PathBuf> {
+        let text = std::fs::read_to_string(path).ok()?;
+        // Most files have this section commented out: they are parsed once, by `load`.
+        text.lines().find(|line| line.trim_start().starts_with("[workspace]"))?;
+        let file: File = toml::from_str(&text).ok()?;
+        Some(file.workspace.memory)
+            .filter(|memory| !memory.as_os_str().is_empty())
+            .map(|memory| root.join(memory))
+    }
+
     /// Reads a configuration; a missing file means the defaults.
     ///
     /// # Errors

@@ -105,7 +105,7 @@ impl Scan {
             (None, Some(store)) => scan.without_ledger(workspace, &store)?,
             (_, None) => {}
         }
-        if let Some(free) = free_bytes(&workspace.runtime()).filter(|free| *free < ROOM_BYTES) {
+        if let Some(free) = free_bytes(workspace.memory()).filter(|free| *free < ROOM_BYTES) {
             let what = format!("the disk has {} MiB left: make room before writes are refused", free >> 20);
             scan.add("disk_low", what);
         }

@@ -17,7 +17,7 @@ pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
 pub(crate) use migrate::{Unmigrated, migrate};
 pub(crate) use sqlite::{
-    AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, open_readonly, truncate_log,
+    AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly, truncate_log,
 };
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};

@@ -13,6 +13,7 @@ pub mod integrity;
 pub mod ledger;
 pub mod mcp;
 pub mod pack;
+mod private;
 pub mod reads;
 pub mod runner;
 pub mod schedule;

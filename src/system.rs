@@ -135,8 +135,6 @@ pub struct Environment {
     pub task: Option<String>,
     /// `HM_LOG`: what to log, in the words of `tracing`.
     pub log: Option<String>,
-    /// `XDG_RUNTIME_DIR`: where a socket goes whose workspace path is too long.
-    pub runtime_dir: Option<String>,
     /// Values of variables whose names look secret: never written, never shown.
     pub secrets: Known,
     /// `XDG_STATE_HOME`, else `~/.local/state`: where keys lie, outside every workspace.
@@ -166,7 +164,6 @@ impl Environment {
             session: SESSION_VARIABLES.into_iter().find_map(var),
             task: var("HM_TASK"),
             log: var("HM_LOG"),
-            runtime_dir: var("XDG_RUNTIME_DIR"),
             secrets: Known::from_variables(variables()),
             state_home: dir("XDG_STATE_HOME")
                 .or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state"))),

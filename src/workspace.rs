@@ -1,22 +1,64 @@
 //! The directory tree that shares one memory, and where its files lie.
+//!
+//! In a git repository the memory lies in the common git directory: one for all work trees, out of every diff, and out
+//! of reach of `git clean`. Elsewhere it lies in `.hivemind/runtime/`.
 
+mod git;
+mod moving;
+mod standing;
+
+use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
+use self::git::{Dangling, WorkTree};
+use self::standing::{Standing, StateDir, Where};
+use crate::config::Config;
 use crate::domain::ids::RunId;
 use crate::domain::scope::{BadScope, Scope};
+use crate::private;
+use crate::system::Environment;
 
 /// The longest socket path; `sun_path` holds 108 bytes on Linux and 104 on macOS.
 const MAX_SOCKET_PATH_BYTES: usize = 100;
 /// The directory that marks a workspace.
 pub const MARKER: &str = ".hivemind";
+/// The memory's directory below the marker, outside git.
+const RUNTIME: &str = "runtime";
+/// The memory's directory in the common git directory.
+const IN_GIT: &str = "hivemind";
+/// Beside it: the memories of workspaces below the top of a work tree, by their percent-encoded paths.
+const BELOW_IN_GIT: &str = "hivemind-below";
+/// Stands in a memory that does not move into a git directory around it, such as a backup.
+const STAYS: &str = "stays-here";
+/// The events.
+const LEDGER: &str = "ledger.sqlite";
+/// What the ledger was at some sizes, sealed.
+const CHECKPOINTS: &str = "checkpoints";
+/// Held by the one writer.
+const WRITER_LOCK: &str = "writer.lock";
 
-/// A workspace: the directory that holds `.hivemind/`.
+/// A workspace: the directory that holds `.hivemind/`, or another work tree of its repository, and its memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     root: PathBuf,
-    socket_fallback: PathBuf,
+    rules: PathBuf,
+    memory: PathBuf,
+    /// Whether a file of the tree names the memory.
+    is_elsewhere: bool,
+    /// Where the memory is to move, out of the tree.
+    moves_to: Option<PathBuf>,
+    git: Option<WorkTree>,
+    place: Where,
+    state: StateDir,
+}
+
+/// The work tree and the branch that somebody works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkout {
+    /// The name of a linked work tree; none in the main one.
+    pub worktree: Option<String>,
+    /// The branch; none on a detached head.
+    pub branch: Option<String>,
 }
 
 /// Why there is no workspace.
@@ -28,6 +70,33 @@ pub enum WorkspaceError {
     /// The named directory has none.
     #[error("{0} holds no {MARKER}: run `hm init --dir {0}` first, or correct --dir / HM_DIR")]
     NotThere(String),
+    /// A work tree whose repository is not there.
+    #[error(
+        "{file} names {names}, which is not there: mount or restore the repository too, or name another memory in \
+         HM_DIR"
+    )]
+    NoRepository {
+        /// The `.git` file.
+        file: String,
+        /// The git directory it names.
+        names: String,
+    },
+    /// A memory that this user did not make.
+    #[error("the memory {place} is not opened: {reason}. {way}")]
+    Foreign {
+        /// Where it lies.
+        place: String,
+        /// Why it is taken to be somebody else's.
+        reason: String,
+        /// What can be done about it.
+        way: &'static str,
+    },
+    /// A memory that was there and is there no more.
+    #[error("the memory {0} is gone: start the client anew where the project lies now")]
+    Gone(String),
+    /// There is nowhere to keep what tells this user's memories from others'.
+    #[error("this user has no home directory: set XDG_STATE_HOME to a directory that hm may write")]
+    NoStateHome,
     /// The file system refuses.
     #[error("cannot use {path}: {source}")]
     Io {
@@ -38,56 +107,217 @@ pub enum WorkspaceError {
     },
 }
 
+/// What to do about a memory of another user.
+const NAME_IT: &str = "To use it all the same, name the project in HM_DIR";
+/// What to do about a memory that came with a tree.
+const TRUST_IT: &str = "If it is yours, run `hm trust` in a terminal, or name the project in HM_DIR";
+
 impl Workspace {
-    /// The workspace named by `--dir` or `HM_DIR` (the directory or its `.hivemind`), else the nearest
-    /// one at or above `start`.
+    /// The workspace named by `dir` (`--dir`) or `HM_DIR` (the directory, its `.hivemind`, or a memory), else the one at
+    /// or above `start`. Only what the environment names is trusted for being named.
     ///
     /// # Errors
     /// [`WorkspaceError`] with what to do.
-    pub fn find(
-        named: Option<&Path>,
-        start: &Path,
-        runtime_dir: Option<&str>,
-    ) -> Result<Self, WorkspaceError> {
-        let root = match named {
-            Some(dir) => {
-                let dir = if dir.ends_with(MARKER) { dir.parent().unwrap_or(dir) } else { dir };
-                if !dir.join(MARKER).is_dir() {
-                    return Err(WorkspaceError::NotThere(dir.display().to_string()));
-                }
-                dir
-            }
-            None => start
-                .ancestors()
-                .find(|dir| dir.join(MARKER).is_dir())
-                .ok_or_else(|| WorkspaceError::NotFound(start.display().to_string()))?,
+    pub fn find(dir: Option<&Path>, start: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
+        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let told = environment.dir.as_deref().map(Path::new);
+        let Some(named) = dir.or(told) else {
+            let root = root_above(start)?;
+            return Self::at(root, None, &state, false);
         };
-        let root = root.canonicalize().map_err(|source| io_error(root, source))?;
-        Ok(Self::at(root, runtime_dir))
+        let is_told = dir.is_none_or(|dir| told == Some(dir));
+        let root = if named.ends_with(MARKER) { named.parent().unwrap_or(named) } else { named };
+        if is_root(root)? {
+            let root = root.canonicalize().map_err(|source| io_error(root, source))?;
+            return Self::at(root, None, &state, is_told);
+        }
+        if is_told && [standing::ID, LEDGER].iter().any(|file| named.join(file).is_file()) {
+            let memory = named.canonicalize().map_err(|source| io_error(named, source))?;
+            let root = root_above(start).or_else(|_| start.canonicalize());
+            let root = root.map_err(|source| io_error(start, source))?;
+            return Self::at(root, Some(memory), &state, true);
+        }
+        Err(WorkspaceError::NotThere(named.display().to_string()))
     }
 
-    /// Makes `.hivemind/` in `root` with a commented configuration; what is there already stays.
+    /// Makes `.hivemind/` in `root` with a commented configuration, and the memory; what is there already stays.
     ///
     /// # Errors
-    /// [`WorkspaceError::Io`].
-    pub fn init(root: &Path, runtime_dir: Option<&str>) -> Result<Self, WorkspaceError> {
-        std::fs::create_dir_all(root).map_err(|source| io_error(root, source))?;
-        let root = root.canonicalize().map_err(|source| io_error(root, source))?;
-        let workspace = Self::at(root, runtime_dir);
-        workspace.create_runtime()?;
-        for (name, content) in [("config.toml", crate::config::TEMPLATE), (".gitignore", "runtime/\n")] {
-            let path = workspace.root.join(MARKER).join(name);
-            if !path.exists() {
-                std::fs::write(&path, content).map_err(|source| io_error(&path, source))?;
-            }
-        }
+    /// [`WorkspaceError`].
+    pub fn init(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
+        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let root = mark(root)?;
+        let workspace = Self::at(root, None, &state, false)?;
+        workspace.ensure()?;
         Ok(workspace)
     }
 
-    fn at(root: PathBuf, runtime_dir: Option<&str>) -> Self {
-        let name = hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8]);
-        let fallback = runtime_dir.map_or_else(|| std::env::temp_dir().join("hivemind"), PathBuf::from);
-        Self { root, socket_fallback: fallback.join(format!("hm-{name}.sock")) }
+    /// [`Workspace::init`] of a memory that stays in `.hivemind/runtime/` even inside a repository: a copy.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    pub fn init_apart(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
+        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let root = mark(root)?;
+        let memory = root.join(MARKER).join(RUNTIME);
+        state.create(&memory).map_err(|source| io_error(&memory, source))?;
+        let stays = memory.join(STAYS);
+        private::replace(&stays, b"").map_err(|source| io_error(&stays, source))?;
+        Self::at(root, None, &state, false)
+    }
+
+    /// The workspace that a writer serves: its front found root and memory, and either may be gone since.
+    pub fn served(root: &Path, memory: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
+        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        Ok(Self {
+            root: root.to_owned(),
+            rules: root.to_owned(),
+            memory: memory.to_owned(),
+            is_elsewhere: false,
+            moves_to: None,
+            git: work_tree_of(root).ok().flatten(),
+            place: Where::Named,
+            state,
+        })
+    }
+
+    /// The workspace of a root, with its memory at a given place or where the rules put it.
+    fn at(
+        root: PathBuf,
+        memory: Option<PathBuf>,
+        state: &StateDir,
+        is_told: bool,
+    ) -> Result<Self, WorkspaceError> {
+        let git = work_tree_of(&root)?;
+        let rules = git.as_ref().and_then(|git| main_counterpart(git, &root)).unwrap_or_else(|| root.clone());
+        let own = memory.or_else(|| Config::memory_of(&rules.join(MARKER).join("config.toml"), &rules));
+        let old = rules.join(MARKER).join(RUNTIME);
+        let mut workspace = Self {
+            root,
+            rules,
+            memory: old,
+            is_elsewhere: false,
+            moves_to: None,
+            git,
+            place: Where::Tree,
+            state: state.clone(),
+        };
+        if let Some(own) = own {
+            workspace.memory = own.canonicalize().unwrap_or(own);
+            workspace.is_elsewhere = true;
+        } else if let Some(git) = workspace.git.as_ref().filter(|_| !workspace.memory.join(STAYS).exists()) {
+            let in_git = memory_in(git, &workspace.root);
+            let is_there = in_git.join(standing::ID).exists() || in_git.join(LEDGER).exists();
+            if !is_there && workspace.is_to_be_moved() {
+                workspace.moves_to = Some(in_git);
+            } else {
+                (workspace.memory, workspace.place) = (in_git, Where::Git);
+            }
+        }
+        if is_told {
+            workspace.place = Where::Named;
+        }
+        workspace.checked()
+    }
+
+    /// Refuses a memory that this user may not or should not open.
+    fn checked(self) -> Result<Self, WorkspaceError> {
+        let is_allowed = !self.is_elsewhere
+            || self.place == Where::Named
+            || self.state.is_allowed(&self.memory, &self.rules);
+        match self.standing()? {
+            Standing::Absent | Standing::Known | Standing::Sealed | Standing::Unseen if !is_allowed => {
+                let (place, reason) =
+                    (self.memory.display().to_string(), "only config.toml names it".to_owned());
+                Err(WorkspaceError::Foreign { place, reason, way: TRUST_IT })
+            }
+            Standing::Foreign(reason) => {
+                let way = if self.place == Where::Git { NAME_IT } else { TRUST_IT };
+                Err(WorkspaceError::Foreign { place: self.memory.display().to_string(), reason, way })
+            }
+            Standing::Absent | Standing::Known | Standing::Sealed | Standing::Unseen => Ok(self),
+        }
+    }
+
+    fn standing(&self) -> Result<Standing, WorkspaceError> {
+        self.state.standing(&self.memory, self.place).map_err(|source| io_error(&self.memory, source))
+    }
+
+    /// Whether a memory lies in the tree that is this user's and not the repository's.
+    fn is_to_be_moved(&self) -> bool {
+        let is_ours =
+            matches!(self.state.standing(&self.memory, Where::Tree), Ok(Standing::Known | Standing::Sealed));
+        is_ours && self.git.as_ref().is_some_and(|git| git::tracks(&git.top, &self.memory) == Some(false))
+    }
+
+    /// The workspace with its memory moved out of the tree, where that is to be done and can be.
+    #[must_use]
+    pub fn settled(self) -> Self {
+        let Some(to) = &self.moves_to else { return self };
+        let moved = self
+            .adopted()
+            .and_then(|()| moving::move_memory(&self.memory, to).map_err(|source| io_error(to, source)));
+        match moved {
+            Ok(()) => {
+                tracing::warn!(from = %self.memory.display(), to = %to.display(), "the memory moved out of the tree");
+                Self { memory: to.clone(), place: Where::Git, moves_to: None, ..self }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the memory stays where it is");
+                self
+            }
+        }
+    }
+
+    /// Makes a memory that lies in the tree this user's, as `hm trust` does.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`], with the reason why it cannot be trusted.
+    pub fn trust(
+        dir: Option<&Path>,
+        start: &Path,
+        environment: &Environment,
+    ) -> Result<Self, WorkspaceError> {
+        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let root = match dir {
+            Some(dir) => dir.canonicalize().map_err(|source| io_error(dir, source))?,
+            None => root_above(start)?,
+        };
+        let rules =
+            work_tree_of(&root)?.and_then(|git| main_counterpart(&git, &root)).unwrap_or(root.clone());
+        if let Some(memory) = Config::memory_of(&rules.join(MARKER).join("config.toml"), &rules) {
+            let failed = |source| io_error(&memory, source);
+            if !memory.exists() {
+                state.create(&memory).map_err(failed)?;
+            }
+            say_set_aside(&state.adopt(&memory, false).map_err(failed)?);
+            state.allow(&memory, &rules).map_err(failed)?;
+        }
+        let memory = root.join(MARKER).join(RUNTIME);
+        let foreign = |reason: &str, way| {
+            let (place, reason) = (memory.display().to_string(), reason.to_owned());
+            WorkspaceError::Foreign { place, reason, way }
+        };
+        if matches!(state.standing(&memory, Where::Tree), Ok(Standing::Foreign(_))) {
+            if std::fs::symlink_metadata(&memory).is_ok_and(|metadata| !metadata.is_dir()) {
+                return Err(foreign(
+                    "it is a link or a file, and no directory",
+                    "Remove it: nothing of hm is in it",
+                ));
+            }
+            if let Some(git) = work_tree_of(&root)?
+                && git::tracks(&git.top, &memory) != Some(false)
+            {
+                return Err(foreign(
+                    "git tracks files in it",
+                    "Take them out first: git rm -r --cached .hivemind/runtime",
+                ));
+            }
+            let aside = state.adopt(&memory, false).map_err(|source| io_error(&memory, source))?;
+            say_set_aside(&aside);
+        }
+        let told = Environment { dir: None, ..environment.clone() };
+        Self::find(Some(&root), start, &told)
     }
 
     /// The directory that holds `.hivemind/`.
@@ -121,9 +351,10 @@ impl Workspace {
         Scope::parse(&self.spelled(text.trim()), &self.root.to_string_lossy())
     }
 
-    /// `.hivemind/` itself.
+    /// `.hivemind/` itself: of this work tree or, where its branch has none, of the main one.
     pub fn marker_dir(&self) -> PathBuf {
-        self.root.join(MARKER)
+        let own = self.root.join(MARKER);
+        if own.is_dir() { own } else { self.rules.join(MARKER) }
     }
 
     /// `config.toml`.
@@ -131,64 +362,120 @@ impl Workspace {
         self.marker_dir().join("config.toml")
     }
 
-    /// The git-ignored directory of everything that is not configuration.
-    pub fn runtime(&self) -> PathBuf {
-        self.marker_dir().join("runtime")
+    /// The directory of everything that is not configuration.
+    pub fn memory(&self) -> &Path {
+        &self.memory
+    }
+
+    /// The directory whose `.hivemind/` holds the rules of the ledger: the main work tree, or this one.
+    pub fn rules(&self) -> &Path {
+        &self.rules
+    }
+
+    /// The work tree and branch; none outside git.
+    pub fn checkout(&self) -> Option<Checkout> {
+        let git = self.git.as_ref()?;
+        Some(Checkout { worktree: git.name().map(str::to_owned), branch: git.branch() })
+    }
+
+    /// What this user's own state holds about the memory: trust that no repository can carry. None while the memory
+    /// has no id.
+    pub fn own_state(&self) -> Option<PathBuf> {
+        Some(self.state.of_memory(&self.id()?))
+    }
+
+    /// Forgets that this user has the memory, which goes away itself, as that of a demo does.
+    pub fn forget(&self) {
+        let Some(dir) = self.own_state() else { return };
+        if let Err(error) = std::fs::remove_dir_all(&dir) {
+            tracing::warn!(%error, dir = %dir.display(), "cannot forget the memory");
+        }
+        // Others may be known.
+        let _ = dir.parent().map(std::fs::remove_dir);
+    }
+
+    /// What somebody should know of the memory's place, a line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let old = self.root.join(MARKER).join(RUNTIME);
+        if old != self.memory && old.join(LEDGER).exists() && !old.join(moving::MOVED).exists() {
+            remarks.push(format!(
+                "{} holds another memory, which is not opened: the one of this repository is {}",
+                old.display(),
+                self.memory.display()
+            ));
+        }
+        if let Some(to) = &self.moves_to {
+            remarks.push(format!(
+                "the memory still lies in the tree: end all panes, then move it: mv {} {}",
+                self.memory.display(),
+                to.display()
+            ));
+        }
+        let aside = std::fs::read_dir(&self.memory).into_iter().flatten().filter_map(Result::ok);
+        let aside = aside.filter(|entry| entry.file_name().to_string_lossy().contains(".set-aside-"));
+        remarks.extend(aside.map(|entry| {
+            format!(
+                "{} came with the memory and was set aside: it is used for nothing",
+                entry.path().display()
+            )
+        }));
+        remarks
     }
 
     /// The events.
     pub fn ledger(&self) -> PathBuf {
-        self.runtime().join("ledger.sqlite")
+        self.memory.join(LEDGER)
     }
 
     /// The read models.
     pub fn team_memory(&self) -> PathBuf {
-        self.runtime().join("team-memory.sqlite")
+        self.memory.join("team-memory.sqlite")
     }
 
     /// What the ledger was at some sizes, sealed.
     pub fn checkpoints(&self) -> PathBuf {
-        self.runtime().join("checkpoints")
+        self.memory.join(CHECKPOINTS)
     }
 
     /// Commands accepted while the writer was away.
     pub fn spool(&self) -> PathBuf {
-        self.runtime().join("spool.jsonl")
+        self.memory.join("spool.jsonl")
     }
 
     /// Spool lines that did not pass.
     pub fn rejected_spool(&self) -> PathBuf {
-        self.runtime().join("spool.rejected.jsonl")
+        self.memory.join("spool.rejected.jsonl")
     }
 
     /// Which sessions the clients of the panes are in, a file for each client process.
     pub fn client_sessions(&self) -> PathBuf {
-        self.runtime().join("clients")
+        self.memory.join("clients")
     }
 
     /// Who may come in over HTTP; hashes only.
     pub fn tokens(&self) -> PathBuf {
-        self.runtime().join("tokens.json")
+        self.memory.join("tokens.json")
     }
 
     /// What became of the last runs of the writer's background jobs.
     pub fn schedule(&self) -> PathBuf {
-        self.runtime().join("schedule.json")
+        self.memory.join("schedule.json")
     }
 
     /// What the integrity scans found, one JSON line each.
     pub fn integrity_log(&self) -> PathBuf {
-        self.runtime().join("integrity.log")
+        self.memory.join("integrity.log")
     }
 
     /// When hooks last ran: `<client>.<event>`, empty files.
     pub fn hook_marks(&self) -> PathBuf {
-        self.runtime().join("hooks")
+        self.memory.join("hooks")
     }
 
     /// What runs of experiments left.
     pub fn experiments(&self) -> PathBuf {
-        self.runtime().join("experiments")
+        self.memory.join("experiments")
     }
 
     /// What one run left.
@@ -198,44 +485,203 @@ impl Workspace {
 
     /// The key of hashes over raw output, which nobody else may guess from.
     pub fn stream_key(&self) -> PathBuf {
-        self.runtime().join("experiments.key")
+        self.memory.join("experiments.key")
     }
 
     /// Held by the one writer.
     pub fn writer_lock(&self) -> PathBuf {
-        self.runtime().join("writer.lock")
+        self.memory.join(WRITER_LOCK)
     }
 
     /// What a detached writer logs.
     pub fn writer_log(&self) -> PathBuf {
-        self.runtime().join("writer.log")
+        self.memory.join("writer.log")
     }
 
-    /// Where the writer listens.
-    pub fn socket(&self) -> PathBuf {
-        let path = self.runtime().join("writer.sock");
-        if path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES { path } else { self.socket_fallback.clone() }
-    }
-
-    /// Makes `runtime/`, readable by its owner only, and the socket's directory.
+    /// Where the writer listens: beside the ledger or, where that address is too long for a socket, where the writer
+    /// says. No environment variable has a part in it: processes of different environments find one writer.
     ///
     /// # Errors
-    /// [`WorkspaceError::Io`].
-    pub fn create_runtime(&self) -> Result<(), WorkspaceError> {
-        create_private_dir(&self.runtime())?;
-        match self.socket().parent() {
-            Some(dir) if !dir.exists() => create_private_dir(dir),
-            _ => Ok(()),
+    /// `NotFound` while no writer has said where, `PermissionDenied` when its directory is open to others.
+    pub fn socket(&self) -> io::Result<PathBuf> {
+        if let Some(usual) = self.usual_socket() {
+            return Ok(usual);
         }
+        let path = PathBuf::from(private::read_to_string(&self.socket_note())?.trim_end());
+        private::check_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
+        Ok(path)
+    }
+
+    fn usual_socket(&self) -> Option<PathBuf> {
+        let path = self.memory.join("writer.sock");
+        (path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES).then_some(path)
+    }
+
+    fn socket_note(&self) -> PathBuf {
+        self.memory.join("writer.addr")
+    }
+
+    /// A free address for the writer to listen at, for [`Workspace::socket`] to find. Only the holder of the writer's
+    /// lock may ask: what a killed writer left is removed.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn free_socket(&self) -> io::Result<PathBuf> {
+        self.remove_socket();
+        if let Some(usual) = self.usual_socket() {
+            return Ok(usual);
+        }
+        let fits = |dir: &Path| dir.join("writer.sock").as_os_str().len() <= MAX_SOCKET_PATH_BYTES;
+        for above in [std::env::temp_dir(), PathBuf::from("/tmp")] {
+            let dir = tempfile::Builder::new().prefix("hivemind-").tempdir_in(above)?;
+            if fits(dir.path()) {
+                let path = dir.keep().join("writer.sock");
+                private::close_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
+                private::replace(&self.socket_note(), path.as_os_str().as_encoded_bytes())?;
+                return Ok(path);
+            }
+        }
+        Err(io::Error::other("no directory for temporary files has a path short enough for a socket"))
+    }
+
+    /// Removes the socket, and the directory made for it: it outlives a killed writer. Only the holder of the
+    /// writer's lock may do so.
+    pub fn remove_socket(&self) {
+        let Ok(socket) = self.socket() else { return };
+        if let Err(error) = std::fs::remove_file(&socket)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "cannot remove the socket");
+        }
+        if self.usual_socket().is_none()
+            && let Some(dir) = socket.parent()
+        {
+            // A directory that holds something else is not ours to remove.
+            let _ = std::fs::remove_dir(dir);
+            let _ = std::fs::remove_file(self.socket_note());
+        }
+    }
+
+    /// The random name of the memory at this path, now; none where there is no memory.
+    pub(crate) fn id(&self) -> Option<String> {
+        standing::id(&self.memory).ok().flatten()
+    }
+
+    /// Makes the memory where there is none, and this user's where it is not yet known. Its directory is closed to
+    /// everybody else.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    pub fn ensure(&self) -> Result<(), WorkspaceError> {
+        let failed = |source| io_error(&self.memory, source);
+        if self.standing()? == Standing::Absent {
+            if let Some(parent) = self.memory.parent().filter(|parent| parent.ends_with(BELOW_IN_GIT)) {
+                private::create_dir_all(parent).map_err(failed)?;
+            }
+            // Only the last directory is made: a project that is gone does not come back.
+            self.state.create(&self.memory).map_err(failed)?;
+        }
+        self.adopted()?;
+        private::close_dir(&self.memory).map_err(failed)
+    }
+
+    /// Makes a memory that is there this user's.
+    fn adopted(&self) -> Result<(), WorkspaceError> {
+        let standing = self.standing()?;
+        if standing != Standing::Known {
+            let aside = self.state.adopt(&self.memory, standing == Standing::Sealed);
+            say_set_aside(&aside.map_err(|source| io_error(&self.memory, source))?);
+        }
+        Ok(())
+    }
+
+    /// Whether runs wait in the memory that came with it: its writer ends them.
+    pub(crate) fn is_just_adopted(&self) -> bool {
+        standing::is_just_adopted(&self.memory)
+    }
+
+    /// Says that no such run waits any more.
+    pub(crate) fn settle_adoption(&self) -> io::Result<()> {
+        standing::settle_adoption(&self.memory)
     }
 }
 
-fn create_private_dir(path: &Path) -> Result<(), WorkspaceError> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| io_error(path, source))
+fn say_set_aside(aside: &[PathBuf]) {
+    for file in aside {
+        tracing::warn!(file = %file.display(), "the memory was made elsewhere: this file of it is set aside");
+    }
+}
+
+/// The directory with a configuration in it, as it is written at the first time.
+fn mark(root: &Path) -> Result<PathBuf, WorkspaceError> {
+    std::fs::create_dir_all(root).map_err(|source| io_error(root, source))?;
+    let root = root.canonicalize().map_err(|source| io_error(root, source))?;
+    let marker = root.join(MARKER);
+    private::create_dir_all(&marker).map_err(|source| io_error(&marker, source))?;
+    for (name, content) in [("config.toml", crate::config::TEMPLATE), (".gitignore", "runtime/\n")] {
+        let path = marker.join(name);
+        if !path.exists() {
+            std::fs::write(&path, content).map_err(|source| io_error(&path, source))?;
+        }
+    }
+    Ok(root)
+}
+
+/// The root of the workspace that a directory lies in: the nearest that holds `.hivemind/`, or the top of a work tree
+/// whose repository has a memory.
+fn root_above(start: &Path) -> Result<PathBuf, WorkspaceError> {
+    let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+    for dir in start.ancestors() {
+        if is_root(dir)? {
+            return Ok(dir.to_owned());
+        }
+    }
+    Err(WorkspaceError::NotFound(start.display().to_string()))
+}
+
+fn is_root(dir: &Path) -> Result<bool, WorkspaceError> {
+    if dir.join(MARKER).is_dir() {
+        return Ok(true);
+    }
+    let Some(git) = WorkTree::at(dir)? else { return Ok(false) };
+    // A branch may lack the directory that others have.
+    let has_memory = memory_in(&git, dir).join(standing::ID).exists();
+    Ok(has_memory || git.main_top().is_some_and(|main| main != dir && main.join(MARKER).is_dir()))
+}
+
+/// The work tree that a directory lies in.
+fn work_tree_of(root: &Path) -> Result<Option<WorkTree>, WorkspaceError> {
+    for dir in root.ancestors() {
+        if let Some(git) = WorkTree::at(dir)? {
+            return Ok(Some(git));
+        }
+    }
+    Ok(None)
+}
+
+/// The same directory in the main work tree, where that is a workspace.
+fn main_counterpart(git: &WorkTree, root: &Path) -> Option<PathBuf> {
+    let main = git.main_top()?.join(root.strip_prefix(&git.top).ok()?);
+    // Without a trailing slash, which an empty rest leaves.
+    let main: PathBuf = main.components().collect();
+    main.join(MARKER).is_dir().then_some(main)
+}
+
+/// Where the memory of a workspace lies in its repository.
+fn memory_in(git: &WorkTree, root: &Path) -> PathBuf {
+    let below = root.strip_prefix(&git.top).unwrap_or(Path::new(""));
+    if below.as_os_str().is_empty() {
+        return git.common_dir.join(IN_GIT);
+    }
+    let below = below.as_os_str().as_encoded_bytes();
+    let name = percent_encoding::percent_encode(below, percent_encoding::NON_ALPHANUMERIC);
+    git.common_dir.join(BELOW_IN_GIT).join(name.to_string())
+}
+
+impl From<Dangling> for WorkspaceError {
+    fn from(Dangling { file, names }: Dangling) -> Self {
+        Self::NoRepository { file: file.display().to_string(), names: names.display().to_string() }
+    }
 }
 
 fn io_error(path: &Path, source: std::io::Error) -> WorkspaceError {

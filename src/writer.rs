@@ -5,6 +5,7 @@ mod checkpoint;
 mod client;
 mod commit;
 mod experiments;
+mod ground;
 mod server;
 mod spool;
 mod wire;

@@ -68,7 +68,7 @@ impl Backup {
 fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
     let cannot = |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", to.display()));
     let from = &context.workspace;
-    let copy = Workspace::init(to, context.environment.runtime_dir.as_deref()).map_err(Failure::usage)?;
+    let copy = Workspace::init_apart(to, &context.environment).map_err(Failure::usage)?;
     for (from, to) in [
         (from.config(), copy.config()),
         (from.spool(), copy.spool()),
@@ -97,7 +97,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
             copy_tree(&from.marker_dir().join(PROFILE_DIR), &copy.marker_dir().join(PROFILE_DIR))
                 .map_err(cannot)?;
             check_artifacts(from, &copy)?;
-            for dir in [copy.runtime(), to.to_owned()] {
+            for dir in [copy.memory().to_owned(), to.to_owned()] {
                 File::open(&dir).and_then(|dir| dir.sync_all()).map_err(cannot)?;
             }
             Ok(head)

@@ -272,7 +272,7 @@ impl Run {
         plan.uncapped = self.no_cap;
         let command = plan.command_line();
         let run_id = system::new_id();
-        context.workspace.create_runtime().map_err(Failure::internal)?;
+        context.workspace.ensure().map_err(Failure::internal)?;
         let order = Order {
             run_id,
             plan,
@@ -309,7 +309,7 @@ impl Recorded {
         let subject = subject(context, Some(&self.thread_id), Some(&self.test_id))?;
         let cwd = directory(self.cwd.as_deref())?;
         let result_id = system::new_id();
-        context.workspace.create_runtime().map_err(Failure::internal)?;
+        context.workspace.ensure().map_err(Failure::internal)?;
         let key = StreamKey::of(&context.workspace.stream_key())?;
         let stream = |text: Option<&str>, file: Option<&Path>| -> Result<(String, Captured), Failure> {
             let bytes = match (text, file) {

@@ -57,7 +57,7 @@ struct Run<'a> {
     /// Whether the directory becomes a workspace.
     is_new: bool,
     /// Where its socket goes.
-    runtime_dir: Option<&'a str>,
+    environment: &'a Environment,
     level: Level,
     installed: Installed,
     changes: Vec<(Change, ConfigFile)>,
@@ -110,7 +110,7 @@ impl Uninit {
         let environment = Environment::read();
         let here = std::env::current_dir().map_err(Failure::internal)?;
         let dir = global.dir.clone().or_else(|| environment.dir.clone().map(Into::into));
-        let workspace = Workspace::find(dir.as_deref(), &here, environment.runtime_dir.as_deref());
+        let workspace = Workspace::find(dir.as_deref(), &here, &environment);
         // What a colleague's `hm init` wrote can be taken out without a workspace of one's own.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
         let named = named(&self.choice.clients)?;
@@ -142,8 +142,7 @@ impl<'a> Run<'a> {
         let places = Places::new(root, environment);
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
-        let runtime_dir = environment.runtime_dir.as_deref();
-        Ok(Self { choice, global, places, is_new: false, runtime_dir, level, installed, changes: Vec::new() })
+        Ok(Self { choice, global, places, is_new: false, environment, level, installed, changes: Vec::new() })
     }
 
     /// Shows every change, asks, makes them, and says what became of each.
@@ -168,7 +167,7 @@ impl<'a> Run<'a> {
         let agreed = is_needed && self.is_agreed(wanted)?;
         let mut failed = Vec::new();
         if agreed && self.is_new {
-            Workspace::init(self.places.root(), self.runtime_dir).map_err(Failure::usage)?;
+            Workspace::init(self.places.root(), self.environment).map_err(Failure::usage)?;
             self.say("the workspace is made\n")?;
         }
         if agreed && wanted > 0 {

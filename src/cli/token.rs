@@ -41,7 +41,7 @@ pub(super) struct Add {
 impl Token {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         let tokens = Tokens::of(&context.workspace);
-        context.workspace.create_runtime().map_err(Failure::internal)?;
+        context.workspace.ensure().map_err(Failure::internal)?;
         match self {
             Self::Add(args) => args.run(context, &tokens),
             Self::List => list(context, &tokens),

@@ -2,13 +2,20 @@
 
 use clap::Args;
 
-use super::Context;
+use std::path::PathBuf;
+
 use super::output::Failure;
+use super::{Context, Global};
+use crate::system::Environment;
+use crate::workspace::Workspace;
 use crate::writer::{self, CrashPoint, ServeOptions, WriterError};
 
 /// Be the one process that writes.
 #[derive(Debug, Args)]
 pub(super) struct Writer {
+    /// The memory to serve, as a front found it
+    #[arg(long, hide = true, value_name = "DIR", requires = "dir")]
+    memory: Option<PathBuf>,
     /// Leave the caller's session, as a front starts it
     #[arg(long, hide = true)]
     detached: bool,
@@ -18,7 +25,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+    pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
+        let context = match (&global.dir, &self.memory) {
+            (Some(root), Some(memory)) => {
+                let environment = Environment::read();
+                let workspace = Workspace::served(root, memory, &environment).map_err(Failure::usage)?;
+                Context::of(workspace, environment, global)?
+            }
+            _ => Context::find(global)?,
+        };
         #[cfg(unix)]
         if self.detached {
             // Fails only for a group leader, which a child of a front is not; then nothing is lost.

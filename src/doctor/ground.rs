@@ -95,8 +95,7 @@ impl Doctor<'_> {
                 ),
             );
         }
-        let socket = self.workspace.socket();
-        let died = socket.exists();
+        let stale = self.workspace.socket().ok().filter(|socket| socket.exists());
         let log = self.workspace.writer_log();
         if let Err(why) = self.start_writer().await {
             return Check::fault(
@@ -105,7 +104,7 @@ impl Doctor<'_> {
                 format!("see the end of {}; writes wait in the spool meanwhile", log.display()),
             );
         }
-        if died {
+        if let Some(socket) = stale {
             return Check::fault(
                 "writer",
                 format!("the last one, process {pid}, died and left a stale socket, {}", socket.display()),
@@ -121,17 +120,8 @@ impl Doctor<'_> {
     async fn start_writer(&self) -> Result<(), String> {
         let said = |error: std::io::Error| error.to_string();
         // A fresh clone has no place for it yet.
-        self.workspace.create_runtime().map_err(|error| error.to_string())?;
-        let log =
-            File::options().create(true).append(true).open(self.workspace.writer_log()).map_err(said)?;
-        let mut child = tokio::process::Command::new(&self.binary)
-            .args(["writer", "--detached", "--dir"])
-            .arg(self.workspace.root())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map_err(said)?;
+        self.workspace.ensure().map_err(|error| error.to_string())?;
+        let mut child = self.front.start_writer().map_err(said)?;
         let deadline = system::instant() + UP_WITHIN;
         while system::instant() < deadline {
             if self.front.writer_is_up().await {

@@ -12,6 +12,23 @@ pub(crate) enum Unmigrated {
     Failed(Error),
 }
 
+/// What older versions of hm are told of a file that [`leave_moved`] made.
+const MOVED: &str = "the_memory_moved_update_hm";
+
+/// Makes an empty file of a schema that no version of hm has had: older ones say that they are too old for it.
+///
+/// # Errors
+/// What SQLite said.
+pub(crate) fn leave_moved(path: &std::path::Path, runner: Runner) -> Result<(), Error> {
+    let mut db = Connection::open(path)?;
+    // A failure shows in the next statement.
+    let _ = runner.run(&mut db);
+    let sql = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum) \
+               SELECT 9999, ?1, applied_on, checksum FROM refinery_schema_history LIMIT 1";
+    db.execute(sql, [MOVED])?;
+    Ok(())
+}
+
 /// Brings the schema up to date.
 ///
 /// # Errors

@@ -446,6 +446,15 @@ pub(super) fn read_failed(source: Error) -> LedgerError {
     }
 }
 
+/// Leaves a file for older versions of hm where a ledger was, which tells them to be updated.
+///
+/// # Errors
+/// [`LedgerError::Open`].
+pub(crate) fn leave_moved(path: &Path) -> Result<(), LedgerError> {
+    super::migrate::leave_moved(path, migrations::migrations::runner())
+        .map_err(|source| cannot_open(path, source))
+}
+
 /// Whether the file itself is at fault: pages that SQLite did not write.
 pub(crate) fn is_damage(error: &Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};

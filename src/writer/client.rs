@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,8 @@ use interprocess::local_socket::tokio::prelude::*;
 use tokio::sync::{mpsc, oneshot};
 
 use super::commit::{idempotency_conflict, receipt_of};
-use super::server::socket_name;
+use super::ground;
+use super::server::{is_ours, socket_name};
 use super::spool::{Spool, SpoolError};
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::domain::agent::AgentId;
@@ -20,17 +22,31 @@ use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
+use crate::ledger::Origin;
+use crate::private;
 use crate::system;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, WorkspaceError};
 
 /// How long a write waits for a writer that is being started (spec 01).
 const START_WITHIN: Duration = Duration::from_secs(1);
 /// How often a starting writer is tried.
 const START_POLL: Duration = Duration::from_millis(4);
-/// After a failed start, writes go to the spool at once for so long.
-const RESTART_AFTER: Duration = Duration::from_secs(3);
-/// How long an answer may take; a stopped or hanging writer must not hang its fronts.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// After a failed start, or once a writer was found to hang, writes go to the spool at once for so long.
+const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(3);
+/// For so long when one is merely slow to come up, as over a long ledger.
+const SLOW_START: Duration = Duration::from_millis(250);
+/// How long the lock of another writer is left alone before the next one tries it.
+const LOCK_POLL: Duration = Duration::from_millis(25);
+/// How long a writer that took a connection has for its hello, which waits for no disk.
+const HELLO_WITHIN: Duration = Duration::from_millis(250);
+/// How long an answer may take; a stopped or hanging writer must not hang its fronts. What it takes after that is
+/// recognised when it comes to the spool.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// How long a call waits while another one of this process finds out whether the writer hangs.
+const BESIDE_ANOTHER: Duration = Duration::from_millis(50);
+/// How many times its usual answer the writer may take before a call beside another one gives up on it: a slow disk
+/// is no hang.
+const USUAL_ANSWERS: u32 = 8;
 /// Resends after a lost connection, before the spool takes over.
 const ATTEMPTS: u32 = 3;
 /// How long a hook tries to reach the writer (spec 01).
@@ -53,25 +69,53 @@ struct Shared {
     binary: PathBuf,
     secrets: Secrets,
     connection: tokio::sync::Mutex<Option<Connection>>,
-    start_failed: Mutex<Option<Instant>>,
+    /// Whether the holder of `connection` waits for a writer that is coming up.
+    is_starting: AtomicBool,
+    /// Until when no writer is asked: one verdict for every pane of this process.
+    given_up_until: Mutex<Option<Instant>>,
+    seen: Mutex<Seen>,
+}
+
+/// What this front has written to before: it writes to nothing else.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The id of the memory.
+    memory: Option<String>,
+    /// The name of the ledger.
+    ledger: Option<Origin>,
 }
 
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Receipt, Rejection>>>>>;
+
+/// What became of a question.
+enum Asked {
+    Answered(Result<Receipt, Rejection>),
+    /// The connection broke.
+    Lost,
+    /// The writer did not answer the one call that had all its time: it hangs.
+    Hung,
+    /// It did not answer this call as fast as it usually does.
+    Late,
+}
 
 /// An open connection; answers find their askers by id.
 #[derive(Debug, Clone)]
 struct Connection {
     requests: mpsc::UnboundedSender<Request>,
     waiting: Waiting,
-    next_id: Arc<std::sync::atomic::AtomicU64>,
+    next_id: Arc<AtomicU64>,
+    /// How long answers take, in microseconds, as a moving average; 0 before the first.
+    usual_us: Arc<AtomicU64>,
 }
 
 /// Why the writer did not answer.
 enum Unreachable {
-    /// Nobody listens, or the connection broke.
+    /// Nobody listens, or the connection broke, or it is the writer of other files.
     Gone,
-    /// A writer of another version.
-    Version(Rejection),
+    /// It took the connection and says nothing.
+    Silent,
+    /// Nothing may be written: the writer is of another version, or the memory is not the one it was.
+    Refused(Rejection),
 }
 
 impl Front {
@@ -84,6 +128,7 @@ impl Front {
     /// [`Front::new`] that also keeps the team's own patterns and this process's values out.
     pub fn guarding(workspace: Workspace, binary: PathBuf, secrets: Secrets) -> Self {
         let spool = Spool::of(&workspace);
+        let seen = Mutex::new(Seen { memory: workspace.id(), ledger: None });
         Self {
             shared: Arc::new(Shared {
                 workspace,
@@ -91,7 +136,9 @@ impl Front {
                 binary,
                 secrets,
                 connection: tokio::sync::Mutex::new(None),
-                start_failed: Mutex::new(None),
+                is_starting: AtomicBool::new(false),
+                given_up_until: Mutex::new(None),
+                seen,
             }),
         }
     }
@@ -140,8 +187,8 @@ impl Front {
     ) -> Result<Vec<Receipt>, Rejection> {
         let mut connection = match opened {
             Some(Ok(stream)) => Some(Connection::over(stream)),
-            Some(Err(Unreachable::Version(rejection))) => return Err(rejection),
-            Some(Err(Unreachable::Gone)) | None => None,
+            Some(Err(Unreachable::Refused(rejection))) => return Err(rejection),
+            Some(Err(Unreachable::Gone | Unreachable::Silent)) | None => None,
         };
         let mut receipts = Vec::with_capacity(submissions.len());
         for submission in submissions {
@@ -153,12 +200,12 @@ impl Front {
                 None => None,
             };
             // Should the writer have taken it all the same, it recognises it when it reads the spool.
-            receipts.push(match answer.flatten() {
-                Some(answer) => answer?,
-                None => {
+            receipts.push(match answer {
+                Some(Asked::Answered(answer)) => answer?,
+                Some(Asked::Lost | Asked::Hung | Asked::Late) | None => {
                     // Who did not answer once is not waited for again.
                     connection = None;
-                    self.queue(submission)?
+                    self.queue(submission).await?
                 }
             });
         }
@@ -169,7 +216,7 @@ impl Front {
     pub async fn wake_writer(&self) {
         if !matches!(tokio::time::timeout(HURRY, self.open()).await, Ok(Ok(_))) {
             // A writer that cannot be started leaves everything queued, and `hm doctor` says why.
-            let _ = self.start();
+            let _ = self.start_writer();
         }
     }
 
@@ -200,16 +247,24 @@ impl Front {
         for _ in 0..ATTEMPTS {
             let connection = match self.connection().await {
                 Ok(connection) => connection,
-                Err(Unreachable::Version(rejection)) => return Err(rejection),
-                Err(Unreachable::Gone) => break,
+                Err(Unreachable::Refused(rejection)) => return Err(rejection),
+                Err(Unreachable::Gone | Unreachable::Silent) => break,
             };
             // The same command id every time: a lost answer cannot become a second event.
             match connection.ask(submission.clone()).await {
-                Some(answer) => return answer,
-                None => self.hang_up(&connection).await,
+                Asked::Answered(answer) => return answer,
+                Asked::Lost => self.hang_up(&connection).await,
+                Asked::Hung => {
+                    self.give_up(TRIED_AGAIN_AFTER);
+                    // Everybody who waits for this writer hears of it.
+                    locked(&connection.waiting).clear();
+                    self.hang_up(&connection).await;
+                    break;
+                }
+                Asked::Late => break,
             }
         }
-        self.queue(submission)
+        self.queue(submission).await
     }
 
     /// Follows the ledger's head: the current one at once, then whenever it grows. Reconnects by itself
@@ -293,8 +348,10 @@ impl Front {
     async fn ask_for(&self, request: &Request) -> Result<Stream, Rejection> {
         let mut stream = match self.open_or_start().await {
             Ok(stream) => stream,
-            Err(Unreachable::Version(rejection)) => return Err(rejection),
-            Err(Unreachable::Gone) => return Err(unavailable("the writer cannot be started".to_owned())),
+            Err(Unreachable::Refused(rejection)) => return Err(rejection),
+            Err(Unreachable::Gone | Unreachable::Silent) => {
+                return Err(unavailable("the writer does not answer, or cannot be started".to_owned()));
+            }
         };
         wire::write(&mut stream, request).await.map_err(|error| lost(&error))?;
         Ok(stream)
@@ -305,14 +362,46 @@ impl Front {
         self.open().await.is_ok()
     }
 
+    /// An open connection, or the verdict of the call that is finding out.
     async fn connection(&self) -> Result<Connection, Unreachable> {
-        let mut current = self.shared.connection.lock().await;
+        if self.has_given_up() {
+            return Err(Unreachable::Gone);
+        }
+        let since = system::instant();
+        let mut current = loop {
+            if let Ok(current) = tokio::time::timeout(BESIDE_ANOTHER, self.shared.connection.lock()).await {
+                break current;
+            }
+            // Beside a call that waits for a hello nobody waits long; a writer that comes up is worth it.
+            let is_starting = self.shared.is_starting.load(Ordering::Relaxed);
+            if !is_starting || since.elapsed() > START_WITHIN {
+                return Err(Unreachable::Gone);
+            }
+        };
         if let Some(connection) = current.as_ref().filter(|connection| !connection.requests.is_closed()) {
             return Ok(connection.clone());
         }
-        let connection = Connection::over(self.open_or_start().await?);
+        if self.has_given_up() {
+            return Err(Unreachable::Gone);
+        }
+        let opened = self.open_or_start().await;
+        self.shared.is_starting.store(false, Ordering::Relaxed);
+        if matches!(opened, Err(Unreachable::Silent)) {
+            self.give_up(TRIED_AGAIN_AFTER);
+        }
+        let connection = Connection::over(opened?);
         *current = Some(connection.clone());
         Ok(connection)
+    }
+
+    fn has_given_up(&self) -> bool {
+        let until = *self.shared.given_up_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| system::instant() < until)
+    }
+
+    fn give_up(&self, duration: Duration) {
+        let mut until = self.shared.given_up_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = Some(system::instant() + duration);
     }
 
     async fn hang_up(&self, lost: &Connection) {
@@ -324,23 +413,77 @@ impl Front {
 
     async fn open(&self) -> Result<Stream, Unreachable> {
         let gone = |_| Unreachable::Gone;
-        let name = socket_name(&self.shared.workspace).map_err(gone)?;
+        let workspace = &self.shared.workspace;
+        let name = workspace.socket().and_then(socket_name).map_err(gone)?;
         let mut stream = Stream::connect(name).await.map_err(gone)?;
+        if !is_ours(&stream) {
+            return Err(Unreachable::Refused(unavailable(
+                "the process that listens for this memory belongs to another user".to_owned(),
+            )));
+        }
         let ours = Hello::ours();
         wire::write(&mut stream, &ours).await.map_err(gone)?;
-        let theirs: Hello = tokio::time::timeout(START_WITHIN, wire::read(&mut stream))
+        let theirs: Hello = tokio::time::timeout(HELLO_WITHIN, wire::read(&mut stream))
             .await
-            .map_err(|_| Unreachable::Gone)?
+            .map_err(|_| Unreachable::Silent)?
             .map_err(gone)?
             .ok_or(Unreachable::Gone)?;
-        if theirs.protocol == PROTOCOL {
-            return Ok(stream);
+        if theirs.is_older() {
+            // It has heard who asks, and leaves.
+            return Err(Unreachable::Gone);
         }
-        Err(Unreachable::Version(Rejection::new(
-            Code::VersionMismatch,
-            format!("the writer of this workspace is hm {}, this is hm {}", theirs.version, ours.version),
-            "close the panes of the other version; their writer leaves soon after the last one",
-        )))
+        if theirs.protocol != PROTOCOL {
+            return Err(Unreachable::Refused(Rejection::new(
+                Code::VersionMismatch,
+                format!("the writer of this workspace is hm {}, this is hm {}", theirs.version, ours.version),
+                "close the panes of the other version; their writer leaves soon after the last one",
+            )));
+        }
+        if theirs.file.is_some() && theirs.file != ground::name_of(&workspace.ledger()) {
+            // It writes to files that lay here once, or that this directory was copied from.
+            return Err(Unreachable::Gone);
+        }
+        self.recognise(theirs.ledger).map_err(Unreachable::Refused)?;
+        Ok(stream)
+    }
+
+    /// Fails when the ledger is not the one that was written to before.
+    fn recognise(&self, ledger: Option<Origin>) -> Result<(), Rejection> {
+        let mut seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.ledger.is_none() {
+            seen.ledger = ledger;
+        } else if seen.ledger != ledger {
+            return Err(self.replaced());
+        }
+        Ok(())
+    }
+
+    /// Makes sure that there is a memory to write to, and that it is the one that was there before: one that is gone
+    /// is not made again, and one in its place gets nothing.
+    fn ground(&self) -> Result<(), Rejection> {
+        let workspace = &self.shared.workspace;
+        let mut seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(before) = &seen.memory else {
+            workspace.ensure().map_err(unusable)?;
+            seen.memory = workspace.id();
+            return Ok(());
+        };
+        match workspace.id() {
+            Some(id) if id == *before => workspace.ensure().map_err(unusable),
+            Some(_) => Err(self.replaced()),
+            None => Err(unusable(WorkspaceError::Gone(workspace.memory().display().to_string()))),
+        }
+    }
+
+    fn replaced(&self) -> Rejection {
+        Rejection::new(
+            Code::Unavailable,
+            format!(
+                "the memory {} is another one than this pane wrote to before: nothing was written",
+                self.shared.workspace.memory().display()
+            ),
+            "start the client anew to use the memory that is there now",
+        )
     }
 
     async fn open_or_start(&self) -> Result<Stream, Unreachable> {
@@ -348,48 +491,53 @@ impl Front {
             Err(Unreachable::Gone) => {}
             other => return other,
         }
-        let failed = |at: Option<Instant>| {
-            let mut failed = self.shared.start_failed.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *failed, at)
-        };
-        let last_failure = failed(None);
-        if let Some(at) = last_failure.filter(|at| at.elapsed() < RESTART_AFTER) {
-            failed(Some(at));
-            return Err(Unreachable::Gone);
-        }
+        self.ground().map_err(Unreachable::Refused)?;
+        self.shared.is_starting.store(true, Ordering::Relaxed);
         let deadline = system::instant() + START_WITHIN;
-        let mut child = self.start().ok();
+        let mut child = self.start_writer();
+        let mut given_up_for = SLOW_START;
         while system::instant() < deadline {
-            let Some(started) = &mut child else { break };
+            let Ok(started) = &mut child else {
+                given_up_for = TRIED_AGAIN_AFTER;
+                break;
+            };
             tokio::time::sleep(START_POLL).await;
             match self.open().await {
                 Err(Unreachable::Gone) => {}
                 other => return other,
             }
-            // One that was killed is started again; one that says it cannot run is believed.
-            child = match started.try_wait() {
-                Ok(Some(status)) if status.code().is_none() => self.start().ok(),
-                Ok(Some(status)) if !status.success() => None,
-                _ => child,
-            };
+            // One that was killed, or left because another one held the lock, is started again: the other one may be
+            // gone by now. One that says it cannot run is believed.
+            match started.try_wait() {
+                Ok(Some(status)) if status.success() => {
+                    tokio::time::sleep(LOCK_POLL).await;
+                    child = self.start_writer();
+                }
+                Ok(Some(status)) if status.code().is_none() => child = self.start_writer(),
+                Ok(Some(_)) => {
+                    given_up_for = TRIED_AGAIN_AFTER;
+                    break;
+                }
+                Ok(None) | Err(_) => {}
+            }
         }
-        failed(Some(system::instant()));
+        self.give_up(given_up_for);
         Err(Unreachable::Gone)
     }
 
     /// Starts a detached writer; it makes itself leader of its own session.
-    fn start(&self) -> std::io::Result<tokio::process::Child> {
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn start_writer(&self) -> std::io::Result<tokio::process::Child> {
         let workspace = &self.shared.workspace;
-        workspace.create_runtime().map_err(std::io::Error::other)?;
-        let mut log = std::fs::OpenOptions::new();
-        log.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut log, 0o600);
-        let log = log.open(workspace.writer_log())?;
+        let log = private::options().create(true).append(true).open(workspace.writer_log())?;
         // A dropped child of tokio goes on, and is reaped when it ends.
         tokio::process::Command::new(&self.shared.binary)
             .args(["writer", "--detached", "--dir"])
-            .arg(workspace.root())
+            .arg(workspace.rules())
+            .arg("--memory")
+            .arg(workspace.memory())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -409,7 +557,15 @@ impl Front {
     }
 
     /// Accepts a command without a writer: durable in the spool, and said to be no more than that.
-    fn queue(&self, submission: Submission) -> Result<Receipt, Rejection> {
+    async fn queue(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        let front = self.clone();
+        // Another process may hold the spool: no thread that serves waits for that.
+        let queued = tokio::task::spawn_blocking(move || front.queue_now(submission)).await;
+        queued.unwrap_or_else(|problem| Err(unavailable(format!("the spool cannot be used: {problem}"))))
+    }
+
+    fn queue_now(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        self.ground()?;
         if let Some(answer) = self.committed_before(&submission) {
             return answer;
         }
@@ -481,28 +637,62 @@ impl Connection {
             // Their senders drop: everybody still waiting hears that the connection is gone.
             locked(&answered).clear();
         });
-        Self { requests, waiting, next_id: Arc::default() }
+        Self { requests, waiting, next_id: Arc::default(), usual_us: Arc::default() }
     }
 
-    /// Asks and waits; `None` when the connection was lost or the writer hangs.
-    async fn ask(&self, submission: Submission) -> Option<Result<Receipt, Rejection>> {
-        let id = self.next_id.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    /// Asks and waits as long as there is hope.
+    async fn ask(&self, submission: Submission) -> Asked {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (asker, answer) = oneshot::channel();
-        locked(&self.waiting).insert(id, asker);
+        let is_alone = {
+            let mut waiting = locked(&self.waiting);
+            let is_alone = waiting.is_empty();
+            waiting.insert(id, asker);
+            is_alone
+        };
         if self.requests.send(Request::Submit { id, submission: Box::new(submission) }).is_err() {
             locked(&self.waiting).remove(&id);
-            return None;
+            return Asked::Lost;
         }
-        let answered = tokio::time::timeout(ANSWER_WITHIN, answer).await;
-        if answered.is_err() {
-            locked(&self.waiting).remove(&id);
+        let usual_us = self.usual_us.load(Ordering::Relaxed);
+        let patience = if is_alone || usual_us == 0 {
+            ANSWER_WITHIN
+        } else {
+            (Duration::from_micros(usual_us) * USUAL_ANSWERS).clamp(BESIDE_ANOTHER, ANSWER_WITHIN)
+        };
+        let since = system::instant();
+        match tokio::time::timeout(patience, answer).await {
+            Ok(Ok(answer)) => {
+                let took_us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
+                let average = if usual_us == 0 { took_us } else { (7 * usual_us + took_us) / 8 };
+                self.usual_us.store(average.max(1), Ordering::Relaxed);
+                Asked::Answered(answer)
+            }
+            Ok(Err(_)) => Asked::Lost,
+            Err(_) => {
+                locked(&self.waiting).remove(&id);
+                if patience == ANSWER_WITHIN { Asked::Hung } else { Asked::Late }
+            }
         }
-        answered.ok()?.ok()
     }
 }
 
 fn unavailable(message: String) -> Rejection {
-    Rejection::new(Code::Unavailable, message, "see .hivemind/runtime/writer.log, then try again")
+    Rejection::new(Code::Unavailable, message, "`hm doctor` says what is wrong; then try again")
+}
+
+fn unusable(error: WorkspaceError) -> Rejection {
+    let is_read_only = matches!(&error, WorkspaceError::Io { source, .. } if is_read_only(source));
+    let way = if is_read_only {
+        "this place may only be read: write where the client itself runs, outside of its sandbox"
+    } else {
+        "nothing was written; `hm doctor` says more"
+    };
+    Rejection::new(Code::Unavailable, error.to_string(), way)
+}
+
+fn is_read_only(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied)
 }
 
 fn lost(error: &std::io::Error) -> Rejection {

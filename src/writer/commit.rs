@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::experiments::Profiles;
+use super::ground::Ground;
 use super::spool::{Spool, SpoolError};
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::Position;
@@ -24,7 +25,7 @@ use crate::domain::state::{Run, State};
 use crate::domain::time::Timestamp;
 use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
-    MAX_PAYLOAD_BYTES, NewEvent, Stored,
+    MAX_PAYLOAD_BYTES, NewEvent, Origin, Stored,
 };
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
@@ -83,6 +84,9 @@ pub enum WriterError {
     /// Another writer serves this workspace.
     #[error("another writer already serves this workspace")]
     Locked,
+    /// A file of the memory is not the one that was opened: what would be acknowledged now would be nowhere.
+    #[error("{0} is not the file that this writer opened: it leaves, and the next one serves what is there")]
+    Replaced(String),
     /// The workspace's files cannot be used.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
@@ -159,6 +163,8 @@ pub struct Committer {
     sources: Sources,
     profiles: Option<Profiles>,
     crash_at: Option<CrashPoint>,
+    /// Last, so that it is dropped after the ledger.
+    ground: Option<Ground>,
 }
 
 impl Committer {
@@ -168,7 +174,7 @@ impl Committer {
     /// [`WriterError`]. Read models that cannot be folded do not stop the writer; they stay behind
     /// until `hm rebuild`.
     pub fn open(workspace: &Workspace, policy: Policy, sources: Sources) -> Result<Self, WriterError> {
-        workspace.create_runtime()?;
+        workspace.ensure()?;
         let ledger = Ledger::open(&workspace.ledger())?;
         let state = fold(&ledger)?;
         let owes_erasure = ledger.owes_erasure()?;
@@ -188,6 +194,7 @@ impl Committer {
             sources,
             profiles: None,
             crash_at: None,
+            ground: None,
         };
         if owes_erasure {
             // A crash came between the redaction and its end.
@@ -215,6 +222,33 @@ impl Committer {
     pub const fn crashing_at(mut self, point: Option<CrashPoint>) -> Self {
         self.crash_at = point;
         self
+    }
+
+    /// Also acknowledges nothing once these files are not at their paths any more.
+    #[must_use]
+    pub(super) fn standing_on(mut self, ground: Ground) -> Self {
+        self.ground = Some(ground);
+        self
+    }
+
+    /// Fails when a file under the writer was removed or replaced: the process must end.
+    ///
+    /// # Errors
+    /// [`WriterError::Replaced`].
+    pub(super) fn check_ground(&self) -> Result<(), WriterError> {
+        match self.ground.as_ref().and_then(Ground::lost) {
+            Some(lost) => Err(WriterError::Replaced(lost.display().to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// The name of the ledger; none before its first event.
+    ///
+    /// # Errors
+    /// [`WriterError`] when the ledger cannot be read.
+    pub(super) fn origin(&self) -> Result<Option<Origin>, WriterError> {
+        let first = self.ledger.read_from(Cursor::GENESIS, 1)?;
+        Ok(first.first().map(|first| Origin::of(&first.hash)))
     }
 
     /// The last event.
@@ -304,6 +338,7 @@ impl Committer {
             });
         }
         if batches.is_empty() {
+            self.check_ground()?;
             return Ok(progress.into_iter().map(|done| answer(done, &[])).collect());
         }
         self.crash(CrashPoint::Decided);
@@ -330,6 +365,7 @@ impl Committer {
             Err(error) => return Err(error.into()),
         };
         self.crash(CrashPoint::Appended);
+        self.check_ground()?;
         self.project(start, &recorded, head);
         self.crash(CrashPoint::Projected);
         let appended = receipts(start, &batches, &recorded);
@@ -751,6 +787,11 @@ impl Committer {
         self.state.unfinished_runs().filter_map(under_way).collect()
     }
 
+    /// Runs that are not over.
+    pub(super) fn unfinished_runs(&self) -> Vec<RunId> {
+        self.state.unfinished_runs().map(|(id, ..)| id).collect()
+    }
+
     /// Begins the run that waits longest, unless one is under way.
     ///
     /// # Errors
@@ -847,6 +888,7 @@ impl Committer {
             Ok(imported) => imported,
             Err(error) => return Ok(Err(refused_import(file, &error))),
         };
+        self.check_ground()?;
         if self.ledger.owes_erasure()? {
             // The file says what to erase here, and whatever it says is folded anew with that.
             self.erase()?;

@@ -192,6 +192,16 @@ impl Runs {
         Ok(())
     }
 
+    /// Ends the runs that came with a memory or a file made elsewhere: this user did not ask for them.
+    pub(super) fn disown(committer: &mut Committer) -> Result<(), WriterError> {
+        for run in committer.unfinished_runs() {
+            let problem = "it came with a memory that was made elsewhere, and was not begun here";
+            let problem = Some(problem.parse().expect("a short sentence"));
+            committer.end_run(run, &RunOutcome::without_files(RunState::Aborted, problem))?;
+        }
+        Ok(())
+    }
+
     /// Begins the next run when none is under way, and stops the current one when somebody asked for that.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         if let Some((run, cancel)) = &self.current {

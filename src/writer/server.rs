@@ -1,11 +1,11 @@
 //! The writer process: a lock, a socket, and one thread that commits.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use interprocess::local_socket::ListenerOptions;
@@ -19,13 +19,15 @@ use super::background::Background;
 use super::checkpoint::Sealer;
 use super::commit::{Committer, CrashPoint, MAX_GROUP, WriterError};
 use super::experiments::{Ended, Runs, follow};
+use super::ground::{self, FileName, Ground};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::command::{Command, Submission};
 use crate::domain::privacy::{self, Secrets};
-use crate::ledger::Imported;
+use crate::ledger::{Imported, Origin};
+use crate::private;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
@@ -47,10 +49,21 @@ pub struct ServeOptions {
 
 /// What the committing thread is asked to do.
 pub(super) enum Work {
-    Submit { id: u64, submission: Box<Submission>, reply: UnboundedSender<Reply> },
+    Submit {
+        id: u64,
+        submission: Box<Submission>,
+        reply: UnboundedSender<Reply>,
+    },
     RunEnded(Ended),
-    Rebuild { reply: UnboundedSender<Reply> },
-    Import { file: PathBuf, reply: UnboundedSender<Reply> },
+    /// A newer version of hm asks: it brings a writer of its own.
+    Leave,
+    Rebuild {
+        reply: UnboundedSender<Reply>,
+    },
+    Import {
+        file: PathBuf,
+        reply: UnboundedSender<Reply>,
+    },
 }
 
 /// Serves a workspace until it is idle or told to stop.
@@ -61,18 +74,30 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     // Everything the writer makes is the owner's alone.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    workspace.create_runtime()?;
+    workspace.ensure()?;
     let _lock = lock(workspace)?;
+    let opened = ground::name_of(&workspace.ledger());
     let spool = Spool::of(workspace);
     let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
     let mut committer = Committer::open(workspace, config.policy, Sources::system())?
         .guarding(secrets)
         .planning(workspace, &config.roster)
         .crashing_at(options.crash_at);
+    let ground = Ground::of(workspace)?;
+    let file = ground::name_of(&workspace.ledger());
+    if opened.is_some() && opened != file {
+        return Err(WriterError::Replaced(workspace.ledger().display().to_string()));
+    }
+    committer = committer.standing_on(ground);
+    if workspace.is_just_adopted() {
+        Runs::disown(&mut committer)?;
+        workspace.settle_adoption()?;
+    }
     if !spool.is_empty() {
-        committer.replay(&spool)?;
+        replay(&mut committer, &spool)?;
     }
     Runs::reconcile(&mut committer)?;
+    let identity = Identity { file, ledger: Arc::default() };
     let sealer = match &options.state_home {
         Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
         None => {
@@ -88,22 +113,23 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let runs = Runs::new(workspace, config.secret_patterns.clone(), orders, Arc::clone(&running));
     let binary = std::env::current_exe()?;
     let (failed, failure) = tokio::sync::oneshot::channel();
+    let told = Told { head, identity: identity.clone() };
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
         // The receiver is gone when the process is leaving anyway.
-        let _ = failed.send(commit_loop(committer, sealer, background, runs, &spool, &queue, &head));
+        let _ = failed.send(commit_loop(committer, sealer, background, runs, &spool, &queue, &told));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::select! {
             ended = async {
                 tokio::spawn(follow(binary, ordered, work.clone()));
-                listen(workspace, config.idle_exit, work, heads, &running).await
+                listen(workspace, config.idle_exit, work, heads, &running, identity).await
             } => ended,
             committed = failure => committed.unwrap_or(Ok(())),
             () = system::stop_signal() => Ok(()),
         }
     });
-    remove_socket(workspace);
+    workspace.remove_socket();
     // Dropping the runtime drops every sender; the thread finishes its group and ends.
     drop(runtime);
     if ended.is_ok() && committing.join().is_err() {
@@ -113,7 +139,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
 }
 
 fn lock(workspace: &Workspace) -> Result<File, WriterError> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(workspace.writer_lock())?;
+    let file = private::options().create(true).truncate(false).write(true).open(workspace.writer_lock())?;
     match file.try_lock() {
         Ok(()) => {
             // Whoever wants to know, or to end, the writer finds its process id here.
@@ -126,13 +152,44 @@ fn lock(workspace: &Workspace) -> Result<File, WriterError> {
     }
 }
 
-/// A socket file outlives a killed writer; only the holder of the lock may remove it.
-fn remove_socket(workspace: &Workspace) {
-    if let Err(error) = std::fs::remove_file(workspace.socket())
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        tracing::warn!(%error, "cannot remove the socket");
+/// What the committing thread says to the one that serves.
+struct Told {
+    head: watch::Sender<u64>,
+    identity: Identity,
+}
+
+/// What fronts are told of the ledger behind this writer.
+#[derive(Debug, Clone)]
+struct Identity {
+    file: Option<FileName>,
+    /// Known from the first event on.
+    ledger: Arc<OnceLock<Origin>>,
+}
+
+impl Identity {
+    fn hello(&self) -> Hello {
+        Hello { file: self.file, ledger: self.ledger.get().cloned(), ..Hello::ours() }
     }
+
+    fn learn(&self, committer: &Committer) -> Result<(), WriterError> {
+        if self.ledger.get().is_none()
+            && let Some(origin) = committer.origin()?
+        {
+            // It has one first event.
+            let _ = self.ledger.set(origin);
+        }
+        Ok(())
+    }
+}
+
+/// Commits what was spooled. A spool that cannot be read now is tried again.
+fn replay(committer: &mut Committer, spool: &Spool) -> Result<(), WriterError> {
+    match committer.replay(spool) {
+        Ok(replayed) => tracing::info!(?replayed, "replayed the spool"),
+        Err(WriterError::Spool(error)) => tracing::error!(%error, "cannot replay the spool"),
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 fn commit_loop(
@@ -142,10 +199,11 @@ fn commit_loop(
     mut runs: Runs,
     spool: &Spool,
     queue: &Receiver<Work>,
-    head: &watch::Sender<u64>,
+    Told { head, identity }: &Told,
 ) -> Result<(), WriterError> {
     let mut untidy = true;
     loop {
+        identity.learn(&committer)?;
         let first = match queue.recv_timeout(SPOOL_TICK) {
             Ok(work) => Some(work),
             Err(RecvTimeoutError::Timeout) => None,
@@ -158,13 +216,11 @@ fn commit_loop(
         };
         // What was spooled was accepted before what comes in now: it goes first.
         if !spool.is_empty() {
-            match committer.replay(spool) {
-                Ok(replayed) => tracing::info!(?replayed, "replayed the spool"),
-                Err(WriterError::Spool(error)) => tracing::error!(%error, "cannot replay the spool"),
-                Err(error) => return Err(error),
-            }
+            replay(&mut committer, spool)?;
             head.send_replace(committer.head().seq);
         }
+        // Also when nobody writes: a writer of files that are gone is in the way of the next one.
+        committer.check_ground()?;
         background.tick(&mut committer)?;
         runs.tick(&mut committer)?;
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
@@ -182,6 +238,7 @@ fn commit_loop(
         let mut over = Vec::new();
         let mut rebuilds = Vec::new();
         let mut imports = Vec::new();
+        let mut leaves = false;
         for work in std::iter::once(first).chain(queue.try_iter()) {
             match work {
                 Work::Submit { id, submission, reply } => {
@@ -189,6 +246,7 @@ fn commit_loop(
                     replies.push((id, reply));
                 }
                 Work::RunEnded(ended) => over.push(ended),
+                Work::Leave => leaves = true,
                 Work::Rebuild { reply } => rebuilds.push(reply),
                 Work::Import { file, reply } => imports.push((file, reply)),
             }
@@ -215,6 +273,8 @@ fn commit_loop(
                 let _ = reply.send(Reply::Importing { seq });
             })?;
             if let Ok(imported) = &done {
+                // What waits in a file that somebody handed over is nothing this user asked for.
+                Runs::disown(&mut committer)?;
                 // Before the answer: whoever verifies next expects a checkpoint where there is a key.
                 sealer.seal_now(imported.head);
                 head.send_replace(imported.head.seq);
@@ -235,6 +295,13 @@ fn commit_loop(
             });
         }
         committer.crash(CrashPoint::Answered);
+        if leaves {
+            tracing::info!("a newer version of hm asks: leaving");
+            sealer.seal(committer.head());
+            background.finish();
+            sealer.finish();
+            return Ok(());
+        }
     }
 }
 
@@ -244,10 +311,10 @@ async fn listen(
     work: Sender<Work>,
     heads: watch::Receiver<u64>,
     running: &AtomicBool,
+    identity: Identity,
 ) -> Result<(), WriterError> {
-    remove_socket(workspace);
     let listener = bind(workspace)?;
-    tracing::info!(workspace = %workspace.root().display(), "the writer is ready");
+    tracing::info!(memory = %workspace.memory().display(), "the writer is ready");
     let clients = Arc::new(AtomicUsize::new(0));
     let mut idle_since = system::instant();
     loop {
@@ -256,8 +323,9 @@ async fn listen(
             Ok(Ok(stream)) => {
                 clients.fetch_add(1, Ordering::Relaxed);
                 let (work, heads, clients) = (work.clone(), heads.clone(), Arc::clone(&clients));
+                let hello = identity.hello();
                 tokio::spawn(async move {
-                    if let Err(error) = serve_client(stream, work, heads).await {
+                    if let Err(error) = serve_client(stream, work, heads, hello).await {
                         // What does not parse is quoted in the error, and may be anything.
                         let error = privacy::redacted(&error.to_string(), &Secrets::default());
                         tracing::debug!(%error, "dropped a client");
@@ -281,22 +349,30 @@ async fn listen(
 }
 
 fn bind(workspace: &Workspace) -> Result<Listener, WriterError> {
-    let name = socket_name(workspace)?;
+    let name = socket_name(workspace.free_socket()?)?;
     Ok(ListenerOptions::new().name(name).create_tokio()?)
 }
 
-/// The socket's name on this platform.
-pub(super) fn socket_name(
-    workspace: &Workspace,
-) -> std::io::Result<interprocess::local_socket::Name<'static>> {
+/// A socket's name on this platform.
+pub(super) fn socket_name(path: PathBuf) -> std::io::Result<interprocess::local_socket::Name<'static>> {
     #[cfg(unix)]
-    return workspace.socket().to_fs_name::<interprocess::local_socket::GenericFilePath>();
+    return path.to_fs_name::<interprocess::local_socket::GenericFilePath>();
     #[cfg(windows)]
-    return workspace
-        .socket()
+    return path
         .to_string_lossy()
         .replace(['\\', ':'], "-")
         .to_ns_name::<interprocess::local_socket::GenericNamespaced>();
+}
+
+/// Whether the process at the other end of a connection is this user's; where the system does not tell, the modes of
+/// the directories have to do.
+pub(super) fn is_ours(stream: &Stream) -> bool {
+    #[cfg(unix)]
+    return stream
+        .peer_creds()
+        .is_ok_and(|peer| peer.euid().is_none_or(|user| user == rustix::process::geteuid().as_raw()));
+    #[cfg(not(unix))]
+    return true;
 }
 
 /// Talks to one client until it leaves, stalls or sends garbage; no other client notices.
@@ -304,10 +380,20 @@ async fn serve_client(
     mut stream: Stream,
     work: Sender<Work>,
     heads: watch::Receiver<u64>,
+    ours: Hello,
 ) -> std::io::Result<()> {
+    if !is_ours(&stream) {
+        return Err(std::io::ErrorKind::PermissionDenied.into());
+    }
     let hello: Option<Hello> = tokio::time::timeout(STALLED_AFTER, wire::read(&mut stream)).await??;
-    wire::write(&mut stream, &Hello::ours()).await?;
-    if hello.is_none_or(|hello| hello.protocol != PROTOCOL) {
+    wire::write(&mut stream, &ours).await?;
+    let Some(theirs) = hello else { return Ok(()) };
+    if theirs.is_newer() {
+        // The committing thread is gone when the process is leaving anyway.
+        let _ = work.send(Work::Leave);
+        return Ok(());
+    }
+    if theirs.protocol != PROTOCOL {
         return Ok(());
     }
     let (reply, replies) = unbounded_channel();

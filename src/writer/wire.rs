@@ -6,12 +6,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use super::ground::FileName;
 use crate::domain::command::Submission;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::Rejection;
+use crate::ledger::Origin;
 
 /// Raised whenever a frame changes its meaning; both sides must agree.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// Frames above this are refused (spec 01).
 pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
 
@@ -20,12 +22,34 @@ pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
 pub(super) struct Hello {
     pub protocol: u32,
     pub version: String,
+    /// The name of the writer's ledger; none of a front, and while nothing was written.
+    #[serde(default)]
+    pub ledger: Option<Origin>,
+    /// The file of the writer's ledger; none of a front.
+    #[serde(default)]
+    pub file: Option<FileName>,
 }
 
 impl Hello {
     pub(super) fn ours() -> Self {
-        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() }
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), ledger: None, file: None }
     }
+
+    /// Whether the other side is of a later version of hm.
+    pub(super) fn is_newer(&self) -> bool {
+        numbers(&self.version) > numbers(env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Whether the other side is of an earlier version of hm.
+    pub(super) fn is_older(&self) -> bool {
+        numbers(&self.version) < numbers(env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// The numbers of a version, without what follows them, as in `1.2.3-beta`.
+fn numbers(version: &str) -> Vec<u64> {
+    let plain = version.split(['-', '+']).next().unwrap_or_default();
+    plain.split('.').map(|number| number.parse().unwrap_or_default()).collect()
 }
 
 /// What a front asks.

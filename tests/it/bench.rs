@@ -25,7 +25,8 @@ impl Bench {
     pub(crate) fn new() -> Self {
         crate::harness::assert_keys_stay_here();
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let workspace = Workspace::init(dir.path(), None).expect("a workspace");
+        let workspace =
+            Workspace::init(dir.path(), &hivemind::system::Environment::read()).expect("a workspace");
         Self { dir, workspace }
     }
 

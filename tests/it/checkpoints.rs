@@ -40,6 +40,7 @@ fn key_file(shell: &Shell) -> PathBuf {
     let found: Vec<PathBuf> = std::fs::read_dir(shell.state_home().join("hivemind"))
         .expect("a directory of keys")
         .map(|entry| entry.expect("an entry").path().join("key"))
+        .filter(|key| key.exists())
         .collect();
     assert_eq!(found.len(), 1, "{found:?}");
     found[0].clone()

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 use hivemind::workspace::Workspace;
 use serde_json::Value;
 
+use crate::shell::environment;
+
 /// Columns a line of human output may have.
 const WIDTH: usize = 100;
 
@@ -100,7 +102,8 @@ fn the_story_fits_a_terminal_and_can_be_kept() {
     let root = kept[0].path();
     let unbroken = text.replace('\n', "");
     assert!(unbroken.contains(&*root.to_string_lossy()), "the text does not say where it is: {text}");
-    let workspace = Workspace::find(Some(&root), &root, None).expect("a workspace");
+    let workspace = Workspace::find(Some(&root), &root, &environment(&temporary.path().join("state")))
+        .expect("a workspace");
     let lock = File::options().write(true).open(workspace.writer_lock()).expect("a writer was there");
     lock.try_lock().expect("no writer is left");
     assert_eq!(processes_in(&root), Vec::<String>::new());

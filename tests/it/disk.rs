@@ -75,7 +75,7 @@ const ANSWERS: &str = "HM_TEST_ANSWERS";
 /// Works on a disk that fails as planned; false when the fault never fired.
 fn works_through(plan: &Plan) -> bool {
     let workspace = TempWorkspace::new();
-    let shim = Shim::below(&workspace.runtime(), Some(plan.clone()));
+    let shim = Shim::below(workspace.memory(), Some(plan.clone()));
     let answers = shim.recording();
     std::fs::write(&answers, "").expect("a file for the answers");
     let mut child = harness::child_process("disk::child_that_works", 0, workspace.root());
@@ -288,7 +288,7 @@ fn a_damaged_ledger_is_named_and_never_repaired() {
 fn told_by(plan: &str) -> String {
     let mut shell = library();
     let plan: Plan = plan.parse().expect("a plan");
-    let shim = Shim::below(&shell.workspace().runtime(), Some(plan));
+    let shim = Shim::below(shell.workspace().memory(), Some(plan));
     let run = |line: &str| {
         let mut command = shell.command(line);
         shim.around(&mut command, false);
@@ -305,7 +305,7 @@ fn told_by(plan: &str) -> String {
     shell.end_writer();
     let after = shell.transcript(r#"hm --agent devops claim create "one more" --scope . --key k"#);
     assert!(after.contains("committed at seq 31"), "{after}");
-    told.replace(&shell.workspace().runtime().display().to_string(), "RUNTIME")
+    told.replace(&shell.workspace().memory().display().to_string(), "RUNTIME")
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn killed_at_each_write(what: &str, least: u32, prepare: impl Fn(&TempWorkspace)
         prepare(&workspace);
         let before = if workspace.ledger().exists() { workspace.events().len() } else { 0 };
         let plan: Plan = format!("write 0 {nth} once *").parse().expect("a plan");
-        let shim = Shim::below(&workspace.runtime(), Some(plan));
+        let shim = Shim::below(workspace.memory(), Some(plan));
         let mut writer = std::process::Command::new(harness::HM);
         writer.args(["writer", "--dir"]).arg(workspace.root()).stdin(std::process::Stdio::null());
         shim.around(&mut writer, false);
@@ -366,7 +366,7 @@ fn killed_at_each_write(what: &str, least: u32, prepare: impl Fn(&TempWorkspace)
         let mut ended = false;
         harness::wait_until("the writer was killed, or is ready", || {
             ended = writer.try_wait().expect("a child to ask for").is_some();
-            ended || workspace.socket().exists()
+            ended || workspace.socket().is_ok_and(|socket| socket.exists())
         });
         let _ = writer.kill();
         let _ = writer.wait();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{HM, wait_until};
 use crate::init::Machine;
+use crate::shell::environment;
 
 /// A machine with a workspace that is configured for every client and trusted by those that say so.
 struct Patient {
@@ -69,7 +70,7 @@ impl Patient {
 
     fn workspace(&self) -> Workspace {
         let root = self.machine.project();
-        Workspace::find(Some(&root), &root, self.machine.runtime_dir().to_str()).expect("the workspace")
+        Workspace::find(Some(&root), &root, &environment(&self.machine.state_home())).expect("the workspace")
     }
 
     /// Exit code and answer.
@@ -450,7 +451,7 @@ fn what_a_colleague_configured_for_a_client_that_is_not_here_is_no_fault() {
 #[test]
 fn a_fresh_clone_is_ready() {
     let patient = Patient::sound();
-    fs::remove_dir_all(patient.workspace().runtime()).expect("a directory");
+    fs::remove_dir_all(patient.workspace().memory()).expect("a directory");
     patient.check_faults(expect![[""]]);
 }
 

@@ -7,7 +7,7 @@ use hivemind::mcp::{Era, Pane, ToolAnswer};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::wait_until;
+use crate::harness::{self, wait_until};
 
 /// A profile of the workspace.
 fn profile(bench: &Bench, name: &str, text: &str) {
@@ -219,7 +219,9 @@ async fn runs_are_tied_to_claims_through_the_ledger_and_once() {
     assert!(copy.join(".hivemind/runtime/experiments").join(&mine).join("stdout.log").exists());
     assert!(bench.hm(&["verify", "--dir", path]).status.success());
     let theirs = theirs.field("run_id");
-    let dir = bench.workspace().runtime().join("experiments").join(theirs);
+    // It is a repository now, and its memory lies in the git directory.
+    let workspace = harness::at(bench.workspace().root());
+    let dir = workspace.artifacts(theirs.parse().expect("a run"));
     let ended = json_of(&owner, &format!("hivemind://experiments/{theirs}")).await;
     let ended = ended["evidence_event_id"].as_str().expect("an event").to_owned();
     assert!(dir.exists());
@@ -227,7 +229,7 @@ async fn runs_are_tied_to_claims_through_the_ledger_and_once() {
     assert!(forget.status.success(), "{}", String::from_utf8_lossy(&forget.stderr));
     assert!(!dir.exists() && verify().status.success());
     assert_eq!(json_of(&owner, &format!("hivemind://experiments/{theirs}")).await["status"], "succeeded");
-    let log = bench.workspace().runtime().join("experiments").join(&mine).join("stdout.log");
+    let log = workspace.artifacts(mine.parse().expect("a run")).join("stdout.log");
     std::fs::write(&log, "it does not hold\n").expect("a file");
     let broken = verify();
     let said = String::from_utf8_lossy(&broken.stdout).into_owned();

@@ -125,7 +125,7 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
 fn what_was_forgotten_is_in_no_file() {
     let shell = Shell::new();
     let workspace = shell.workspace();
-    let runtime = workspace.runtime();
+    let runtime = workspace.memory();
     let front = Front::new(workspace.clone(), PathBuf::from(HM));
     for nth in 0..200 {
         // Neighbours, so that pages split and the index merges.
@@ -136,10 +136,10 @@ fn what_was_forgotten_is_in_no_file() {
     let line = serde_json::to_string(&made).expect("JSON");
     std::fs::write(workspace.spool(), &line[..line.len() - 9]).expect("a spool");
     wait_until("the half line is set aside", || workspace.rejected_spool().exists());
-    let aside = holding(&runtime, PLANTED[0]);
+    let aside = holding(runtime, PLANTED[0]);
     assert!(aside.contains(&workspace.rejected_spool()), "{aside:?}");
     for word in PLANTED {
-        let files = holding(&runtime, word);
+        let files = holding(runtime, word);
         assert!(files.contains(&workspace.ledger()) || files.len() > 1, "{word} was planted: {files:?}");
     }
     let backup = shell.json("hm --json backup kept");
@@ -168,11 +168,11 @@ fn what_was_forgotten_is_in_no_file() {
     for other in said.iter().skip(1) {
         assert!(next.contains(&event_of(other)), "{next}");
     }
-    assert_eq!(holding(&runtime, PLANTED[0]), Vec::<PathBuf>::new(), "the statement");
-    assert!(!holding(&runtime, PLANTED[1]).is_empty(), "nothing else was erased");
+    assert_eq!(holding(runtime, PLANTED[0]), Vec::<PathBuf>::new(), "the statement");
+    assert!(!holding(runtime, PLANTED[1]).is_empty(), "nothing else was erased");
     for (submission, word) in said.iter().zip([3, 1, 2, 4, 5]) {
         erase(&event_of(submission));
-        assert_eq!(holding(&runtime, PLANTED[word]), Vec::<PathBuf>::new(), "{}", PLANTED[word]);
+        assert_eq!(holding(runtime, PLANTED[word]), Vec::<PathBuf>::new(), "{}", PLANTED[word]);
     }
     assert!(!holding(&workspace.root().join("kept"), PLANTED[0]).is_empty(), "a backup is not touched");
 
@@ -418,12 +418,12 @@ fn a_crash_leaves_it_forgotten_and_explained() {
         let asked = forget(claim_of(&made).creation_event());
         let answer = block_on(front.forget(asked.clone()));
         assert!(aborted(writer.ended()), "{name}: the writer was to abort");
-        let mut left = holding(&workspace.runtime(), PLANTED[0]).len();
+        let mut left = holding(workspace.memory(), PLANTED[0]).len();
         assert_eq!(left == 0, point == CrashPoint::Answered, "{name}: {left} files");
         let _next = workspace.writer(&[]);
         wait_until("the writer listens", || block_on(front.writer_is_up()));
         let redactions = workspace.events().iter().filter(|event| event.kind == "event.redacted").count();
-        left = holding(&workspace.runtime(), PLANTED[0]).len();
+        left = holding(workspace.memory(), PLANTED[0]).len();
         let report = workspace.ledger_reader().verify(|_| ()).expect("a readable ledger");
         assert_eq!(report.fault, None, "{name}");
         let expected = if point == CrashPoint::Decided { (0, false, 0) } else { (1, true, 1) };
@@ -433,7 +433,7 @@ fn a_crash_leaves_it_forgotten_and_explained() {
         // The same request again ends in the same place.
         let receipt = block_on(front.forget(asked)).expect("a receipt");
         assert_eq!((receipt.seq, receipt.duplicate), (Some(2), point != CrashPoint::Decided), "{name}");
-        assert_eq!(holding(&workspace.runtime(), PLANTED[0]), Vec::<PathBuf>::new(), "{name}");
+        assert_eq!(holding(workspace.memory(), PLANTED[0]), Vec::<PathBuf>::new(), "{name}");
         workspace.end_writer();
         workspace.assert_sound();
     }
@@ -451,13 +451,13 @@ fn an_erasure_that_a_reader_delays_says_so_and_is_finished_later() {
     let receipt = committer.commit(&[asked]).expect("a ledger")[0].clone().expect("a receipt");
     let warned: Vec<_> = receipt.warnings.iter().map(|warning| warning.code).collect();
     assert_eq!(warned, [hivemind::domain::receipt::WarningCode::ErasureUnfinished]);
-    assert!(!holding(&workspace.runtime(), PLANTED[0]).is_empty());
+    assert!(!holding(workspace.memory(), PLANTED[0]).is_empty());
     assert!(committer.owes_erasure().expect("a ledger"));
     drop(reader);
     drop(committer);
     // Nobody asks: a writer makes up for it by itself.
     let _writer = workspace.writer(&[]);
-    wait_until("it is in no file", || holding(&workspace.runtime(), PLANTED[0]).is_empty());
+    wait_until("it is in no file", || holding(workspace.memory(), PLANTED[0]).is_empty());
     workspace.end_writer();
     workspace.assert_sound();
 }
@@ -486,9 +486,9 @@ fn an_import_erases_what_its_file_says_was_erased() {
     let front = copy.front();
     wait_until("a writer comes up", || block_on(front.rebuild(|_, _| ())).is_ok());
     assert_eq!(block_on(front.import(before, |_| ())), Ok((2, 0)));
-    assert!(!holding(&copy.runtime(), PLANTED[0]).is_empty());
+    assert!(!holding(copy.memory(), PLANTED[0]).is_empty());
     assert_eq!(block_on(front.import(after, |_| ())), Ok((1, 2)));
-    assert_eq!(holding(&copy.runtime(), PLANTED[0]), Vec::<PathBuf>::new());
+    assert_eq!(holding(copy.memory(), PLANTED[0]), Vec::<PathBuf>::new());
     copy.end_writer();
     copy.assert_sound();
     assert_eq!(dump(&copy.ledger()), dump(&origin.ledger()));

@@ -194,7 +194,7 @@ impl TempWorkspace {
 
     fn writer_pid(&self) -> Option<rustix::process::Pid> {
         use interprocess::local_socket::prelude::*;
-        let name = self.socket().to_fs_name::<interprocess::local_socket::GenericFilePath>().ok()?;
+        let name = self.socket().ok()?.to_fs_name::<interprocess::local_socket::GenericFilePath>().ok()?;
         let pid = interprocess::local_socket::Stream::connect(name).ok()?.peer_creds().ok()?.pid()?;
         rustix::process::Pid::from_raw(pid)
     }
@@ -225,7 +225,7 @@ pub(crate) fn kill_writer(workspace: &Workspace) {
 
 /// The workspace of a directory, as a process of the product finds it.
 pub(crate) fn at(root: &Path) -> Workspace {
-    Workspace::init(root, Environment::read().runtime_dir.as_deref()).expect("a workspace")
+    Workspace::init(root, &Environment::read()).expect("a workspace")
 }
 
 /// A `hm writer` that dies with its test.

@@ -22,7 +22,11 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start(root: &Path, options: &[&str]) -> Self {
-        let mut process = hm(root);
+        Self::start_by(hm(root), options)
+    }
+
+    /// [`Served::start`] by a command of which only the arguments are missing.
+    pub(crate) fn start_by(mut process: Command, options: &[&str]) -> Self {
         process.args(["serve", "--http", "127.0.0.1:0"]).args(options);
         let mut child = process.stdout(Stdio::piped()).spawn().expect("a server to start");
         let mut line = String::new();

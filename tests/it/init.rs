@@ -39,9 +39,8 @@ impl Machine {
         self.dir.path().join("bin")
     }
 
-    /// Where a socket goes whose path would be too long.
-    pub(crate) fn runtime_dir(&self) -> &Path {
-        self.dir.path()
+    pub(crate) fn state_home(&self) -> PathBuf {
+        self.dir.path().join("state")
     }
 
     /// Canonical, as clients name it in their own files.
@@ -56,11 +55,7 @@ impl Machine {
             command.env_remove(name);
         }
         let path = format!("{}:/usr/bin:/bin", self.bin().display());
-        command
-            .env("HOME", self.home())
-            .env("PATH", path)
-            .env("XDG_STATE_HOME", self.dir.path().join("state"));
-        command.env("XDG_RUNTIME_DIR", self.dir.path());
+        command.env("HOME", self.home()).env("PATH", path).env("XDG_STATE_HOME", self.state_home());
         command
     }
 

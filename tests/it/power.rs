@@ -32,11 +32,13 @@ use hivemind::domain::receipt::{Acceptance, Receipt};
 use hivemind::ledger::{Cursor, Ledger, Reader};
 use hivemind::store::Projection;
 use hivemind::system;
+use hivemind::workspace::Workspace;
 use hivemind::writer::{Committer, Front, Spool};
 use serde::{Deserialize, Serialize};
 
 use crate::faults::{self, Call, Plan, Shim};
 use crate::harness::{self, Dice, block_on, claim_of, creation, dump, long, position, request, with_key};
+use crate::shell::environment;
 
 /// The unit that a disk writes whole.
 const SECTOR: usize = 512;
@@ -71,10 +73,11 @@ fn recorded(plan: Option<Plan>, seed: u64) -> Vec<Call> {
     let recording = match harness::switch("HM_RECORDING") {
         Some(recording) => recording.into(),
         None => {
-            let workspace = harness::at(dir.path());
+            let state_home = dir.path().join("state");
+            let workspace = Workspace::init(dir.path(), &environment(&state_home)).expect("a workspace");
             let mut child = harness::child_process("power::child_that_works", 0, workspace.root());
             shim.around(&mut child, true);
-            child.env("XDG_STATE_HOME", dir.path().join("state"));
+            child.env("XDG_STATE_HOME", state_home);
             let output = child.output().expect("a child to run");
             let said = String::from_utf8_lossy(&output.stdout);
             let errors = String::from_utf8_lossy(&output.stderr);

@@ -221,7 +221,7 @@ async fn secrets_through_mcp_stay_nowhere() {
             .expect("JSON");
     assert_eq!(status["denials"], values.len());
     pane.close().await;
-    assert_nowhere(&bench.workspace().runtime(), &values);
+    assert_nowhere(bench.workspace().memory(), &values);
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ async fn secrets_stay_nowhere_while_the_writer_is_away() {
     let values = planted_through_a_pane(&bench, 0).await;
     let spooled = Spool::of(bench.workspace()).waiting();
     assert_eq!(spooled, values.len() as u64, "each denial waits like any command");
-    assert_nowhere(&bench.workspace().runtime(), &values);
+    assert_nowhere(bench.workspace().memory(), &values);
     drop(lock);
     bench.rebuild();
     let pane = bench.pane(Some("devops"), Era::Legacy).await;
@@ -242,7 +242,7 @@ async fn secrets_stay_nowhere_while_the_writer_is_away() {
     assert_eq!(denied["events"].as_array().map(Vec::len), Some(values.len()));
     assert_eq!(denied["events"][0]["agent"], "devops");
     pane.close().await;
-    assert_nowhere(&bench.workspace().runtime(), &values);
+    assert_nowhere(bench.workspace().memory(), &values);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn secrets_on_the_command_line_stay_nowhere() {
     }
     let status = shell.json("hm --json status");
     assert_eq!(status["denials"], values.len());
-    assert_nowhere(&shell.workspace().runtime(), &values);
+    assert_nowhere(shell.workspace().memory(), &values);
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn values_of_the_environment_and_own_patterns_are_refused() {
     assert_eq!(run(&format!("the pool logs in with {value} at night"))["rule"], "environment-value");
     assert_eq!(run("badge CORP-123456 opens it")["rule"], "own-1");
     assert_eq!(run("the badge opens it")["state"], "committed");
-    assert_nowhere(&shell.workspace().runtime(), &[value, "CORP-123456".to_owned()]);
+    assert_nowhere(shell.workspace().memory(), &[value, "CORP-123456".to_owned()]);
     assert_eq!(shell.run("hm serv CORP").status.code(), Some(2));
     let key = secret("aws-key", &mut Random(5)).value;
     let output = shell.run(&format!("hm claim create --no-such-option {key}"));
@@ -330,6 +330,6 @@ fn the_writer_has_a_gate_of_its_own() {
         kinds,
         ["memory.denied", "claim.created", "memory.denied", "command.rejected", "spool.flushed"]
     );
-    assert_nowhere(&workspace.runtime(), &[key]);
+    assert_nowhere(workspace.memory(), &[key]);
     workspace.assert_sound();
 }

@@ -86,7 +86,8 @@ fn fixed() -> Sources {
 impl Library {
     fn empty() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let workspace = Workspace::init(dir.path(), None).expect("a workspace");
+        let workspace =
+            Workspace::init(dir.path(), &hivemind::system::Environment::read()).expect("a workspace");
         let committer = Committer::open(&workspace, Policy::default(), fixed()).expect("a committer");
         Self { _dir: dir, workspace, committer, ids: BTreeMap::new(), names: HashMap::new() }
     }

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use expect_test::Expect;
-use hivemind::system::SESSION_VARIABLES;
+use hivemind::system::{Environment, SESSION_VARIABLES};
 use hivemind::workspace::Workspace;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -54,7 +54,7 @@ impl Shell {
     /// The workspace as the library sees it.
     pub(crate) fn workspace(&self) -> Workspace {
         let dir = self.dir.path();
-        Workspace::find(Some(dir), dir, dir.to_str()).expect("the workspace of this shell")
+        Workspace::find(Some(dir), dir, &environment(self.state_home())).expect("the workspace of this shell")
     }
 
     /// Where the keys of its checkpoints lie.
@@ -170,7 +170,7 @@ impl Drop for Shell {
     /// idleness, so it is found by asking the kernel who listens on this workspace's own socket.
     fn drop(&mut self) {
         let dir = self.dir.path();
-        let Ok(workspace) = Workspace::find(Some(dir), dir, dir.to_str()) else { return };
+        let Ok(workspace) = Workspace::find(Some(dir), dir, &environment(self.state_home())) else { return };
         end_writer(&workspace);
     }
 }
@@ -179,7 +179,7 @@ impl Drop for Shell {
 /// directory next must not come before.
 pub(crate) fn end_writer(workspace: &Workspace) {
     #[cfg(unix)]
-    if let Some(writer) = listener(&workspace.socket()) {
+    if let Some(writer) = workspace.socket().ok().and_then(|socket| listener(&socket)) {
         let _ = rustix::process::kill_process(writer, rustix::process::Signal::TERM);
     }
     let Ok(lock) = std::fs::File::open(workspace.writer_lock()) else { return };
@@ -188,6 +188,11 @@ pub(crate) fn end_writer(workspace: &Workspace) {
         std::thread::sleep(Duration::from_millis(5));
         left = left.saturating_sub(Duration::from_millis(5));
     }
+}
+
+/// The environment of a process whose state lies elsewhere.
+pub(crate) fn environment(state_home: &Path) -> Environment {
+    Environment { dir: None, state_home: Some(state_home.to_owned()), ..Environment::read() }
 }
 
 /// The process that listens on a Unix socket, if one does.

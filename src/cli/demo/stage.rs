@@ -38,8 +38,7 @@ impl Stage {
     /// Makes the workspace; nothing runs in it yet.
     pub(super) fn set(keep: bool) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("hivemind-demo-").tempdir()?;
-        let runtime_dir = Environment::read().runtime_dir;
-        let workspace = Workspace::init(dir.path(), runtime_dir.as_deref()).map_err(io::Error::other)?;
+        let workspace = Workspace::init(dir.path(), &Environment::read()).map_err(io::Error::other)?;
         Ok(Self { workspace, binary: std::env::current_exe()?, dir: Some(dir), keep })
     }
 
@@ -102,6 +101,7 @@ impl Stage {
         if let Ok(Some(ledger)) = ledger {
             Checkpoints::of(&self.workspace, &state_home).drop_key(&ledger);
         }
+        self.workspace.forget();
     }
 
     fn stop_writer(&self) -> io::Result<()> {

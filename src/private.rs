@@ -1,0 +1,121 @@
+//! Files and directories that are their owner's alone, and that no link leads elsewhere.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Options for a file that only its owner may read, and that is not opened through a symbolic link.
+pub(crate) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    options
+}
+
+/// Reads a whole file that is not a symbolic link.
+///
+/// # Errors
+/// What the system said; `NotFound` where there is none.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut options().read(true).open(path)?, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether a file was not opened because it is a symbolic link.
+pub(crate) fn is_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    return false;
+}
+
+/// [`read`] of text.
+///
+/// # Errors
+/// What the system said, or `InvalidData`.
+pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Replaces a file by one with this content: readers see the old one or the new one, whole and durable.
+///
+/// # Errors
+/// What the system said; the old file stays then.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut beside = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
+    io::Write::write_all(&mut beside, content)?;
+    beside.as_file().sync_all()?;
+    beside.persist(path).map_err(|error| error.error)?;
+    sync_dir(dir)
+}
+
+/// Makes a directory that only its owner may enter, and its parents; one that is there stays as it is.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
+    builder().recursive(true).create(path)
+}
+
+/// Makes one directory that only its owner may enter.
+///
+/// # Errors
+/// What the system said; `AlreadyExists` and `NotFound` (of the parent) included.
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    builder().create(path)
+}
+
+fn builder() -> DirBuilder {
+    // On Windows nothing is added to it.
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are set on Unix"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Takes a directory away from everybody but its owner.
+///
+/// # Errors
+/// What the system said, such as to who is not its owner.
+pub(crate) fn close_dir(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::symlink_metadata(path)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & !0o077))?;
+        }
+    }
+    Ok(())
+}
+
+/// Fails unless a directory is this user's and closed to everybody else.
+///
+/// # Errors
+/// `PermissionDenied`, or what the system said.
+pub(crate) fn check_dir(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = std::fs::symlink_metadata(path)?;
+        let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !metadata.is_dir() || !is_ours || metadata.mode() & 0o077 != 0 {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+    }
+    Ok(())
+}
+
+/// Makes the names in a directory durable.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,36 @@
+//! Moving a memory out of the tree, where it lay before, into the git directory.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::{LEDGER, WRITER_LOCK};
+use crate::{ledger, private};
+
+/// Left in the old place, with the new one in it.
+pub(super) const MOVED: &str = "MOVED";
+
+/// Renames the directory of a memory while no writer can be in it, and leaves word for older versions of hm.
+///
+/// # Errors
+/// `WouldBlock` while a writer serves the old place, `CrossesDevices` when a rename cannot lead there, or what
+/// else the system said; the memory lies whole in the one place or the other then.
+pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
+    let lock = private::options().create(true).truncate(false).write(true).open(from.join(WRITER_LOCK))?;
+    lock.try_lock().map_err(io::Error::from)?;
+    if let Some(parent) = to.parent() {
+        private::create_dir_all(parent)?;
+    }
+    // An empty directory at the new place gives way.
+    std::fs::rename(from, to)?;
+    for dir in [to.parent(), from.parent()].into_iter().flatten() {
+        private::sync_dir(dir)?;
+    }
+    private::create_dir(from)?;
+    let text = format!(
+        "The memory moved to {}: one for all work trees of the repository.\nUpdate hm in clients that look for it here.\n",
+        to.display()
+    );
+    private::options().create_new(true).write(true).open(from.join(MOVED))?.write_all(text.as_bytes())?;
+    // An older hm would start an empty memory here; this file tells it that it is too old.
+    ledger::leave_moved(&from.join(LEDGER)).map_err(io::Error::other)
+}
