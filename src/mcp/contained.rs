@@ -45,9 +45,9 @@ mod tests {
     /// Calls a tool without arguments: its answer, or the code of the error.
     async fn call(client: &Peer<RoleClient>, tool: &'static str) -> Result<bool, i32> {
         let answer = client.call_tool(CallToolRequestParams::new(tool)).await;
-        answer.map(|result| result.is_error == Some(true)).map_err(|error| match error {
-            rmcp::ServiceError::McpError(error) => error.code.0,
-            other => panic!("{other}"),
+        answer.map(|result| result.is_error == Some(true)).map_err(|error| {
+            let rmcp::ServiceError::McpError(error) = error else { panic!("{error}") };
+            error.code.0
         })
     }
 

@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use self::connections::{Limited, Peer, Places};
+use self::connections::{Limited, Places, Seat};
 use self::door::{Door, Refusal};
 use self::entrances::Entrances;
 use self::hosts::Hosts;
@@ -135,7 +135,7 @@ impl HttpFront {
         let routes = Router::new().fallback(answer).with_state((door, places.clone()));
         let asked = CancellationToken::new();
         let serving =
-            axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Peer>())
+            axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Seat>())
                 .with_graceful_shutdown(asked.clone().cancelled_owned());
         let leaving = async {
             system::stop_signal().await;
@@ -153,11 +153,11 @@ impl HttpFront {
 
 async fn answer(
     State((door, places)): State<(Arc<Door>, Places)>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
+    ConnectInfo(seat): ConnectInfo<Seat>,
     request: Request,
 ) -> Response {
-    let answering = peer.seat.answering();
-    let mut response = match served(&door, &places, &peer, request).await {
+    let answering = seat.answering();
+    let mut response = match served(&door, &places, &seat, request).await {
         Ok(response) => while_it_lasts(response, answering),
         Err(refusal) => refusal.into_response(),
     };
@@ -167,8 +167,8 @@ async fn answer(
     response
 }
 
-async fn served(door: &Door, places: &Places, peer: &Peer, request: Request) -> Result<Response, Refusal> {
-    let entrance = door.admit(peer, &request)?;
+async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> Result<Response, Refusal> {
+    let entrance = door.admit(seat, &request)?;
     let (mut parts, body) = request.into_parts();
     // Nothing behind the door needs the token, so nothing behind it can log or leak it.
     parts.headers.remove(header::AUTHORIZATION);
@@ -183,7 +183,7 @@ async fn served(door: &Door, places: &Places, peer: &Peer, request: Request) -> 
         message = body::is_json(&parts).then(|| body::message(&bytes)).transpose()?;
     }
     // Without a token, a whole request is all that a client can show.
-    peer.seat.prove();
+    seat.prove();
     let mut stream = None;
     if parts.method == Method::GET || message.as_ref().is_some_and(body::listens) {
         share = entrance.stream()?;

@@ -66,8 +66,6 @@ pub(super) fn listens(message: &ClientJsonRpcMessage) -> bool {
 }
 
 fn request(message: &ClientJsonRpcMessage) -> Option<&ClientRequest> {
-    match message {
-        ClientJsonRpcMessage::Request(request) => Some(&request.request),
-        _ => None,
-    }
+    let ClientJsonRpcMessage::Request(request) = message else { return None };
+    Some(&request.request)
 }

@@ -169,6 +169,11 @@ struct Taking {
 }
 
 impl Seat {
+    /// A number that no other connection has or had.
+    pub(super) fn number(&self) -> u64 {
+        self.0.number
+    }
+
     /// How many requests came over this connection before.
     pub(super) fn requests(&self) -> u32 {
         self.0.requests.load(Ordering::Relaxed).saturating_sub(1)
@@ -254,16 +259,9 @@ impl Listener for Limited {
     }
 }
 
-/// Where a request came from.
-#[derive(Clone)]
-pub(super) struct Peer {
-    pub(super) address: SocketAddr,
-    pub(super) seat: Seat,
-}
-
-impl Connected<IncomingStream<'_, Limited>> for Peer {
+impl Connected<IncomingStream<'_, Limited>> for Seat {
     fn connect_info(stream: IncomingStream<'_, Limited>) -> Self {
-        Self { address: *stream.remote_addr(), seat: stream.io().seat.clone() }
+        stream.io().seat.clone()
     }
 }
 

@@ -1,6 +1,5 @@
 //! What every request passes before it is served: host, origin, rate, token.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
-use super::connections::Peer;
+use super::connections::Seat;
 use super::entrances::{Entrance, Entrances};
 use super::hosts::Hosts;
 use super::rate::{Limit, Rates};
@@ -48,7 +47,7 @@ enum Asker {
     Token(Token),
     /// Without tokens each connection counts alone: all panes of a machine share its address, and one that runs
     /// wild must not silence the others.
-    Connection(SocketAddr),
+    Connection(u64),
     /// The first requests of all connections without a token.
     NewConnections,
 }
@@ -158,13 +157,13 @@ impl Door {
     }
 
     /// Lets a request in, or says why not.
-    pub(super) fn admit(&self, peer: &Peer, request: &Request) -> Result<Entrance, Refusal> {
+    pub(super) fn admit(&self, seat: &Seat, request: &Request) -> Result<Entrance, Refusal> {
         if !self.hosts.admit(request.headers()) {
             return Err(Refusal::Stranger);
         }
         let tokens = self.tokens.load()?;
         let token = bearer(request.headers()).and_then(|given| tokens::find(&tokens, given));
-        self.count(peer, token)?;
+        self.count(seat, token)?;
         // A token nobody gave out is wrong even where none is needed: who sends one counts on being somebody.
         let is_wrong = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
         if is_wrong || (token.is_none() && !self.stands_open(&tokens)) {
@@ -175,20 +174,20 @@ impl Door {
         }
         let entrance = self.entrances.of(token)?;
         if token.is_some() {
-            peer.seat.prove();
+            seat.prove();
         }
         Ok(entrance)
     }
 
     /// Counts a request, unless there were too many.
-    fn count(&self, peer: &Peer, token: Option<&Token>) -> Result<(), Refusal> {
+    fn count(&self, seat: &Seat, token: Option<&Token>) -> Result<(), Refusal> {
         let now = system::instant();
-        let asker = token.cloned().map_or(Asker::Connection(peer.address), Asker::Token);
+        let asker = token.cloned().map_or(Asker::Connection(seat.number()), Asker::Token);
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         if !rates.take(asker, ONE, now) {
             return Err(Refusal::TooOften);
         }
-        let is_new = token.is_none() && peer.seat.requests() < NEW_REQUESTS;
+        let is_new = token.is_none() && seat.requests() < NEW_REQUESTS;
         if is_new && !rates.take(Asker::NewConnections, NEW, now) {
             return Err(Refusal::Crowd);
         }
