@@ -183,8 +183,8 @@ impl Server {
         asking.await.map_err(|_| panicked())
     }
 
-    /// Answers a request whose error may quote it. The error of a request that holds a secret says so instead, and
-    /// a panic is the error of this request alone.
+    /// Answers a request whose error may quote the request. When the request holds a secret, the error names the
+    /// rule that found it instead. A panic becomes an internal error of this request alone.
     async fn respond<T>(
         &self,
         method: &str,
@@ -208,7 +208,7 @@ impl Server {
 
 #[cfg(test)]
 impl Server {
-    /// A server that offers other tools; nobody else may have a part of it.
+    /// The same server with other tools. The server must not have been cloned.
     pub(super) fn offering(self, tools: ToolRouter<Self>) -> Self {
         let shared = Arc::into_inner(self.shared).expect("one owner");
         Self { shared: Arc::new(Shared { tools, ..shared }), ..self }
@@ -340,7 +340,7 @@ impl ServerHandler for Server {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.retain(|uri| self.address(uri).is_ok());
-            // The client hears which it has.
+            // The acknowledgment names the addresses that remain.
             uris.truncate(MAX_SUBSCRIPTIONS);
         }
         self.announce_listener();

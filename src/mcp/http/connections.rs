@@ -21,14 +21,13 @@ use crate::system;
 
 /// Connections at once (spec 10).
 const CONNECTIONS: usize = 64;
-/// Connections at once that are newcomers: they have shown no valid token, or completed no request where none is
-/// needed (spec 10).
+/// Newcomers at once (spec 10): connections that have shown no valid token or, where no token is needed, have not
+/// completed a request.
 const NEWCOMERS: usize = 16;
-/// How long a newcomer keeps its place when others wait for one. A client sends its request as soon as it is
-/// connected, so a crowd of clients loses none, and a flood of connections waits for its turn in the queue of the
-/// operating system.
+/// How long a newcomer keeps its place while other connections wait for one. A client sends its request as soon as
+/// it is connected, so a crowd of clients loses no connection. A flood waits in the backlog of the socket.
 const SETTLE: Duration = Duration::from_millis(250);
-/// Event streams at once. With the newcomers they leave eight places that only requests take.
+/// Event streams at once. Streams and newcomers together leave eight places for requests.
 const STREAMS: usize = 40;
 /// How long the head of a request may take (spec 10).
 const HEAD_WITHIN: Duration = Duration::from_secs(10);

@@ -23,10 +23,10 @@ const LOOK_AT_TOKENS: Duration = Duration::from_secs(1);
 /// What one token, or one connection without a token, may ask (spec 10). Two clients that start together ask about
 /// seven things each at once.
 const ONE: Limit = Limit { per_second: 10.0, burst: 20.0 };
-/// What new connections without a token may ask together: each has a full bucket of its own, so without this limit
-/// a client would escape by connecting again. Three hundred panes that start at once stay below it.
+/// What all new connections without a token may ask together. Each has a full bucket of its own, so without this
+/// limit a client escapes the other one by connecting again. Three hundred panes that start at once stay below it.
 const NEW: Limit = Limit { per_second: 200.0, burst: 2_000.0 };
-/// The requests for which a connection is new: those that it did not have to wait for.
+/// A connection is new for as many requests as its own bucket grants at once.
 const NEW_REQUESTS: u32 = 20;
 
 /// The one way in.

@@ -41,7 +41,7 @@ pub(super) struct Entrance {
     service: StreamableHttpService<Server, LocalSessionManager>,
     manager: Arc<LocalSessionManager>,
     sessions: Sessions,
-    /// What one token may have under way; whoever needs none shares the entrance with everybody.
+    /// The limits of one token. The entrance for requests without a token has none: all panes share it.
     shares: Option<Shares>,
     server: Server,
     caller: Arc<Caller>,
@@ -148,7 +148,7 @@ impl Entrance {
     async fn close(&self, id: &str) {
         let handle = self.manager.sessions.write().await.remove(id);
         if let Some(handle) = handle {
-            // It hears of its end once it has said what it was about to say, which may take it long.
+            // A session that is sending reads this only after the client took what was sent.
             tokio::spawn(async move { handle.close().await });
         }
     }
