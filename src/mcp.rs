@@ -3,6 +3,7 @@
 mod call;
 mod client;
 mod completions;
+mod contained;
 mod following;
 mod heads;
 mod http;

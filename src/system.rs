@@ -3,9 +3,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use uuid::Uuid;
+use uuid::{ContextV7, Uuid};
 
 use crate::domain::privacy::Known;
 use crate::domain::time::Timestamp;
@@ -51,9 +52,16 @@ pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// A fresh UUIDv7.
+/// A fresh UUIDv7, later in order than those this process made before.
 pub fn new_id() -> Uuid {
-    Uuid::now_v7()
+    id_at(SystemTime::now())
+}
+
+/// An id of a moment; a clock before 1970 counts as 1970, as in [`now`].
+fn id_at(moment: SystemTime) -> Uuid {
+    static COUNTER: Mutex<ContextV7> = Mutex::new(ContextV7::new());
+    let since_epoch = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Uuid::new_v7(uuid::Timestamp::from_unix(&COUNTER, since_epoch.as_secs(), since_epoch.subsec_nanos()))
 }
 
 /// 32 unguessable bytes.
@@ -180,4 +188,20 @@ impl Environment {
 pub fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::{id_at, new_id};
+
+    #[test]
+    fn ids_are_made_whatever_the_clock_shows() {
+        let years = |years: u64| Duration::from_secs(years * 365 * 86_400);
+        let mut ids = vec![id_at(UNIX_EPOCH - years(10)), id_at(UNIX_EPOCH - Duration::from_nanos(1))];
+        ids.extend([id_at(UNIX_EPOCH), new_id(), id_at(UNIX_EPOCH - years(1)), new_id()]);
+        assert!(ids.iter().all(|id| id.get_version_num() == 7), "{ids:?}");
+        assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
+    }
 }

@@ -5,8 +5,8 @@ use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, Tool};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -16,11 +16,12 @@ use super::server::Server;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
-use crate::domain::privacy::{self, Secrets};
+use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::system;
 use crate::views;
+use crate::writer::Front;
 
 /// A tool call as it came in.
 pub(super) struct Call {
@@ -157,6 +158,18 @@ impl Server {
             Err(_) => denial.into(),
         }
     }
+}
+
+/// Whether what a client asked holds a secret, as it stands or percent-encoded, so that no answer may quote it.
+/// Reads put nothing on record.
+pub(super) fn denial(front: &Front, method: &str, asked: impl Serialize) -> Option<Denial> {
+    let asked = serde_json::to_value(asked).expect("a request is plain data");
+    let mut texts = Vec::new();
+    collect_texts(&asked, &mut texts);
+    texts.into_iter().find_map(|text| {
+        let decoded = percent_encoding::percent_decode_str(text).decode_utf8_lossy();
+        front.deny(method, [text, &decoded].into_iter().map(|text| ("arguments", text)))
+    })
 }
 
 /// Every text in a value, names included.

@@ -1,18 +1,20 @@
 //! Serving many clients over Streamable HTTP at `/mcp`, in both protocol eras, and over what was before it.
 
+mod body;
 mod connections;
 mod door;
 mod entrances;
 mod hosts;
 mod legacy_sse;
 mod rate;
+mod sessions;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -20,9 +22,10 @@ use axum::response::{IntoResponse, Response};
 use rmcp::model::Extensions;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
+use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use self::connections::{Limited, Peer, Places};
+use self::connections::{Limited, Places, Seat};
 use self::door::{Door, Refusal};
 use self::entrances::Entrances;
 use self::hosts::Hosts;
@@ -39,8 +42,6 @@ const SSE_PATH: &str = "/sse";
 const MESSAGES_PATH: &str = "/messages";
 /// The header of a session of the older era.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// From this revision on there are no sessions.
-const SESSIONLESS: &str = "2026-07-28";
 /// What is being answered when the end comes may be finished; then streams are cut.
 const FINISH_WITHIN: Duration = Duration::from_millis(500);
 /// Who has not gone after that is left.
@@ -129,12 +130,12 @@ impl HttpFront {
     /// When serving fails as a whole.
     pub async fn serve(self) -> std::io::Result<()> {
         let Self { listener, door, stop, .. } = self;
-        tokio::spawn(Arc::clone(&door).watch_tokens());
+        tokio::spawn(Arc::clone(&door).watch());
         let places = Places::new();
         let routes = Router::new().fallback(answer).with_state((door, places.clone()));
         let asked = CancellationToken::new();
         let serving =
-            axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Peer>())
+            axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Seat>())
                 .with_graceful_shutdown(asked.clone().cancelled_owned());
         let leaving = async {
             system::stop_signal().await;
@@ -152,45 +153,78 @@ impl HttpFront {
 
 async fn answer(
     State((door, places)): State<(Arc<Door>, Places)>,
-    ConnectInfo(Peer(peer)): ConnectInfo<Peer>,
+    ConnectInfo(seat): ConnectInfo<Seat>,
     request: Request,
 ) -> Response {
-    let mut response = served(&door, peer, request).await;
+    let answering = seat.answering();
+    let mut response = match served(&door, &places, &seat, request).await {
+        Ok(response) => while_it_lasts(response, answering),
+        Err(refusal) => refusal.into_response(),
+    };
     if places.are_scarce() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-async fn served(door: &Door, peer: SocketAddr, mut request: Request) -> Response {
-    let entrance = match door.admit(peer, &request) {
-        Ok(entrance) => entrance,
-        Err(refusal) => return refusal.into_response(),
-    };
+async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> Result<Response, Refusal> {
+    let entrance = door.admit(seat, &request)?;
+    let (mut parts, body) = request.into_parts();
     // Nothing behind the door needs the token, so nothing behind it can log or leak it.
-    request.headers_mut().remove(header::AUTHORIZATION);
-    let path = request.uri().path();
-    if path != PATH {
-        return match legacy_sse::allows(path, request.method()) {
-            false => StatusCode::METHOD_NOT_ALLOWED.into_response(),
-            true if path == SSE_PATH => entrance.open_stream().await,
-            true => entrance.streams().hear(request).await,
-        };
+    parts.headers.remove(header::AUTHORIZATION);
+    let is_legacy_sse = parts.uri.path() != PATH;
+    if is_legacy_sse && !legacy_sse::allows(parts.uri.path(), &parts.method) {
+        return Ok(StatusCode::METHOD_NOT_ALLOWED.into_response());
     }
-    if opens_session(&request) && entrance.is_full().await {
-        return Refusal::TooMany.into_response();
+    let mut share = entrance.request()?;
+    let (mut bytes, mut message) = (Vec::new(), None);
+    if parts.method == Method::POST {
+        bytes = body::read(body).await?;
+        message = body::is_json(&parts).then(|| body::message(&bytes)).transpose()?;
     }
-    entrance.service().handle(request).await.map(Body::new)
+    // Without a token, a whole request is all that a client can show.
+    seat.prove();
+    let mut stream = None;
+    if parts.method == Method::GET || message.as_ref().is_some_and(body::listens) {
+        share = entrance.stream()?;
+        stream = Some(places.stream().ok_or(Refusal::TooManyStreams)?);
+    }
+    let session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
+    let session = session.and_then(|id| entrance.in_session(id));
+    let response = match message {
+        Some(message) if is_legacy_sse => entrance.streams().hear(&parts, message).await,
+        None if is_legacy_sse && parts.method == Method::POST => {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response()
+        }
+        _ if is_legacy_sse => entrance.open_stream().await,
+        message => {
+            let opens_session = message.as_ref().is_some_and(body::opens_session);
+            if opens_session {
+                entrance.make_room().await;
+            }
+            let request = Request::from_parts(parts, Body::from(bytes));
+            let response = entrance.service().handle(request).await.map(Body::new);
+            let opened = response.headers().get(SESSION_HEADER).and_then(|id| id.to_str().ok());
+            if let Some(id) = opened.filter(|_| opens_session) {
+                entrance.opened(id);
+            }
+            response
+        }
+    };
+    Ok(while_it_lasts(response, (share, stream, session)))
 }
 
-/// Whether a request may start a session of the older era.
-fn opens_session(request: &Request) -> bool {
-    let is_sessionless = request
-        .headers()
-        .get("mcp-protocol-version")
-        .and_then(|version| version.to_str().ok())
-        .is_some_and(|version| version >= SESSIONLESS);
-    request.method() == Method::POST && !request.headers().contains_key(SESSION_HEADER) && !is_sessionless
+/// Keeps something until a response has been sent. One that is whole already holds nothing up.
+fn while_it_lasts(response: Response, kept: impl Send + 'static) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |frame| {
+            let _ = &kept;
+            frame
+        }))
+    })
 }
 
 /// What a call of a session is filed under in the ledger.

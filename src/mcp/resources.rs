@@ -138,8 +138,7 @@ impl Server {
             .with_long_reads(move |server, reads| {
                 views::answer_at(reads, server.config(), &view, system::now(), moment)
             })
-            .await
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
+            .await?
             .map_err(|error| match error {
                 ViewError::NotFound(message) => not_found(message, address),
                 ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
@@ -171,7 +170,9 @@ impl Server {
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
         uri::parse(address, self.caller(), &self.root()).map_err(|problem| match problem {
             uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
-            uri::BadAddress::Parameter { .. } => ErrorData::invalid_params(problem.to_string(), None),
+            uri::BadAddress::NotPlain | uri::BadAddress::Parameter { .. } => {
+                ErrorData::invalid_params(problem.to_string(), None)
+            }
         })
     }
 }

@@ -6,19 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
+use serde::Serialize;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinError;
 
+use super::contained::{contained, panicked};
 use super::heads::Heads;
-use super::subscriptions::Legacy;
+use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
 use super::tools::Toolsets;
 use super::{call, prompts, resources};
 use crate::config::Config;
@@ -61,11 +62,24 @@ struct Shared {
 }
 
 /// What one client has to itself; it goes when its session ends.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Client {
     legacy: Legacy,
+    /// What its listeners may still subscribe to.
+    listening: Semaphore,
     announced: Mutex<Vec<Cursor>>,
     left: watch::Sender<bool>,
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self {
+            legacy: Legacy::default(),
+            listening: Semaphore::new(MAX_SUBSCRIPTIONS),
+            announced: Mutex::default(),
+            left: watch::Sender::default(),
+        }
+    }
 }
 
 impl Client {
@@ -124,6 +138,11 @@ impl Server {
         &self.client.legacy
     }
 
+    /// What listeners of this client may still subscribe to.
+    pub(super) fn listening(&self) -> &Semaphore {
+        &self.client.listening
+    }
+
     pub(super) fn announced(&self) -> &Mutex<Vec<Cursor>> {
         &self.client.announced
     }
@@ -153,14 +172,30 @@ impl Server {
     /// [`Self::with_reads`] for what may take long, beside the tasks that serve everybody else.
     ///
     /// # Errors
-    /// When the question panics.
+    /// [`panicked`], when the question panics.
     pub(super) async fn with_long_reads<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Self, &mut Reads) -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
+    ) -> Result<T, ErrorData> {
         let _place = self.shared.long_reads.acquire().await.expect("nobody closes this semaphore");
         let server = self.clone();
-        tokio::task::spawn_blocking(move || server.with_reads(|reads| question(&server, reads))).await
+        let asking = tokio::task::spawn_blocking(move || server.with_reads(|reads| question(&server, reads)));
+        asking.await.map_err(|_| panicked())
+    }
+
+    /// Answers a request whose error may quote the request. When the request holds a secret, the error names the
+    /// rule that found it instead. A panic becomes an internal error of this request alone.
+    async fn respond<T>(
+        &self,
+        method: &str,
+        asked: impl Serialize,
+        work: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        let answer = contained(work).await;
+        answer.map_err(|error| match call::denial(self.front(), method, asked) {
+            Some(denial) => ErrorData::new(error.code, Rejection::from(denial).to_string(), None),
+            None => error,
+        })
     }
 
     /// Scopes as the caller wrote them, in normal form.
@@ -168,6 +203,15 @@ impl Server {
         let scopes: Result<BTreeSet<Scope>, _> =
             given.iter().map(|scope| self.shared.workspace.scope(scope)).collect();
         scopes.map(Vec::from_iter).map_err(|problem| Rejection::invalid(argument, problem))
+    }
+}
+
+#[cfg(test)]
+impl Server {
+    /// The same server with other tools. The server must not have been cloned.
+    pub(super) fn offering(self, tools: ToolRouter<Self>) -> Self {
+        let shared = Arc::into_inner(self.shared).expect("one owner");
+        Self { shared: Arc::new(Shared { tools, ..shared }), ..self }
     }
 }
 
@@ -214,9 +258,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Err(rejection) = self.caller.may_call(&request.name) {
-            return Ok(call::refused(&rejection).into());
+            let denial = call::denial(self.front(), "tools/call", &request.name);
+            return Ok(call::refused(&denial.map_or(rejection, Rejection::from)).into());
         }
-        self.shared.tools.call(ToolCallContext::new(self, request, context)).await
+        contained(self.shared.tools.call(ToolCallContext::new(self, request, context))).await
     }
 
     async fn list_resources(
@@ -242,7 +287,8 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.read(&request.uri).await.map(Into::into)
+        let uri = request.uri.as_str();
+        self.respond("resources/read", uri, async { self.read(uri).await.map(Into::into) }).await
     }
 
     async fn list_prompts(
@@ -259,7 +305,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.prompt(&request.name, request.arguments.as_ref()).map(Into::into)
+        let work = async { self.prompt(&request.name, request.arguments.as_ref()).map(Into::into) };
+        self.respond("prompts/get", &request, work).await
     }
 
     async fn complete(
@@ -267,7 +314,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.completion(&request)
+        self.respond("completion/complete", &request, async { self.completion(&request) }).await
     }
 
     async fn subscribe(
@@ -275,7 +322,9 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscribe_legacy(request.uri, context.peer)
+        let uri = request.uri.as_str();
+        let work = async { self.subscribe_legacy(uri, context.peer) };
+        self.respond("resources/subscribe", uri, work).await
     }
 
     async fn unsubscribe(
@@ -291,12 +340,24 @@ impl ServerHandler for Server {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.retain(|uri| self.address(uri).is_ok());
+            // The acknowledgment names the addresses that remain.
+            uris.truncate(MAX_SUBSCRIPTIONS);
         }
         self.announce_listener();
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.serve_listener(context).await
+        contained(self.serve_listener(context)).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        let unknown = async { Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)) };
+        self.respond("request", method, unknown).await
     }
 }

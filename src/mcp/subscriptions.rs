@@ -21,6 +21,8 @@ use crate::views::{View, ViewError};
 
 /// At most one `updated` for each resource in so long (spec 08).
 const COALESCE: Duration = Duration::from_millis(250);
+/// Addresses that one session may be subscribed to. With as many, a write still costs its front milliseconds.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 512;
 /// Events looked at per round.
 const CHUNK: usize = 500;
 
@@ -32,11 +34,15 @@ pub(super) struct Legacy {
 
 impl Legacy {
     /// Adds an address; says whether it is the first of this client.
-    fn add(&self, uri: String) -> bool {
+    fn add(&self, uri: &str) -> Result<bool, ErrorData> {
         let mut uris = self.uris.lock().unwrap_or_else(PoisonError::into_inner);
         let first = uris.is_none();
-        uris.get_or_insert_default().insert(uri);
-        first
+        let uris = uris.get_or_insert_default();
+        if uris.len() >= MAX_SUBSCRIPTIONS && !uris.contains(uri) {
+            return Err(too_many());
+        }
+        uris.insert(uri.to_owned());
+        Ok(first)
     }
 
     /// Removes an address; one that was never there is fine.
@@ -51,6 +57,14 @@ impl Legacy {
     }
 }
 
+fn too_many() -> ErrorData {
+    let message = format!(
+        "a session has at most {MAX_SUBSCRIPTIONS} subscriptions: end one first, or subscribe to a list instead of \
+         its entries"
+    );
+    ErrorData::invalid_request(message, None)
+}
+
 /// Whom to tell, in the words of its era.
 enum Subscriber {
     Legacy { client: Weak<Client>, peer: Peer<RoleServer> },
@@ -58,12 +72,11 @@ enum Subscriber {
 }
 
 impl Subscriber {
-    fn uris(&self) -> BTreeSet<String> {
+    /// What it is subscribed to; none when the client is gone.
+    fn uris(&self) -> Option<BTreeSet<String>> {
         match self {
-            Self::Legacy { client, .. } => {
-                client.upgrade().map(|client| client.legacy().current()).unwrap_or_default()
-            }
-            Self::Listener { uris, .. } => uris.clone(),
+            Self::Legacy { client, .. } => client.upgrade().map(|client| client.legacy().current()),
+            Self::Listener { uris, .. } => Some(uris.clone()),
         }
     }
 
@@ -80,10 +93,10 @@ impl Subscriber {
 
 impl Server {
     /// `resources/subscribe`: one forwarder serves all addresses of the client.
-    pub(super) fn subscribe_legacy(&self, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
-        self.address(&uri)?;
+    pub(super) fn subscribe_legacy(&self, uri: &str, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
+        self.address(uri)?;
         let since = self.head()?;
-        if self.legacy().add(uri) {
+        if self.legacy().add(uri)? {
             // It must not keep its client alive: over HTTP a session ends without the process.
             let server = self.for_client(Arc::clone(self.caller()));
             let subscriber = Subscriber::Legacy { client: Arc::downgrade(self.client()), peer };
@@ -117,7 +130,10 @@ impl Server {
     /// `subscriptions/listen`: serves one stream until the client cancels it or leaves.
     pub(super) async fn serve_listener(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let since = self.announced_head().map_or_else(|| self.head(), Ok)?;
-        let uris = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
+        let uris: BTreeSet<String> =
+            context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
+        let count = u32::try_from(uris.len()).unwrap_or(u32::MAX);
+        let _held = self.listening().try_acquire_many(count).map_err(|_| too_many())?;
         let subscriber = Subscriber::Listener { sink: context.sink().clone(), uris };
         let mut left = self.left().subscribe();
         tokio::select! {
@@ -150,8 +166,9 @@ impl Server {
                         return;
                     }
                     let head = *heads.borrow_and_update();
+                    let Some(uris) = subscriber.uris() else { return };
                     while seen.seq < head {
-                        let Some((touched, cursor)) = self.touched_since(seen, &subscriber.uris()) else { break };
+                        let Some((touched, cursor)) = self.touched_since(seen, &uris) else { break };
                         seen = cursor;
                         for uri in touched {
                             let now = system::instant();
@@ -169,7 +186,8 @@ impl Server {
                 due.remove(&uri);
                 sent.insert(uri.clone(), now);
                 // It may have been unsubscribed while it waited.
-                if subscriber.uris().contains(&uri) && !subscriber.send(uri).await {
+                let Some(wanted) = subscriber.uris() else { return };
+                if wanted.contains(&uri) && !subscriber.send(uri).await {
                     return;
                 }
             }

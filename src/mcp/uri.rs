@@ -29,6 +29,11 @@ pub(super) enum BadAddress {
     /// No such resource.
     #[error("no resource has the address {0}: see resources/list and resources/templates/list")]
     Unknown(String),
+    /// Parts of a web address, which are not quoted: they are where passwords stand.
+    #[error(
+        "an address has no user, no port and no fragment: see resources/list and resources/templates/list"
+    )]
+    NotPlain,
     /// A parameter that does not parse, or that the resource does not have.
     #[error("{name}: {problem}")]
     Parameter { name: String, problem: String },
@@ -40,6 +45,13 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
     let url = Url::parse(text).map_err(|_| unknown())?;
     if url.scheme() != "hivemind" {
         return Err(unknown());
+    }
+    let has_more = !url.username().is_empty()
+        || url.password().is_some()
+        || url.port().is_some()
+        || url.fragment().is_some();
+    if has_more {
+        return Err(BadAddress::NotPlain);
     }
     let kind = url.host_str().ok_or_else(unknown)?;
     let id = url.path().trim_matches('/');
@@ -321,6 +333,12 @@ mod tests {
                 "hivemind://negative?cursor=7",
                 "hivemind://events?after=12&type=claim.created",
                 "hivemind://nothing",
+                "hivemind://user:pw@claims:80#x",
+                "hivemind://user@claims",
+                "hivemind://:pw@claims",
+                "hivemind://claims:80",
+                "hivemind://claims#x",
+                "hivemind://claims?type=fact#",
                 "file:///etc/passwd",
             ],
             expect![[r#"
@@ -343,6 +361,12 @@ mod tests {
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))
                 hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
                 hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
+                hivemind://user:pw@claims:80#x -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
+                hivemind://user@claims -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
+                hivemind://:pw@claims -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
+                hivemind://claims:80 -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
+                hivemind://claims#x -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
+                hivemind://claims?type=fact# -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
                 file:///etc/passwd -> no resource has the address file:///etc/passwd: see resources/list and resources/templates/list"#]],
         );
     }

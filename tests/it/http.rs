@@ -51,11 +51,11 @@ impl Served {
     }
 
     /// One request on a connection of its own.
-    fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         self.send_to("/mcp", method, headers, body)
     }
 
-    fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut stream = self.connect();
         self.write_to(path, &mut stream, method, &[headers, &[("connection", "close")]].concat(), body);
         let mut bytes = Vec::new();
@@ -63,7 +63,7 @@ impl Served {
         Answer::parse(&bytes)
     }
 
-    fn write(&self, stream: &mut TcpStream, method: &str, headers: &[(&str, &str)], body: &str) {
+    pub(crate) fn write(&self, stream: &mut TcpStream, method: &str, headers: &[(&str, &str)], body: &str) {
         self.write_to("/mcp", stream, method, headers, body);
     }
 
@@ -92,7 +92,7 @@ impl Served {
         let _ = stream.write_all(body.as_bytes());
     }
 
-    fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+    pub(crate) fn post(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
         self.send("POST", headers, &body.to_string())
     }
 }
@@ -127,11 +127,11 @@ pub(crate) fn token(bench: &Bench, agent: &str, role: &str) -> String {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response in {text:?}"));
         let mut lines = head.lines();
@@ -149,7 +149,7 @@ impl Answer {
         Self { status: status.expect("a status"), headers, body }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
@@ -192,7 +192,7 @@ pub(crate) fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params })
 }
 
-fn creation(agent: Option<&str>, statement: &str) -> Value {
+pub(crate) fn creation(agent: Option<&str>, statement: &str) -> Value {
     let mut arguments = json!({ "statement": statement, "claim_type": "fact", "scopes": ["src"] });
     if let Some(agent) = agent {
         arguments["agent"] = json!(agent);
@@ -201,14 +201,14 @@ fn creation(agent: Option<&str>, statement: &str) -> Value {
 }
 
 /// A session of the older era.
-struct Session<'a> {
+pub(crate) struct Session<'a> {
     served: &'a Served,
-    id: String,
+    pub(crate) id: String,
     auth: Option<&'a str>,
 }
 
 impl<'a> Session<'a> {
-    fn open(served: &'a Served, auth: Option<&'a str>) -> Self {
+    pub(crate) fn open(served: &'a Served, auth: Option<&'a str>) -> Self {
         let headers: Vec<(&str, &str)> = auth.map(|auth| ("authorization", auth)).into_iter().collect();
         let answer = served.post(&headers, &initialize());
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -220,7 +220,7 @@ impl<'a> Session<'a> {
         session
     }
 
-    fn post(&self, body: &Value) -> Answer {
+    pub(crate) fn post(&self, body: &Value) -> Answer {
         self.post_as(self.auth, body)
     }
 
@@ -230,7 +230,7 @@ impl<'a> Session<'a> {
         self.served.post(&headers, body)
     }
 
-    fn ask(&self, method: &str, params: Value) -> Answer {
+    pub(crate) fn ask(&self, method: &str, params: Value) -> Answer {
         self.post(&request(method, params))
     }
 }
@@ -244,7 +244,7 @@ pub(crate) fn modern(served: &Served, auth: Option<&str>, method: &str, params: 
     served.post(&headers, &modern_body(method, params))
 }
 
-fn modern_body(method: &str, mut params: Value) -> Value {
+pub(crate) fn modern_body(method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
@@ -312,7 +312,7 @@ fn every_list_is_one_page_and_takes_no_other_cursor() {
 }
 
 /// Reads an open stream until something was said on it.
-fn hear(stream: &mut TcpStream, what: &str) -> String {
+pub(crate) fn hear(stream: &mut TcpStream, what: &str) -> String {
     let mut heard = Vec::new();
     let mut bytes = [0; 4_096];
     while !String::from_utf8_lossy(&heard).contains(what) {
@@ -551,16 +551,31 @@ fn too_much_is_refused_and_the_next_is_served() {
 #[test]
 fn the_connection_too_many_is_told_so() {
     let bench = Bench::new();
+    let tokens = ["devops", "analyst", "reviewer", "frontend"].map(|agent| token(&bench, agent, "agent"));
     let served = Served::start(bench.root(), &[]);
-    let mut held: Vec<TcpStream> = (0..64).map(|_| served.connect()).collect();
+    // Every place is taken by a request under way: its body is still to come.
+    let mut held: Vec<TcpStream> = Vec::new();
+    for auth in &tokens {
+        for _ in 0..16 {
+            let mut stream = served.connect();
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: {auth}\r\nexpect: 100-continue\r\n\
+                 content-length: 10\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).expect("a head");
+            hear(&mut stream, "100 Continue");
+            held.push(stream);
+        }
+    }
+    let with = [("authorization", tokens[0].as_str())];
     for _ in 0..20 {
         // It hears so though what it asked is not read.
-        let refused = served.post(&[], &initialize());
+        let refused = served.post(&with, &initialize());
         assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")), "{refused:?}");
         assert!(refused.body.starts_with("64 connections are open"), "{refused:?}");
     }
     held.clear();
-    crate::harness::wait_until("a place is free", || served.post(&[], &initialize()).status == 200);
+    crate::harness::wait_until("a place is free", || served.post(&with, &initialize()).status == 200);
 }
 
 #[test]
@@ -752,7 +767,8 @@ fn clients_of_http_and_sse_are_served_when_asked_for() {
     };
     assert_eq!(status("/sse", "POST", &[], "{}"), 405);
     assert_eq!(status("/messages", "GET", &[], ""), 405);
-    assert_eq!(status("/messages?session_id=0", "POST", &[], "{}"), 404);
+    let ping = request("ping", json!({})).to_string();
+    assert_eq!(status("/messages?session_id=0", "POST", &[], &ping), 404);
     assert_eq!(status(&endpoint, "POST", &[], "{"), 400);
     assert_eq!(status(&endpoint, "POST", &[("content-type", "text/plain")], "{}"), 415);
     assert_eq!(status(&endpoint, "POST", &[], &"x".repeat((1 << 20) + 1)), 413);

@@ -38,6 +38,7 @@ mod paging;
 mod plans;
 mod poisoned;
 mod power;
+mod pressure;
 mod privacy;
 mod processes;
 mod profiles;

@@ -1,6 +1,5 @@
 //! What every request passes before it is served: host, origin, rate, token.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,16 +7,27 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
 
+use super::connections::Seat;
 use super::entrances::{Entrance, Entrances};
 use super::hosts::Hosts;
-use super::rate::Rates;
+use super::rate::{Limit, Rates};
 use crate::domain::rejection::Rejection;
 use crate::system;
 use crate::tokens::{self, Token, TokenError, Tokens};
 
-/// How often it is looked for tokens that were removed.
+/// How often it is looked for tokens that were removed, and for sessions that were silent for too long.
 const LOOK_AT_TOKENS: Duration = Duration::from_secs(1);
+/// What one token, or one connection without a token, may ask (spec 10). Two clients that start together ask about
+/// seven things each at once.
+const ONE: Limit = Limit { per_second: 10.0, burst: 20.0 };
+/// What all new connections without a token may ask together. Each has a full bucket of its own, so without this
+/// limit a client escapes the other one by connecting again. Three hundred panes that start at once stay below it.
+const NEW: Limit = Limit { per_second: 200.0, burst: 2_000.0 };
+/// A connection is new for as many requests as its own bucket grants at once.
+const NEW_REQUESTS: u32 = 20;
 
 /// The one way in.
 pub(super) struct Door {
@@ -37,7 +47,9 @@ enum Asker {
     Token(Token),
     /// Without tokens each connection counts alone: all panes of a machine share its address, and one that runs
     /// wild must not silence the others.
-    Connection(SocketAddr),
+    Connection(u64),
+    /// The first requests of all connections without a token.
+    NewConnections,
 }
 
 /// Why a request is not served.
@@ -49,14 +61,30 @@ pub(super) enum Refusal {
     Tokens(#[from] TokenError),
     #[error("at most 10 requests a second")]
     TooOften,
+    #[error(
+        "too many new connections without a token ask at once: keep one open, or use a token (hm token add)"
+    )]
+    Crowd,
     #[error("a valid token is needed: see hm token add")]
     NoToken,
     #[error("there is nothing but {}", .0.join(", "))]
     Nothing(&'static [&'static str]),
     #[error(transparent)]
     Unknown(#[from] Rejection),
-    #[error("too many sessions: end some, or restart the server")]
-    TooMany,
+    #[error("at most 8 streams are open for one token, and 40 in all: end one first")]
+    TooManyStreams,
+    #[error("at most 16 requests of one token are under way: wait for an answer first")]
+    TooManyRequests,
+    #[error("the body of a request has 30 seconds to come in")]
+    LateBody,
+    #[error("the body of a request has at most 1 MiB")]
+    LongBody,
+    #[error("the body of the request cannot be read: it ends early, or its chunks are malformed")]
+    BrokenBody,
+    #[error("the body is no JSON")]
+    NoJson,
+    #[error("the body is no JSON-RPC message of a client")]
+    NoMessage(Value),
 }
 
 impl IntoResponse for Refusal {
@@ -68,16 +96,32 @@ impl IntoResponse for Refusal {
                 tracing::error!(%error, "nobody is let in");
                 (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
             }
-            Self::TooOften => {
+            Self::TooOften | Self::Crowd | Self::TooManyRequests => {
                 (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "1")], text).into_response()
             }
+            Self::TooManyStreams => {
+                (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "5")], text).into_response()
+            }
+            Self::LateBody => {
+                (StatusCode::REQUEST_TIMEOUT, [(header::CONNECTION, "close")], text).into_response()
+            }
+            Self::LongBody => (StatusCode::PAYLOAD_TOO_LARGE, text).into_response(),
+            Self::BrokenBody => (StatusCode::BAD_REQUEST, text).into_response(),
+            Self::NoJson => json_rpc(ErrorCode::PARSE_ERROR, &text, &Value::Null),
+            Self::NoMessage(ref id) => json_rpc(ErrorCode::INVALID_REQUEST, &text, id),
             Self::NoToken => {
                 (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], text).into_response()
             }
             Self::Nothing(_) => (StatusCode::NOT_FOUND, text).into_response(),
-            Self::TooMany => (StatusCode::SERVICE_UNAVAILABLE, text).into_response(),
         }
     }
+}
+
+/// A refusal in the words of JSON-RPC.
+fn json_rpc(code: ErrorCode, text: &str, id: &Value) -> Response {
+    let error = json!({ "code": code.0, "message": text.trim_end() });
+    let body = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string();
+    (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 impl Door {
@@ -101,29 +145,25 @@ impl Door {
         self.stands_open.load(Ordering::Relaxed)
     }
 
-    /// Ends the sessions of a token soon after it is gone.
-    pub(super) async fn watch_tokens(self: Arc<Self>) {
+    /// Ends the sessions of a token soon after it is gone, and those that were silent for too long.
+    pub(super) async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK_AT_TOKENS).await;
             if let Ok(tokens) = self.tokens.load() {
                 self.entrances.close_all_but(&tokens, self.stands_open(&tokens));
             }
+            self.entrances.close_silent(system::instant()).await;
         }
     }
 
     /// Lets a request in, or says why not.
-    pub(super) fn admit(&self, peer: SocketAddr, request: &Request) -> Result<Entrance, Refusal> {
+    pub(super) fn admit(&self, seat: &Seat, request: &Request) -> Result<Entrance, Refusal> {
         if !self.hosts.admit(request.headers()) {
             return Err(Refusal::Stranger);
         }
         let tokens = self.tokens.load()?;
         let token = bearer(request.headers()).and_then(|given| tokens::find(&tokens, given));
-        let asker = token.cloned().map_or(Asker::Connection(peer), Asker::Token);
-        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        if !rates.take(asker, system::instant()) {
-            return Err(Refusal::TooOften);
-        }
-        drop(rates);
+        self.count(seat, token)?;
         // A token nobody gave out is wrong even where none is needed: who sends one counts on being somebody.
         let is_wrong = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
         if is_wrong || (token.is_none() && !self.stands_open(&tokens)) {
@@ -132,7 +172,26 @@ impl Door {
         if !self.paths.contains(&request.uri().path()) {
             return Err(Refusal::Nothing(self.paths));
         }
-        Ok(self.entrances.of(token)?)
+        let entrance = self.entrances.of(token)?;
+        if token.is_some() {
+            seat.prove();
+        }
+        Ok(entrance)
+    }
+
+    /// Counts a request, unless there were too many.
+    fn count(&self, seat: &Seat, token: Option<&Token>) -> Result<(), Refusal> {
+        let now = system::instant();
+        let asker = token.cloned().map_or(Asker::Connection(seat.number()), Asker::Token);
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        if !rates.take(asker, ONE, now) {
+            return Err(Refusal::TooOften);
+        }
+        let is_new = token.is_none() && seat.requests() < NEW_REQUESTS;
+        if is_new && !rates.take(Asker::NewConnections, NEW, now) {
+            return Err(Refusal::Crowd);
+        }
+        Ok(())
     }
 }
 

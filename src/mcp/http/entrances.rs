@@ -4,15 +4,18 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::door::Refusal;
 use super::hosts::Hosts;
 use super::legacy_sse::Streams;
+use super::sessions::{InUse, Sessions};
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::Rejection;
 use crate::identity::Caller;
@@ -22,27 +25,57 @@ use crate::tokens::Token;
 
 /// The largest request body (spec 10).
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
-/// How long a session of the older era may say nothing: a pane left open overnight finds it again.
-const SESSION_KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Sessions of the older era at one entrance; who starts more does not end them.
+/// How long a session of the older era may be silent when it has no stream open. A client whose session is gone
+/// starts another one.
+const SESSION_KEEP_ALIVE: Duration = Duration::from_secs(60 * 60);
+/// Sessions of the older era at one entrance; for one more, the one that was silent longest gives way.
 const MAX_SESSIONS: usize = 1_000;
+/// Event streams of one token (spec 10).
+const STREAMS: usize = 8;
+/// Requests of one token under way: with its streams, less than half of all places.
+const REQUESTS: usize = 16;
 
 /// What answers the requests of one token, or of all when there is none.
 #[derive(Clone)]
 pub(super) struct Entrance {
     service: StreamableHttpService<Server, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
+    manager: Arc<LocalSessionManager>,
+    sessions: Sessions,
+    /// The limits of one token. The entrance for requests without a token has none: all panes share it.
+    shares: Option<Shares>,
     server: Server,
     caller: Arc<Caller>,
     streams: Streams,
     stop: CancellationToken,
 }
 
+#[derive(Clone)]
+struct Shares {
+    streams: Arc<Semaphore>,
+    requests: Arc<Semaphore>,
+}
+
+/// What a request holds until it is answered; nothing where there is no token to count for.
+pub(super) type Share = Option<OwnedSemaphorePermit>;
+
+impl Shares {
+    fn new() -> Self {
+        Self { streams: Arc::new(Semaphore::new(STREAMS)), requests: Arc::new(Semaphore::new(REQUESTS)) }
+    }
+}
+
 impl Entrance {
-    fn new(server: &Server, caller: Caller, hosts: &Hosts, stop: CancellationToken) -> Self {
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(SESSION_KEEP_ALIVE);
-        let sessions = Arc::new(sessions);
+    fn new(
+        server: &Server,
+        caller: Caller,
+        hosts: &Hosts,
+        shares: Option<Shares>,
+        stop: CancellationToken,
+    ) -> Self {
+        let mut manager = LocalSessionManager::default();
+        // It counts what passes inside a session; how long a client is silent is counted by `Sessions`.
+        manager.session_config.keep_alive = None;
+        let manager = Arc::new(manager);
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(hosts.names())
             .with_max_request_body_bytes(MAX_BODY_BYTES)
@@ -52,8 +85,9 @@ impl Entrance {
             let (server, caller) = (server.clone(), Arc::clone(&caller));
             move || Ok(server.for_client(Arc::clone(&caller)))
         };
-        let service = StreamableHttpService::new(client, Arc::clone(&sessions), config);
-        Self { service, sessions, server, caller, streams: Streams::default(), stop }
+        let service = StreamableHttpService::new(client, Arc::clone(&manager), config);
+        let (sessions, streams) = (Sessions::default(), Streams::default());
+        Self { service, manager, sessions, shares, server, caller, streams, stop }
     }
 
     pub(super) const fn service(&self) -> &StreamableHttpService<Server, LocalSessionManager> {
@@ -71,9 +105,60 @@ impl Entrance {
         &self.streams
     }
 
-    /// Whether no further session can be opened.
-    pub(super) async fn is_full(&self) -> bool {
-        self.sessions.sessions.read().await.len() >= MAX_SESSIONS
+    /// A share of the streams of this entrance.
+    pub(super) fn stream(&self) -> Result<Share, Refusal> {
+        share(self.shares.as_ref().map(|shares| &shares.streams)).ok_or(Refusal::TooManyStreams)
+    }
+
+    /// A share of the requests of this entrance.
+    pub(super) fn request(&self) -> Result<Share, Refusal> {
+        share(self.shares.as_ref().map(|shares| &shares.requests)).ok_or(Refusal::TooManyRequests)
+    }
+
+    /// Notes that a session is used until the guard goes.
+    pub(super) fn in_session(&self, id: &str) -> Option<InUse> {
+        self.sessions.used(id)
+    }
+
+    /// Notes that a session was opened.
+    pub(super) fn opened(&self, id: &str) {
+        self.sessions.add(id, system::instant());
+    }
+
+    /// Makes room for one more session.
+    pub(super) async fn make_room(&self) {
+        while self.manager.sessions.read().await.len() >= MAX_SESSIONS {
+            let Some(id) = self.sessions.take_silent_longest() else { return };
+            self.close(&id).await;
+        }
+    }
+
+    /// Ends the sessions that were silent for too long.
+    async fn close_silent(&self, now: Instant) {
+        for id in now
+            .checked_sub(SESSION_KEEP_ALIVE)
+            .map_or_else(Vec::new, |since| self.sessions.take_silent_since(since))
+        {
+            self.close(&id).await;
+        }
+        let open = self.manager.sessions.read().await;
+        self.sessions.retain(|id| open.contains_key(id));
+    }
+
+    async fn close(&self, id: &str) {
+        let handle = self.manager.sessions.write().await.remove(id);
+        if let Some(handle) = handle {
+            // A session that is sending reads this only after the client took what was sent.
+            tokio::spawn(async move { handle.close().await });
+        }
+    }
+}
+
+/// A permit where permits are counted; `None` when there is none left.
+fn share(of: Option<&Arc<Semaphore>>) -> Option<Share> {
+    match of {
+        Some(permits) => Arc::clone(permits).try_acquire_owned().ok().map(Some),
+        None => Some(None),
     }
 }
 
@@ -108,9 +193,19 @@ impl Entrances {
             }
             None => Caller::clone(self.server.caller()),
         };
-        let entrance = Entrance::new(&self.server, caller, &self.hosts, self.stop.child_token());
+        let shares = token.map(|_| Shares::new());
+        let entrance = Entrance::new(&self.server, caller, &self.hosts, shares, self.stop.child_token());
         used.insert(key, entrance.clone());
         Ok(entrance)
+    }
+
+    /// Ends the sessions that were silent for too long.
+    pub(super) async fn close_silent(&self, now: Instant) {
+        let used: Vec<Entrance> =
+            self.used.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        for entrance in used {
+            entrance.close_silent(now).await;
+        }
     }
 
     /// Closes the entrances of tokens that were removed or changed, with every session in them.

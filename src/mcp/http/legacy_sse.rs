@@ -6,10 +6,8 @@ use std::convert::Infallible;
 use std::io::{Error, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::{Body, to_bytes};
-use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use rmcp::model::ClientJsonRpcMessage;
@@ -20,7 +18,6 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
-use super::entrances::MAX_BODY_BYTES;
 use super::{MESSAGES_PATH, ledger_session};
 use crate::mcp::server::Server;
 use crate::system;
@@ -70,19 +67,11 @@ impl Streams {
     }
 
     /// `POST /messages`: the answer comes on the stream.
-    pub(super) async fn hear(&self, request: Request) -> Response {
-        let (parts, body) = request.into_parts();
-        if !is_json(&parts) {
-            return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
-        }
-        let id = session_id(&parts).unwrap_or_default();
+    pub(super) async fn hear(&self, parts: &Parts, mut message: ClientJsonRpcMessage) -> Response {
+        let id = session_id(parts).unwrap_or_default();
         let Some(heard) = self.locked().get(&id).cloned() else {
             return (StatusCode::NOT_FOUND, "no stream is open under this session_id: open /sse\n")
                 .into_response();
-        };
-        let mut message = match read(body).await {
-            Ok(message) => message,
-            Err(refused) => return refused,
         };
         if let Some(session) = ledger_session(&id) {
             message.insert_extension(session);
@@ -103,24 +92,10 @@ pub(super) fn allows(path: &str, method: &Method) -> bool {
     if path == MESSAGES_PATH { method == Method::POST } else { method == Method::GET }
 }
 
-fn is_json(parts: &Parts) -> bool {
-    let kind =
-        parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
-}
-
 fn session_id(parts: &Parts) -> Option<String> {
     let query = parts.uri.query()?;
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     pairs.find(|(name, _)| name == SESSION).map(|(_, id)| id.into_owned())
-}
-
-async fn read(body: Body) -> Result<ClientJsonRpcMessage, Response> {
-    let Ok(bytes) = to_bytes(body, MAX_BODY_BYTES).await else {
-        return Err((StatusCode::PAYLOAD_TOO_LARGE, "a message has at most 1 MiB\n").into_response());
-    };
-    serde_json::from_slice(&bytes)
-        .map_err(|_| (StatusCode::BAD_REQUEST, "this is no JSON-RPC message\n").into_response())
 }
 
 /// The two ends of a stream as the protocol library sees them.

@@ -4,12 +4,17 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// Requests per second, in the long run (spec 10).
-const PER_SECOND: f64 = 10.0;
-/// Requests at once: two clients that start together ask about seven things each.
-const BURST: f64 = 20.0;
 /// Buckets kept before full ones are thrown away; a full one says no more than none.
 const MANY: usize = 1_024;
+
+/// How many requests fit a bucket, and how fast it fills.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    /// Requests per second, in the long run.
+    pub(super) per_second: f64,
+    /// Requests at once.
+    pub(super) burst: f64,
+}
 
 /// The buckets of everybody who asks.
 #[derive(Debug)]
@@ -19,6 +24,7 @@ pub(super) struct Rates<K> {
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
+    limit: Limit,
     left: f64,
     at: Instant,
 }
@@ -26,7 +32,7 @@ struct Bucket {
 impl Bucket {
     fn filled(self, now: Instant) -> f64 {
         let since: Duration = now.saturating_duration_since(self.at);
-        BURST.min(self.left + since.as_secs_f64() * PER_SECOND)
+        self.limit.burst.min(self.left + since.as_secs_f64() * self.limit.per_second)
     }
 }
 
@@ -35,15 +41,15 @@ impl<K: Eq + Hash> Rates<K> {
         Self { buckets: HashMap::new() }
     }
 
-    /// Takes one request out; false when there is none left.
-    pub(super) fn take(&mut self, who: K, now: Instant) -> bool {
+    /// Takes one request out of a bucket of this limit; false when there is none left.
+    pub(super) fn take(&mut self, who: K, limit: Limit, now: Instant) -> bool {
         if self.buckets.len() >= MANY {
-            self.buckets.retain(|_, bucket| bucket.filled(now) < BURST);
+            self.buckets.retain(|_, bucket| bucket.filled(now) < bucket.limit.burst);
         }
-        let bucket = self.buckets.entry(who).or_insert(Bucket { left: BURST, at: now });
+        let bucket = self.buckets.entry(who).or_insert(Bucket { limit, left: limit.burst, at: now });
         let left = bucket.filled(now);
         let granted = left >= 1.0;
-        *bucket = Bucket { left: if granted { left - 1.0 } else { left }, at: now };
+        (bucket.left, bucket.at) = (if granted { left - 1.0 } else { left }, now);
         granted
     }
 }
@@ -52,18 +58,18 @@ impl<K: Eq + Hash> Rates<K> {
 mod tests {
     use std::time::Duration;
 
-    use super::Rates;
+    use super::{Limit, Rates};
     use crate::system;
 
     #[test]
     fn a_bucket_empties_and_fills_for_each_alone() {
-        let start = system::instant();
+        let (start, limit) = (system::instant(), Limit { per_second: 10.0, burst: 20.0 });
         let mut rates = Rates::new();
-        let granted = (0..30).filter(|_| rates.take("a", start)).count();
+        let granted = (0..30).filter(|_| rates.take("a", limit, start)).count();
         assert_eq!(granted, 20);
-        assert!(rates.take("b", start));
-        assert!(!rates.take("a", start + Duration::from_millis(50)));
-        let granted = (0..30).filter(|_| rates.take("a", start + Duration::from_secs(1))).count();
+        assert!(rates.take("b", limit, start));
+        assert!(!rates.take("a", limit, start + Duration::from_millis(50)));
+        let granted = (0..30).filter(|_| rates.take("a", limit, start + Duration::from_secs(1))).count();
         assert_eq!(granted, 10);
     }
 }
