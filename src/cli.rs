@@ -28,6 +28,7 @@ mod session;
 mod status;
 mod target;
 mod token;
+mod trust;
 mod verify;
 mod writer;
 
@@ -117,6 +118,9 @@ enum Verb {
     /// Give out and take back tokens of the HTTP front
     #[command(subcommand, after_help = "Example: hm token add --agent devops --role agent")]
     Token(token::Token),
+    /// Open a memory that came with this directory: a human says that it is theirs
+    #[command(after_help = trust::HELP)]
+    Trust,
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),
@@ -428,6 +432,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Token(verb) => verb.run(&Context::find(global)?),
+        Verb::Trust => trust::run(&global),
         Verb::Writer(args) => args.run(global),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Context(args) => args.run(&Context::find(global)?),

@@ -3,11 +3,12 @@
 //! A client tells every hook its session, but not every server: Gemini CLI tells none, and what Claude Code
 //! tells is another one after `--continue` and an old one after `/clear` (`tests/clients.sh` shows both).
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::domain::ids::SessionId;
+use crate::private;
 use crate::workspace::Workspace;
 
 /// Where word is left of the session of one client process.
@@ -26,7 +27,7 @@ impl ClientSession {
 
     /// The session the client is in, if a hook of it said so.
     pub fn current(&self) -> Option<SessionId> {
-        fs::read_to_string(self.file()).ok()?.parse().ok()
+        private::read_to_string(&self.file()).ok()?.parse().ok()
     }
 
     /// Says that the client is in this session now, and forgets clients that run no more.
@@ -34,13 +35,11 @@ impl ClientSession {
     /// # Errors
     /// What the file system said.
     pub fn enter(&self, session: &SessionId) -> io::Result<()> {
-        fs::create_dir_all(&self.dir)?;
+        // A memory that is not there is not made by leaving word in it.
+        private::create_dir_in(&self.dir)?;
         self.forget_the_dead()?;
         let beside = self.dir.join(format!("{}.new", self.client));
-        let options = &mut OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-        let mut file = options.write(true).create(true).truncate(true).open(&beside)?;
+        let mut file = private::options().write(true).create(true).truncate(true).open(&beside)?;
         file.write_all(session.as_str().as_bytes())?;
         fs::rename(&beside, self.file())
     }

@@ -87,7 +87,9 @@ impl Doctor<'_> {
     /// Looks at everything, the ground before what stands on it. Starts a writer when none is running, as the
     /// next write would, and each server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
-        let mut checks = vec![self.program(), self.writer().await, self.store(), self.pack()];
+        let mut checks = vec![self.program(), self.writer().await];
+        checks.extend(self.memory());
+        checks.extend([self.store(), self.pack()]);
         checks.extend(self.agent());
         let mut servers = clients::Servers::default();
         for client in CLIENTS {

@@ -1,6 +1,5 @@
 //! The integrity scan: what does not fit together is reported, and nothing is ever deleted or invented.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +12,7 @@ use crate::checkpoints;
 use crate::domain::ids::EventId;
 use crate::domain::time::Timestamp;
 use crate::ledger::{self, LedgerError, Origin};
+use crate::private;
 use crate::store::{self, StoreError};
 use crate::workspace::Workspace;
 
@@ -243,10 +243,7 @@ impl Scan {
         });
         lines.push_str(&summary.to_string());
         lines.push('\n');
-        let options = &mut OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-        options.create(true).append(true).open(path)?.write_all(lines.as_bytes())
+        private::options().create(true).append(true).open(path)?.write_all(lines.as_bytes())
     }
 }
 

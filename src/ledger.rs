@@ -17,7 +17,8 @@ pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
 pub(crate) use migrate::{Unmigrated, migrate};
 pub(crate) use sqlite::{
-    AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly, truncate_log,
+    AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly, refuse_links,
+    truncate_log,
 };
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};

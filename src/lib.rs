@@ -17,6 +17,7 @@ mod private;
 pub mod reads;
 pub mod runner;
 pub mod schedule;
+pub mod session_home;
 pub mod store;
 pub mod system;
 pub mod tokens;

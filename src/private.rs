@@ -70,6 +70,17 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     builder().create(path)
 }
 
+/// Makes a directory that only its owner may enter in one that is there.
+///
+/// # Errors
+/// What the system said; not that it is there already.
+pub(crate) fn create_dir_in(path: &Path) -> io::Result<()> {
+    match create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn builder() -> DirBuilder {
     // On Windows nothing is added to it.
     #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are set on Unix"))]

@@ -1,13 +1,13 @@
 //! The writer's background jobs as anybody may know them: what is due when, and what became of the last runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::time::Timestamp;
+use crate::private;
 
 /// How long a job that failed waits, in milliseconds (spec 07).
 pub const BACK_OFF_MS: i64 = 60_000;
@@ -124,7 +124,7 @@ impl Schedule {
 impl Runs {
     /// Reads what the writer left; nothing where it never ran a job, or what it left is no schedule.
     pub fn load(path: &Path) -> Self {
-        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        private::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     /// Puts a new file in the place of the old one, its owner's alone. It need not survive a power cut.
@@ -133,10 +133,7 @@ impl Runs {
     /// What the file system said.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let beside = path.with_extension("json.new");
-        let options = &mut OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-        let mut file = options.write(true).create(true).truncate(true).open(&beside)?;
+        let mut file = private::options().write(true).create(true).truncate(true).open(&beside)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         std::fs::rename(&beside, path)
     }

@@ -14,6 +14,7 @@ use subtle::ConstantTimeEq;
 use crate::domain::agent::AgentId;
 use crate::domain::time::Timestamp;
 use crate::identity::Role;
+use crate::private;
 use crate::workspace::Workspace;
 
 /// Marks a token, so that scanners for leaked secrets know one.
@@ -149,7 +150,7 @@ impl Tokens {
     /// Two who change the file at once must not lose each other's change.
     fn lock(&self) -> Result<File, TokenError> {
         let path = self.path.with_extension("lock");
-        let file = File::options().create(true).truncate(false).write(true).open(path);
+        let file = private::options().create(true).truncate(false).write(true).open(path);
         let file = file.map_err(|source| self.io(source))?;
         file.lock().map_err(|source| self.io(source))?;
         Ok(file)

@@ -235,6 +235,8 @@ pub struct AgentView {
 pub struct StatusView {
     /// Its root.
     pub workspace: String,
+    /// The directory of its memory.
+    pub memory: String,
     /// Events in the ledger.
     pub ledger_seq: u64,
     /// Events folded into the read models; less than `ledger_seq` means they are behind.
@@ -541,8 +543,10 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
     let denials = reads.ledger()?.map(|ledger| ledger.count(MEMORY_DENIED)).transpose()?.unwrap_or(0);
+    let memory = reads.workspace().memory().display().to_string();
     let mut status = StatusView {
         workspace,
+        memory,
         ledger_seq,
         folded_seq: 0,
         counts: Counts::default(),

@@ -448,6 +448,11 @@ impl Workspace {
         self.memory.join("spool.rejected.jsonl")
     }
 
+    /// Spool lines of commands that only a newer version of hm knows.
+    pub fn later_spool(&self) -> PathBuf {
+        self.memory.join("spool.later.jsonl")
+    }
+
     /// Which sessions the clients of the panes are in, a file for each client process.
     pub fn client_sessions(&self) -> PathBuf {
         self.memory.join("clients")

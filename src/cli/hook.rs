@@ -26,9 +26,11 @@ use crate::domain::text::{CommandLine, Said, ToolName};
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
 use crate::pack;
 use crate::reads::Reads;
+use crate::session_home::SessionHome;
 use crate::store::SessionView;
-use crate::system;
+use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, View, ViewError};
+use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::Spool;
 
 /// A hook never holds its client up for longer (spec 09: 1 s, and the process needs some of it).
@@ -61,10 +63,10 @@ impl Hook {
             // What could not be read is no payload.
             let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
             let call = Call::parse(client, &String::from_utf8_lossy(&payload));
-            let answer = Hooked::of(call.clone(), global).and_then(|mut hooked| hooked.answer());
+            let answer = Hooked::of(call.clone(), global.clone()).and_then(|mut hooked| hooked.answer());
             let answer = answer.unwrap_or_else(|failure| {
                 tracing::debug!(?failure, "a hook has nothing to say");
-                Answer::Silence
+                unopened(&call, &global).map_or(Answer::Silence, Answer::Context)
             });
             // Whoever waited too long has gone.
             let _ = tell.send((call, answer));
@@ -75,6 +77,18 @@ impl Hook {
             output::line(&line);
         }
         Ok(())
+    }
+}
+
+/// What is said at the start of a session whose memory is there and not opened: once, so that somebody sees to it.
+fn unopened(call: &Call, global: &Global) -> Option<String> {
+    let Moment::SessionStart { .. } = call.moment else { return None };
+    let here = call.cwd.as_ref().map_or_else(|| ".".into(), std::path::PathBuf::from);
+    match Workspace::find(global.dir.as_deref(), &here, &Environment::read()) {
+        Err(error @ (WorkspaceError::Foreign { .. } | WorkspaceError::NoRepository { .. })) => {
+            Some(format!("hivemind: this session has no shared memory. {error}"))
+        }
+        _ => None,
     }
 }
 
@@ -91,11 +105,12 @@ struct Hooked {
 
 impl Hooked {
     fn of(call: Call, global: Global) -> Result<Self, Failure> {
-        let context = match &call.cwd {
-            // The directory of the session; that of the process may be any.
-            Some(cwd) if global.dir.is_none() => Context::at(global, cwd.as_ref())?,
-            _ => Context::find(global)?,
-        };
+        let is_start = matches!(call.moment, Moment::SessionStart { .. });
+        let context = Self::context(&call, global, is_start)?;
+        if is_start {
+            // What a pane leaves word in is there from its first moment on; without it all it says is queued nowhere.
+            let _ = context.workspace.ensure();
+        }
         let call = call.spelled(|path| context.workspace.spelled(path));
         // That it ran is all it says.
         let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
@@ -108,6 +123,33 @@ impl Hooked {
         let session = named.and_then(|session| session.parse().ok());
         let reads = Reads::of(context.workspace.clone());
         Ok(Self { call, context, agent, is_by_default, session, reads })
+    }
+
+    /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
+    /// session began.
+    fn context(call: &Call, global: Global, is_start: bool) -> Result<Context, Failure> {
+        let Some(cwd) = call.cwd.as_ref().filter(|_| global.dir.is_none()) else {
+            return Context::find(global);
+        };
+        let state_home = Environment::read().state_home;
+        let home = state_home.zip(call.session.as_deref().and_then(|session| session.parse().ok()));
+        let home = home.map(|(state, session)| SessionHome::of(&state, call.client.as_str(), &session));
+        let began = home.as_ref().filter(|_| !is_start).and_then(SessionHome::get);
+        let here = Context::at(global.clone(), cwd.as_ref());
+        match began {
+            Some((root, memory)) => match here {
+                Ok(here) if here.workspace.memory() == memory => Ok(here),
+                _ => Context::at(global, &root),
+            },
+            None => {
+                let here = here?;
+                if let Some(home) = home {
+                    // Without it the next hook goes by its directory again.
+                    let _ = home.enter(&here.workspace);
+                }
+                Ok(here)
+            }
+        }
     }
 
     fn answer(&mut self) -> Result<Answer, Failure> {
@@ -375,6 +417,9 @@ impl Hooked {
         let Some(session) = &self.session else { return Ok(Answer::Silence) };
         if let Some(client) = system::client_process() {
             let _ = ClientSession::of(&self.context.workspace, client).leave(session);
+        }
+        if let Some(state_home) = &self.context.environment.state_home {
+            SessionHome::of(state_home, self.call.client.as_str(), session).leave();
         }
         self.submit(vec![Command::EndSession(EndSession {})])?;
         Ok(Answer::Silence)

@@ -7,6 +7,7 @@ use super::{Context, block_on};
 use crate::pack::{self, Presence};
 use crate::system;
 use crate::views::{self, View};
+use crate::writer::Spool;
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let caller = context.caller()?;
@@ -28,5 +29,19 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         answer.json["agent"] = json!(agent);
         answer.json["banner"] = json!(banner);
     }
+    let (rejected, later) = Spool::of(&context.workspace).left_behind();
+    if rejected + later > 0 {
+        answer.text.push_str(&format!(
+            "spool:     {rejected} lines did not pass (spool.rejected.jsonl), {later} wait for a newer hm\n"
+        ));
+    }
+    let remarks = context.workspace.remarks();
+    for remark in &remarks {
+        answer.text.push_str(&format!("note:      {remark}\n"));
+    }
+    answer.json["rules"] = json!(context.workspace.rules());
+    answer.json["rejected"] = json!(rejected);
+    answer.json["waiting_for_newer"] = json!(later);
+    answer.json["remarks"] = json!(remarks);
     output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
 }

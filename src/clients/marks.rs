@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::Client;
 use crate::domain::time::Timestamp;
+use crate::private;
 use crate::system;
 use crate::workspace::Workspace;
 
@@ -28,9 +29,10 @@ impl Mark {
         if event.is_empty() || event.len() > 40 || !event.chars().all(|c| c.is_ascii_alphanumeric()) {
             return Ok(());
         }
-        std::fs::create_dir_all(workspace.hook_marks())?;
+        private::create_dir_in(&workspace.hook_marks())?;
         // Cutting a file that is empty already changes its time, and nothing else.
-        File::create(workspace.hook_marks().join(format!("{client}.{event}"))).map(drop)
+        let mark = workspace.hook_marks().join(format!("{client}.{event}"));
+        private::options().write(true).create(true).truncate(true).open(mark).map(drop)
     }
 
     /// When it last fired; none when it never did.

@@ -16,6 +16,7 @@ use crate::pack::DEFAULT_BUDGET_CHARS;
 use crate::reads::Reads;
 use crate::system;
 use crate::views::{self, ContextOf, View, ViewError};
+use crate::writer::Spool;
 
 /// This program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -60,6 +61,28 @@ impl Doctor<'_> {
                 )
             }
         }
+    }
+
+    /// Where the memory lies, what should be known of that, and what the spool left behind.
+    pub(super) fn memory(&self) -> Vec<Check> {
+        let mut checks = vec![Check::ok("memory", self.workspace.memory().display().to_string())];
+        checks.extend(self.workspace.remarks().into_iter().map(|remark| Check::note("memory", remark)));
+        let (rejected, later) = Spool::of(self.workspace).left_behind();
+        if rejected > 0 {
+            let file = self.workspace.rejected_spool();
+            checks.push(
+                Check::note("spool", format!("{rejected} queued writes did not pass"))
+                    .fixed_by(format!("read why in {}, then remove it", file.display())),
+            );
+        }
+        if later > 0 {
+            checks.push(Check::fault(
+                "spool",
+                format!("{later} queued writes are of a newer version of hm; nothing is lost"),
+                "update this hm: the next writer takes them",
+            ));
+        }
+        checks
     }
 
     /// Whether who a pane is told it is, is anybody.

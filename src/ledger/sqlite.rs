@@ -67,6 +67,7 @@ impl Ledger {
                 needed: OLDEST_ENGINE.1,
             });
         }
+        refuse_links(path).map_err(|source| cannot_open(path, source))?;
         let log = sibling(path, "-wal");
         settle(&log).map_err(|source| LedgerError::Log { path: log.display().to_string(), source })?;
         let mut db = Connection::open(path).map_err(|source| cannot_open(path, source))?;
@@ -517,6 +518,7 @@ pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
 /// Opens a database that another process writes; `None` when the file does not exist, or has not got that far yet
 /// that it has its tables, of which this is one.
 pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Error> {
+    refuse_links(path)?;
     if !path.exists() {
         return Ok(None);
     }
@@ -542,6 +544,19 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
         }
         other => other,
     }
+}
+
+/// Fails where a database or a file beside it is a symbolic link: it may lead to any file of the user.
+pub(crate) fn refuse_links(path: &Path) -> Result<(), Error> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let file = sibling(path, suffix);
+        if std::fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_symlink()) {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+            let problem = format!("{} is a symbolic link: hm made none, remove it", file.display());
+            return Err(Error::SqliteFailure(code, Some(problem)));
+        }
+    }
+    Ok(())
 }
 
 /// Whether anything stands in the write-ahead log of a database.

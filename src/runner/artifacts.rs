@@ -1,10 +1,11 @@
 //! What a run leaves: its streams, what is known of it, and the result, in a directory of its own.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::private;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -53,21 +54,13 @@ pub enum Broken {
 /// # Errors
 /// Those of the file system; a directory that is there already holds another run.
 pub(super) fn create_dir(dir: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir.parent().unwrap_or(dir))?;
-    builder.recursive(false).create(dir)
+    private::create_dir_in(dir.parent().unwrap_or(dir))?;
+    private::create_dir(dir)
 }
 
 /// A new file, for its owner only.
 pub(super) fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private::options().write(true).create_new(true).open(path)
 }
 
 /// What a file is called until it is whole.

@@ -22,6 +22,7 @@ use super::result::{ExperimentResult, Subject};
 use super::spawn::{self, SpawnError, Started};
 use super::tree::{RUN_VARIABLE, Tree, adopt_orphans};
 use crate::domain::privacy::{BadPattern, Known, Own, Secrets, redacted};
+use crate::private;
 use crate::system;
 
 /// How often a run says where it stands.
@@ -59,7 +60,7 @@ impl StreamKey {
     pub fn of(file: &Path) -> io::Result<Self> {
         let dir = file.parent().unwrap_or(file);
         let read = || -> io::Result<Self> {
-            let text = std::fs::read_to_string(file)?;
+            let text = private::read_to_string(file)?;
             Self::try_from(text.trim().to_owned())
                 .map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad))
         };

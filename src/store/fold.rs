@@ -63,6 +63,7 @@ impl Projection {
 
     fn open_as_is(path: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
+        crate::ledger::refuse_links(path).map_err(failed)?;
         let mut db = Connection::open(path).map_err(failed)?;
         configure(&db).map_err(failed)?;
         migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {

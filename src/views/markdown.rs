@@ -1,6 +1,7 @@
 //! Views as Markdown in short lines. Stored text is data: it stays on its line and reaches no terminal raw.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::{Status, Tier};
@@ -409,8 +410,10 @@ pub(super) fn status(status: &StatusView) -> String {
         (waiting, 0) => format!("{waiting} queued"),
         (waiting, rejected) => format!("{waiting} queued, {rejected} rejected lately"),
     };
+    let below = Path::new(&status.memory).strip_prefix(&status.workspace);
+    let memory = below.map_or_else(|_| status.memory.clone(), |below| below.display().to_string());
     let mut text = format!(
-        "workspace: {}\nledger:    {} by {}{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
+        "workspace: {}\nledger:    {} by {} in {memory}{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
          {} awaiting proof, {} deprecated, {}\nspool:     {spool}\n",
         status.workspace,
         counted(status.ledger_seq, "event"),

@@ -734,6 +734,8 @@ impl Committer {
         for line in lines {
             match serde_json::from_str::<Submission>(line) {
                 Ok(submission) => submissions.push((line, submission)),
+                // Whole, and of a version that knows more: its writer takes it.
+                Err(_) if is_of_a_newer_version(line) => spool.keep_for_later(line)?,
                 Err(error) => {
                     self.set_aside(spool, line, &format!("not a command this version knows: {error}"))?;
                     done.rejected += 1;
@@ -953,6 +955,24 @@ fn fold(ledger: &Ledger) -> Result<State, WriterError> {
         }
         at = last;
     }
+}
+
+/// Whether a spool line is a submission in all but its command, which this version cannot read. One that holds a
+/// secret is set aside without it instead.
+fn is_of_a_newer_version(line: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        #[serde(rename = "command_id")]
+        _command_id: CommandId,
+        #[serde(rename = "command")]
+        _command: Kind,
+    }
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        #[serde(rename = "name")]
+        _name: String,
+    }
+    serde_json::from_str::<Named>(line).is_ok() && privacy::scan(line, &Secrets::default()).is_empty()
 }
 
 /// Whether a spool line holds the command of an event: as it was queued, as it was set aside, or half of it.

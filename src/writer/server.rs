@@ -93,11 +93,14 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         Runs::disown(&mut committer)?;
         workspace.settle_adoption()?;
     }
+    spool.take_up()?;
     if !spool.is_empty() {
         replay(&mut committer, &spool)?;
     }
     Runs::reconcile(&mut committer)?;
     let identity = Identity { file, ledger: Arc::default() };
+    // A front that knows the ledger takes no writer that does not name it.
+    identity.learn(&committer)?;
     let sealer = match &options.state_home {
         Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
         None => {

@@ -1,12 +1,20 @@
 //! The spool: commands accepted while the writer is away, durable before they are acknowledged.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::command::Submission;
 use crate::domain::ids::IdempotencyKey;
+use crate::private;
+use crate::system;
 use crate::workspace::Workspace;
+
+/// How long the lock of the spool is waited for: its holder writes one line and syncs it.
+const LOCKED_AT_MOST: Duration = Duration::from_secs(1);
+/// How often it is tried meanwhile.
+const LOCK_POLL: Duration = Duration::from_millis(2);
 
 /// Why nothing could be spooled; the command was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -18,11 +26,13 @@ pub struct SpoolError {
     pub source: io::Error,
 }
 
-/// The two spool files of a workspace.
+/// The spool files of a workspace.
 #[derive(Debug, Clone)]
 pub struct Spool {
     path: PathBuf,
     rejected: PathBuf,
+    /// What only a newer version of hm can read.
+    later: PathBuf,
 }
 
 /// What stands in the spool from some offset on.
@@ -39,7 +49,7 @@ pub(super) struct Lines {
 impl Spool {
     /// The spool of a workspace.
     pub fn of(workspace: &Workspace) -> Self {
-        Self { path: workspace.spool(), rejected: workspace.rejected_spool() }
+        Self { path: workspace.spool(), rejected: workspace.rejected_spool(), later: workspace.later_spool() }
     }
 
     /// Appends a command and makes it durable. When another queued command of the same agent carries
@@ -52,8 +62,8 @@ impl Spool {
     }
 
     fn try_append(&self, submission: &Submission) -> io::Result<Option<Submission>> {
-        let mut file = private(OpenOptions::new().create(true).read(true).append(true)).open(&self.path)?;
-        file.lock()?;
+        let mut file = private::options().create(true).read(true).append(true).open(&self.path)?;
+        lock(|| file.try_lock())?;
         if let Some(key) = &submission.idempotency_key
             && let Some(first) = queued_under(&mut file, submission, key)?
         {
@@ -81,7 +91,7 @@ impl Spool {
 
     /// Commands that wait, without taking the lock: 0 when there is no spool.
     pub fn waiting(&self) -> u64 {
-        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        let bytes = private::read(&self.path).unwrap_or_default();
         whole_lines(&bytes).filter(|line| !line.trim_ascii().is_empty()).count() as u64
     }
 
@@ -99,11 +109,11 @@ impl Spool {
     /// The lines after `offset`.
     pub(super) fn read_after(&self, offset: u64) -> Result<Lines, SpoolError> {
         let read = || -> io::Result<Lines> {
-            let mut file = match File::open(&self.path) {
+            let mut file = match private::options().read(true).open(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lines::default()),
                 other => other?,
             };
-            file.lock_shared()?;
+            lock(|| file.try_lock_shared())?;
             file.seek(SeekFrom::Start(offset))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -123,8 +133,8 @@ impl Spool {
     /// Empties the spool if nothing was added after `end`; says whether it did.
     pub(super) fn truncate_at(&self, end: u64) -> Result<bool, SpoolError> {
         let truncate = || -> io::Result<bool> {
-            let file = OpenOptions::new().write(true).open(&self.path)?;
-            file.lock()?;
+            let file = private::options().write(true).open(&self.path)?;
+            lock(|| file.try_lock())?;
             if file.metadata()?.len() != end {
                 return Ok(false);
             }
@@ -137,27 +147,61 @@ impl Spool {
 
     /// Keeps a line that did not pass, with the reason, for a human to look at.
     pub(super) fn set_aside(&self, line: &str, reason: &str) -> Result<(), SpoolError> {
-        let set_aside = || -> io::Result<()> {
-            let mut file = private(OpenOptions::new().create(true).append(true)).open(&self.rejected)?;
-            file.lock()?;
-            let mut record = serde_json::to_vec(&serde_json::json!({ "reason": reason, "line": line }))?;
-            record.push(b'\n');
-            file.write_all(&record)?;
-            file.sync_all()
+        let record = serde_json::json!({ "reason": reason, "line": line }).to_string();
+        append_line(&self.rejected, &record)
+    }
+
+    /// Keeps a line of a command that only a newer version of hm knows, for the writer of that one.
+    pub(super) fn keep_for_later(&self, line: &str) -> Result<(), SpoolError> {
+        append_line(&self.later, line)
+    }
+
+    /// Puts what was kept for a newer version of hm back before what waits: this may be that version.
+    pub(super) fn take_up(&self) -> Result<(), SpoolError> {
+        let take_up = || -> io::Result<()> {
+            let kept = match private::read_to_string(&self.later) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                other => other?,
+            };
+            let known = kept.lines().filter(|line| serde_json::from_str::<Submission>(line).is_ok());
+            let known: Vec<&str> = known.collect();
+            if known.is_empty() {
+                return Ok(());
+            }
+            let mut file = private::options().create(true).append(true).open(&self.path)?;
+            lock(|| file.try_lock())?;
+            // A line that is taken up twice is recognised by its command.
+            file.write_all((known.join("\n") + "\n").as_bytes())?;
+            file.sync_all()?;
+            let left: String = kept
+                .lines()
+                .filter(|line| serde_json::from_str::<Submission>(line).is_err())
+                .flat_map(|line| [line, "\n"])
+                .collect();
+            private::replace(&self.later, left.as_bytes())
         };
-        set_aside().map_err(|source| SpoolError { path: self.rejected.display().to_string(), source })
+        take_up().map_err(|source| SpoolError { path: self.later.display().to_string(), source })
+    }
+
+    /// Lines that did not pass, and lines that only a newer version of hm can read.
+    pub fn left_behind(&self) -> (u64, u64) {
+        let count = |path: &Path| {
+            let bytes = private::read(path).unwrap_or_default();
+            whole_lines(&bytes).filter(|line| !line.trim_ascii().is_empty()).count() as u64
+        };
+        (count(&self.rejected), count(&self.later))
     }
 
     /// Blanks the lines of both files in which `holds` sees what was erased, torn ones too. Nothing moves: a
     /// crash in the middle harms no other line, and whoever appends meanwhile only waits.
     pub(super) fn scrub(&self, holds: impl Fn(&str) -> bool) -> Result<(), SpoolError> {
-        for path in [&self.path, &self.rejected] {
+        for path in [&self.path, &self.rejected, &self.later] {
             let scrub = || -> io::Result<()> {
-                let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+                let mut file = match private::options().read(true).write(true).open(path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                     other => other?,
                 };
-                file.lock()?;
+                lock(|| file.try_lock())?;
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let mut start = 0;
@@ -219,8 +263,28 @@ fn ends_line(file: &mut File, len: u64) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
+/// Appends a line to a file and makes it durable.
+fn append_line(path: &Path, line: &str) -> Result<(), SpoolError> {
+    let append = || -> io::Result<()> {
+        let mut file = private::options().create(true).append(true).open(path)?;
+        lock(|| file.try_lock())?;
+        file.write_all(format!("{line}\n").as_bytes())?;
+        file.sync_all()
+    };
+    append().map_err(|source| SpoolError { path: path.display().to_string(), source })
+}
+
+/// Takes a lock that others hold for moments only. Another process may be stopped while it holds it: then there is an
+/// error and no waiting for ever.
+fn lock(mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
+    let deadline = system::instant() + LOCKED_AT_MOST;
+    loop {
+        match attempt() {
+            Err(TryLockError::WouldBlock) if system::instant() < deadline => std::thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process holds its lock"));
+            }
+            other => return Ok(other?),
+        }
+    }
 }

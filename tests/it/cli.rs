@@ -112,7 +112,7 @@ fn a_claim_lives_and_ends() {
             ID1  deprecated  fact  devops  the pool holds 20 connections
             $ hm --agent devops status
             workspace: DIR
-            ledger:    14 events by 4 agents
+            ledger:    14 events by 4 agents in .hivemind/runtime
             claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
             spool:     empty
             writer:    running
@@ -437,7 +437,7 @@ fn programs_get_json() {
         hm --json claim show ID1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id owner positions reproduced scopes seq session stale statement status supports touched_at type [at by seq to]
         hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
-        hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs ledger_seq negative rejected spooled workspace writer_is_up
+        hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs ledger_seq memory negative rejected remarks rules spooled waiting_for_newer workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
         hm --json verify: artifacts checkpoints erased events fault head_hash ok warning
         hm --json rebuild: folded_seq
@@ -731,7 +731,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
         expect![[r#"
             $ hm --agent ops status
             workspace: DIR
-            ledger:    0 events by 0 agents
+            ledger:    0 events by 0 agents in .hivemind/runtime
             claims:    0 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
             spool:     empty
             writer:    not running, the next write starts it
@@ -741,7 +741,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
             next: no writer could be reached: it is committed, if it still passes, once one is
             $ hm status
             workspace: DIR
-            ledger:    0 events by 0 agents
+            ledger:    0 events by 0 agents in .hivemind/runtime
             claims:    0 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
             spool:     1 queued
             writer:    not running, the next write starts it
@@ -762,7 +762,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
         expect![[r#"
             $ hm status
             workspace: DIR
-            ledger:    4 events by 3 agents
+            ledger:    4 events by 3 agents in .hivemind/runtime
             claims:    1 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
             spool:     empty
             writer:    running

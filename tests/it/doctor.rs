@@ -126,6 +126,7 @@ fn a_sound_machine_has_no_faults() {
     expect![[r#"
         note hm
         ok writer
+        ok memory
         ok store
         ok pack
         ok claude config
