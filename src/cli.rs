@@ -31,6 +31,7 @@ mod token;
 mod verify;
 mod writer;
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,14 +40,15 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::Config;
 use crate::domain::agent::AgentId;
-use crate::domain::command::{Command, Submission};
+use crate::domain::command::{Command, RecordOverride, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
 use crate::domain::privacy::Secrets;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::text::Label;
 use crate::domain::time::Moment;
-use crate::identity::Caller;
+use crate::identity::{Caller, Surroundings};
 use crate::reads::Reads;
 use crate::system::{self, Environment};
 use crate::views::{self, View, ViewError};
@@ -89,6 +91,9 @@ struct Global {
     /// Who speaks, a name or alias of the roster (env HM_AGENT)
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
+    /// Be the operator without a terminal, and why: for scripts; it goes on record
+    #[arg(long, global = true, value_name = "REASON", help_heading = "Global options")]
+    operator_override: Option<String>,
     /// Answer as of then: a ledger position or a time; for verbs that read
     #[arg(long, global = true, value_name = "SEQ|TIME")]
     at: Option<String>,
@@ -217,6 +222,8 @@ struct Context {
     config: Config,
     environment: Environment,
     global: Global,
+    /// Whether the override is on record already.
+    overrode: Cell<bool>,
 }
 
 impl Context {
@@ -228,11 +235,11 @@ impl Context {
     /// [`Context::find`] from another directory than this one.
     fn at(global: Global, here: &Path) -> Result<Self, Failure> {
         let environment = Environment::read();
-        let named = global.dir.clone().or_else(|| environment.dir.clone().map(PathBuf::from));
+        let named = global.dir.clone().or_else(|| environment.dir.clone());
         let workspace = Workspace::find(named.as_deref(), here, environment.runtime_dir.as_deref())
             .map_err(Failure::usage)?;
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
-        Ok(Self { workspace, config, environment, global })
+        Ok(Self { workspace, config, environment, global, overrode: Cell::new(false) })
     }
 
     /// Who speaks: `--agent`, else `HM_AGENT`, else nobody yet.
@@ -241,8 +248,28 @@ impl Context {
     }
 
     fn caller_in(&self, session: SessionId) -> Result<Caller, Failure> {
-        let named = self.global.agent.as_deref().or(self.environment.agent.as_deref());
-        Ok(Caller::new(self.config.roster.clone(), named, session)?)
+        self.caller_named(self.global.agent.as_deref(), session)
+    }
+
+    /// The caller that `--agent` names. Where `HM_AGENT` says who the pane is, `--agent` says the same or is refused.
+    fn caller_named(&self, named: Option<&str>, session: SessionId) -> Result<Caller, Failure> {
+        let caller = |name: Option<&str>| Caller::new(self.config.roster.clone(), name, session.clone());
+        let Some(told) = self.environment.agent.as_deref() else { return Ok(caller(named)?) };
+        let pane = caller(Some(told))?;
+        match (named.map(|name| caller(Some(name))).transpose()?, pane.pinned()) {
+            (Some(other), Some(pane)) if other.pinned() != Some(pane) => {
+                let other = other.pinned().unwrap_or(pane);
+                Err(Rejection::new(
+                    Code::AgentMismatch,
+                    format!("HM_AGENT says that this is the pane of {pane}, and --agent names {other}"),
+                    format!(
+                        "drop --agent: you are {pane} here; in a shell of your own, unset HM_AGENT instead"
+                    ),
+                )
+                .into())
+            }
+            _ => Ok(pane),
+        }
     }
 
     /// The client's session, where one is named.
@@ -272,16 +299,69 @@ impl Context {
         parse_optional("HM_TASK", self.environment.task.as_deref())
     }
 
-    /// Who a write speaks for: the pinned agent, or the human at a terminal. The shell of an agent is none,
-    /// so that no agent is the operator by default.
-    fn speaker(&self) -> Result<(AgentId, SessionId), Failure> {
+    /// Who is asking: the pinned agent, or the human at a terminal. The shell of an agent is none, so that no agent
+    /// is the operator by default.
+    fn who(&self) -> Result<(AgentId, SessionId), Failure> {
         let caller = self.caller()?;
+        let sits_there = || {
+            let has_both_ends = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+            has_both_ends && system::client_above().is_none()
+        };
         let agent = match caller.pinned() {
             Some(agent) => agent.clone(),
-            None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => AgentId::operator(),
+            None if self.global.operator_override.is_some() || sits_there() => AgentId::operator(),
             None => return Err(nobody_speaks().into()),
         };
         Ok((agent, caller.session()))
+    }
+
+    /// Who a write speaks for: as [`Context::who`], and the operator is a human. `verb` is what an override is
+    /// recorded for.
+    fn speaker(&self, verb: &str) -> Result<(AgentId, SessionId), Failure> {
+        let (agent, session) = self.who()?;
+        if agent == AgentId::operator() {
+            self.human(verb)?;
+        } else if self.global.operator_override.is_some() {
+            return Err(Failure::usage(format!(
+                "--operator-override is for the operator, and you are {agent}: drop one of the two"
+            )));
+        }
+        Ok((agent, session))
+    }
+
+    /// Goes on as the operator only: for verbs that are nobody else's.
+    fn operator(&self, verb: &str) -> Result<(), Failure> {
+        self.operator_named(self.global.agent.as_deref(), verb)
+    }
+
+    /// [`Context::operator`] where `--agent` may name somebody else than the caller.
+    fn operator_named(&self, named: Option<&str>, verb: &str) -> Result<(), Failure> {
+        let caller = self.caller_named(named, self.session())?;
+        if let Some(agent) = caller.pinned().filter(|agent| **agent != AgentId::operator()) {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("only the operator may do this, and you are {agent}"),
+                "ask the human to type it at a terminal",
+            )
+            .into());
+        }
+        self.human(verb)
+    }
+
+    /// Goes on where a human sits at a terminal; an override is put on record first, once.
+    fn human(&self, verb: &str) -> Result<(), Failure> {
+        let Some(reason) = &self.global.operator_override else {
+            let here = Surroundings { has_terminal: has_terminal(), client: system::client_above() };
+            return Ok(here.human()?);
+        };
+        if self.overrode.replace(true) {
+            return Ok(());
+        }
+        let reason = parse("operator-override", reason)?;
+        let command = Command::RecordOverride(RecordOverride { verb: Label::of(verb), reason });
+        let submission = self.submission_of(AgentId::operator(), Some(self.session()), command, None);
+        let front = self.front()?;
+        block_on(async { Ok(front.submit(submission).await?) }).map(drop)
     }
 
     /// An agent named in an argument.
@@ -296,15 +376,19 @@ impl Context {
 
     /// A command as its speaker hands it in.
     fn submission(&self, command: Command, key: Option<IdempotencyKey>) -> Result<Submission, Failure> {
-        let (agent, session) = self.speaker()?;
-        Ok(Submission {
-            command_id: CommandId::from_uuid(system::new_id()),
-            agent,
-            session: Some(session),
-            trace_id: None,
-            idempotency_key: key,
-            command,
-        })
+        let (agent, session) = self.speaker(command.name())?;
+        Ok(self.submission_of(agent, Some(session), command, key))
+    }
+
+    fn submission_of(
+        &self,
+        agent: AgentId,
+        session: Option<SessionId>,
+        command: Command,
+        idempotency_key: Option<IdempotencyKey>,
+    ) -> Submission {
+        let command_id = CommandId::from_uuid(system::new_id());
+        Submission { command_id, agent, session, trace_id: None, idempotency_key, command }
     }
 
     /// Submits a command.
@@ -533,6 +617,11 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     texts.iter().map(|text| parse(argument, text)).collect()
+}
+
+/// Whether one of the standard streams is a terminal: a human may have redirected the others.
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
 /// The refusal of a verb that needs to know who speaks.

@@ -19,6 +19,7 @@ pub mod schedule;
 pub mod store;
 pub mod system;
 pub mod tokens;
+pub mod trusted;
 pub mod views;
 pub mod workspace;
 pub mod writer;

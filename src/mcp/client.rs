@@ -116,6 +116,10 @@ impl Pane {
         command.current_dir(root);
         if let Some(agent) = agent {
             command.args(["--agent", agent]);
+            // What the shell says of itself is nothing to a pane that is somebody else.
+            for variable in ["HM_AGENT", "HM_SESSION", "HM_TASK"] {
+                command.env_remove(variable);
+            }
         }
         Self::run(command, era).await
     }

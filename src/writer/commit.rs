@@ -14,7 +14,7 @@ use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::Position;
 use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
 use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry};
-use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
+use crate::domain::event::{CommandRejected, Event, MemoryDenied, PolicyChanged, Recorded, SpoolFlushed};
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
 use crate::domain::privacy::{self, Denial, Secrets};
@@ -336,6 +336,21 @@ impl Committer {
         Ok(progress.into_iter().map(|done| answer(done, &appended)).collect())
     }
 
+    /// Puts the rules of this writer on record where the ledger last recorded others.
+    ///
+    /// # Errors
+    /// [`WriterError`], as for any write.
+    pub fn record_policy(&mut self) -> Result<(), WriterError> {
+        let (quorum, was) = (self.policy.quorum, self.state.quorum());
+        if quorum == was {
+            return Ok(());
+        }
+        let events = vec![PolicyChanged { quorum, was }.into()];
+        let causation = CommandId::from_uuid((self.sources.ids)());
+        self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events, minted: None }])?;
+        Ok(())
+    }
+
     /// Brings the read models to `head`. A fold that fails leaves them behind; the events stay.
     fn project(&mut self, start: Cursor, recorded: &[Recorded], head: Cursor) {
         let projection = &mut self.projection;
@@ -428,6 +443,8 @@ impl Committer {
                 | Event::OutcomeRecorded(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
+                | Event::OperatorOverridden(_)
+                | Event::PolicyChanged(_)
                 | Event::MemoryDenied(_)
                 | Event::ContradictionDetected(_)
                 | Event::ContradictionResolved(_)

@@ -21,10 +21,11 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
-use crate::runner::profile::{AgentProfile, Catalog, PROMPT, Profile, Request};
+use crate::runner::profile::{AgentProfile, Catalog, Known, PROMPT, Request};
 use crate::runner::report::Report;
 use crate::runner::run::StreamKey;
 use crate::runner::{Order, tree};
+use crate::trusted::{Trust, TrustedProfiles};
 use crate::workspace::Workspace;
 
 /// Profiles that the answer to a challenge names.
@@ -45,6 +46,11 @@ impl Profiles {
         Self { workspace: workspace.clone(), roster }
     }
 
+    /// The profiles as they are now: each file is read once, and what a human trusted is asked for then.
+    fn catalog(&self) -> Catalog {
+        Catalog::load(&self.workspace.marker_dir(), &TrustedProfiles::of_workspace(&self.workspace))
+    }
+
     /// Where a run leaves its files.
     pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
         self.workspace.artifacts(run)
@@ -52,8 +58,8 @@ impl Profiles {
 
     /// What a request would run.
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
-        let catalog = Catalog::load(&self.workspace.marker_dir());
-        let profile = find(&catalog, &run.profile)?;
+        let catalog = self.catalog();
+        let Known { profile, sha256, .. } = find(&catalog, &run.profile)?;
         if profile.agent.is_some() {
             return Err(Rejection::new(
                 Code::WrongProfile,
@@ -69,16 +75,17 @@ impl Profiles {
             output_cap_bytes: run.output_cap_bytes,
         };
         // A workspace's root is canonical.
-        Ok(profile.plan(&request, self.workspace.root())?)
+        let plan = profile.plan(&request, self.workspace.root())?;
+        Ok(Plan { profile_sha256: Some(sha256.clone()), ..plan })
     }
 
     /// Who would be sent out by `spawner`, and what would run.
     pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
-        let catalog = Catalog::load(&self.workspace.marker_dir());
-        let profile = find(&catalog, &spawn.profile)?;
+        let catalog = self.catalog();
+        let Known { profile, sha256, .. } = find(&catalog, &spawn.profile)?;
         let Some(AgentProfile { name }) = &profile.agent else {
-            let agents = catalog.profiles().filter(|known| known.profile.agent.is_some());
-            let agents: Vec<&str> = agents.map(|known| known.profile.name.as_str()).collect();
+            let agents = catalog.trusted().filter(|profile| profile.agent.is_some());
+            let agents: Vec<&str> = agents.map(|profile| profile.name.as_str()).collect();
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is no agent's: it has no [agent]", profile.name),
@@ -110,6 +117,7 @@ impl Profiles {
         let args = BTreeMap::from([(PROMPT.to_owned(), asked.trim().to_owned())]);
         let root = self.workspace.root();
         let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
+        plan.profile_sha256 = Some(sha256.clone());
         plan.variables = BTreeMap::from(
             [
                 ("HM_AGENT", agent.to_string()),
@@ -127,7 +135,7 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let catalog = Catalog::load(&self.workspace.marker_dir());
+        let catalog = self.catalog();
         let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
         let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
         (!names.is_empty()).then(|| {
@@ -139,10 +147,20 @@ impl Profiles {
     }
 }
 
-/// The profile of this name, or why there is none.
-fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Profile, Rejection> {
+/// The profile of this name that may run, or why there is none.
+fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejection> {
     if let Some(known) = catalog.find(name) {
-        return Ok(&known.profile);
+        let why = match known.trust {
+            Trust::Trusted => return Ok(known),
+            Trust::Untrusted => "is a file of the project that no human has trusted here",
+            Trust::Changed => "was changed since a human trusted it",
+        };
+        return Err(Rejection::new(
+            Code::UntrustedProfile,
+            format!("profile `{name}` {why}"),
+            format!("ask the human to look at it and to type, at a terminal: hm profile trust {name}"),
+        )
+        .with("sha256", &known.sha256));
     }
     let is_asked_for =
         |file: &Path| file.file_stem().is_some_and(|stem| stem.to_str() == Some(name.as_str()));
@@ -153,7 +171,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Profile, Rej
             "a human mends it: hm profile check",
         ));
     }
-    let names: Vec<&str> = catalog.profiles().map(|known| known.profile.name.as_str()).collect();
+    let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();
     Err(Rejection::new(
         Code::UnknownProfile,
         format!("no profile is called `{name}`"),

@@ -69,6 +69,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         .guarding(secrets)
         .planning(workspace, &config.roster)
         .crashing_at(options.crash_at);
+    committer.record_policy()?;
     if !spool.is_empty() {
         committer.replay(&spool)?;
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use hivemind::domain::scope::Scope;
 use hivemind::runner::profile::{Catalog, Environment, Profile, Request};
+use hivemind::trusted::TrustedProfiles;
 
 use crate::shell::Shell;
 
@@ -42,7 +43,8 @@ impl Project {
     }
 
     fn catalog(&self) -> Catalog {
-        Catalog::load(&self.root.join(".hivemind"))
+        let trusted = TrustedProfiles::of(&self.root.join("trusted"));
+        Catalog::load(&self.root.join(".hivemind"), &trusted)
     }
 }
 
