@@ -115,7 +115,7 @@ impl Caller {
             return Err(Rejection::new(
                 Code::NotAllowed,
                 "`system` is the writer's own name",
-                "pin the agent this pane is, or `operator` for yourself",
+                "pin the agent this pane is",
             ));
         }
         // Who starts a pane has the files: there the rules decide alone.
@@ -206,7 +206,7 @@ impl Caller {
                 Err(Rejection::new(
                     Code::NotAllowed,
                     format!("an agent cannot speak as {named}"),
-                    "name the agent you are; a human uses the command line, or pins a pane with --agent operator",
+                    "name the agent you are; a human uses the command line",
                 ))
             }
             (None, Some(named)) => Ok(named),

@@ -95,9 +95,8 @@ impl TrustProfile {
             output::print(false, &whole, &json)?;
         }
         if !self.yes {
-            let question =
-                format!("\nMay agents run it, with the rights of this user, as often as they ask?");
-            match output::agreed(&question)? {
+            let question = "\nMay agents run it, with the rights of this user, as often as they ask?";
+            match output::agreed(question)? {
                 Some(true) => {}
                 Some(false) => {
                     return output::print(context.global.json, "not trusted\n", &json!({ "trust": null }));

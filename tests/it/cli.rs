@@ -240,7 +240,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml
             [exit 2]
             $ hm --agent system claim support ID1
-            hm: `system` is the writer's own name; pin the agent this pane is, or `operator` for yourself
+            hm: `system` is the writer's own name; pin the agent this pane is
             [exit 1]
             $ hm claim support ID1
             hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator
@@ -691,7 +691,7 @@ fn output_that_nobody_reads_is_no_fault() {
 }
 
 #[test]
-fn who_speaks_comes_from_the_option_else_the_environment() {
+fn who_speaks_comes_from_the_environment_and_the_option_says_the_same() {
     let shell = Shell::without_writer();
     let you_are = |line: &str, agent: &str| {
         let output = shell.command(line).env("HM_AGENT", agent).output().expect("hm can be run");
@@ -700,6 +700,7 @@ fn who_speaks_comes_from_the_option_else_the_environment() {
     };
     let said = [
         you_are("hm --json status", "infra"),
+        you_are("hm --json --agent Ops status", "infra"),
         you_are("hm --json --agent qa status", "infra"),
         you_are("hm --json status", "grok"),
         you_are("hm --json status", ""),
@@ -710,7 +711,10 @@ fn who_speaks_comes_from_the_option_else_the_environment() {
                 "devops",
             ),
             Some(
-                "reviewer",
+                "devops",
+            ),
+            Some(
+                "agent_mismatch",
             ),
             Some(
                 "unknown_agent",

@@ -90,6 +90,29 @@ fn a_clients_shell_is_no_human() {
     }
 }
 
+/// What happens in a client's session is its agent's, whatever name its environment gives the pane.
+#[test]
+fn a_hook_does_not_speak_as_the_operator() {
+    use std::io::Write;
+    let shell = Shell::new();
+    for agent in ["operator", "devops"] {
+        let mut hook = shell.command("hm hook claude");
+        hook.env("HM_AGENT", agent).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        let mut child = hook.spawn().expect("a hook");
+        let prompt = json!({ "hook_event_name": "UserPromptSubmit", "session_id": agent, "prompt": "deploy it",
+            "cwd": shell.workspace().root() });
+        child.stdin.take().expect("a pipe").write_all(prompt.to_string().as_bytes()).expect("a payload");
+        assert!(child.wait().expect("an end").success());
+    }
+    crate::harness::wait_until("what was said is on record", || {
+        shell.json("hm --json log --type turn.recorded")["events"] != json!([])
+    });
+    let turns = shell.json("hm --json log --type turn.recorded");
+    let agents: Vec<&Value> =
+        turns["events"].as_array().expect("events").iter().map(|turn| &turn["agent"]).collect();
+    assert_eq!(agents, ["devops"]);
+}
+
 /// An agent that cleans the environment of its command is still below its client.
 #[cfg(target_os = "linux")]
 #[test]
@@ -214,7 +237,7 @@ fn an_override_goes_on_record() {
     let (claim, run) = (events[1].id.to_string(), recorded["result_id"].as_str().expect("an id"));
     hm(&["--json", "experiment", "attach", run, &claim, "--relation", "supports"]);
     let shown = hm(&["--json", "claim", "show", &claim]);
-    assert_eq!(shown["evidence"][0]["grade"], "asserted", "{shown}");
+    assert_eq!(shown["evidence_items"][0]["grade"], "asserted", "{shown}");
     bench.kill_writer();
     bench.assert_sound();
 }

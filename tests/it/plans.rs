@@ -91,6 +91,11 @@ const ALLOWED: &[Allowed] = &[
         because: Because::Ends,
     },
     Allowed {
+        statement: "SELECT event_id, quorum, was",
+        scan: "SCAN loosened_policies",
+        because: Because::Ends,
+    },
+    Allowed {
         statement: "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1",
         scan: "SCAN events",
         because: Because::Ends,

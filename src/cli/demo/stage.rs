@@ -111,7 +111,9 @@ impl Stage {
     fn drop_state(&self) {
         if let Some(dir) = trusted::dir_of(&self.workspace) {
             // There is none before the story has trusted its profile.
-            let _ = std::fs::remove_dir_all(dir);
+            let _ = std::fs::remove_dir_all(&dir);
+            // Others may have theirs beside it.
+            let _ = dir.parent().map(std::fs::remove_dir);
         }
         let Some(state_home) = Environment::read().state_home else { return };
         let ledger = Reader::open(&self.workspace.ledger());
