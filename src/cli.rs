@@ -329,12 +329,12 @@ impl Context {
         Ok((agent, session))
     }
 
-    /// Goes on as the operator only: for verbs that are nobody else's.
+    /// Lets only the operator pass: for verbs that no agent has.
     fn operator(&self, verb: &str) -> Result<(), Failure> {
         self.operator_named(self.global.agent.as_deref(), verb)
     }
 
-    /// [`Context::operator`] where `--agent` may name somebody else than the caller.
+    /// [`Context::operator`] for a verb whose `--agent` does not name its caller.
     fn operator_named(&self, named: Option<&str>, verb: &str) -> Result<(), Failure> {
         let caller = self.caller_named(named, self.session())?;
         if let Some(agent) = caller.pinned().filter(|agent| **agent != AgentId::operator()) {
@@ -348,7 +348,7 @@ impl Context {
         self.human(verb)
     }
 
-    /// Goes on where a human sits at a terminal; an override is put on record first, once.
+    /// Lets a human at a terminal pass. An override is put on record first, once for each process.
     fn human(&self, verb: &str) -> Result<(), Failure> {
         let Some(reason) = &self.global.operator_override else {
             let here = Surroundings { has_terminal: has_terminal(), client: system::client_above() };

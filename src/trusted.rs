@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 pub enum Trust {
     /// It may run: it ships in the binary, or its file is the one that was trusted.
     Trusted,
-    /// Nobody has trusted it.
+    /// No human has trusted it.
     Untrusted,
     /// Its file differs from the one that was trusted.
     Changed,

@@ -93,7 +93,7 @@ pub struct Run {
     pub state: RunState,
     /// The event that ended it.
     pub completed: Option<EventId>,
-    /// Whether only the word of whoever recorded it stands for it.
+    /// Whether the only evidence that it ran is the word of its recorder.
     pub asserted: bool,
     /// The commit on which another run of the same may reproduce it.
     pub reproducible_at: Option<String>,
@@ -173,7 +173,7 @@ pub struct State {
     candidates: Derived<Candidates>,
     runs: BTreeMap<RunId, Run>,
     /// What waits for its turn or is under way, by the ledger position that queued it, with its plan.
-    unfinished: BTreeMap<u64, (RunId, Plan)>,
+    unfinished: BTreeMap<u64, ExperimentQueued>,
     run_of: HashMap<EventId, RunId>,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
@@ -271,9 +271,9 @@ impl State {
         self.run_of.get(&event).and_then(|id| self.runs.get(id))
     }
 
-    /// Runs that are not over, with their plans, in the order they were asked for.
-    pub fn unfinished_runs(&self) -> impl Iterator<Item = (RunId, &Run, &Plan)> {
-        self.unfinished.values().filter_map(|(id, plan)| Some((*id, self.runs.get(id)?, plan)))
+    /// Runs that are not over, with what queued them, in the order they were asked for.
+    pub fn unfinished_runs(&self) -> impl Iterator<Item = (&ExperimentQueued, &Run)> {
+        self.unfinished.values().filter_map(|queued| Some((queued, self.runs.get(&queued.run_id)?)))
     }
 
     /// Runs whose end was erased: their files are to go too.
@@ -496,7 +496,7 @@ impl State {
             claim.pending_run = Some(queued.run_id);
         }
         self.runs.insert(queued.run_id, run);
-        self.unfinished.insert(recorded.seq, (queued.run_id, queued.plan.clone()));
+        self.unfinished.insert(recorded.seq, queued.clone());
     }
 
     fn complete(&mut self, recorded: &Recorded, completed: &ExperimentCompleted) {
@@ -521,7 +521,7 @@ impl State {
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         self.run_of.insert(recorded.id, completed.run_id);
         self.to_cancel.remove(&completed.run_id);
-        self.unfinished.retain(|_, (id, _)| *id != completed.run_id);
+        self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
     }
 
     fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated, at: Timestamp) {

@@ -116,7 +116,7 @@ impl Pane {
         command.current_dir(root);
         if let Some(agent) = agent {
             command.args(["--agent", agent]);
-            // What the shell says of itself is nothing to a pane that is somebody else.
+            // The shell may be the pane of another agent.
             for variable in ["HM_AGENT", "HM_SESSION", "HM_TASK"] {
                 command.env_remove(variable);
             }

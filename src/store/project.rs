@@ -388,7 +388,7 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
     touch(db, at, body.claim_id)
 }
 
-/// A change that loosened the rules stands until one tightens them or somebody has had time to see it.
+/// Changes that loosened the rules stay listed until a change does not.
 fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
     if !body.quorum.is_looser_than(&body.was) {
         db.prepare_cached("DELETE FROM loosened_policies")?.execute([])?;

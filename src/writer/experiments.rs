@@ -14,10 +14,12 @@ use super::server::Work;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::ClaimType;
 use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
-use crate::domain::experiment::{Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
+use crate::domain::event::ExperimentQueued;
+use crate::domain::experiment::{Environment, Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::state::{Researcher, Run};
 use crate::domain::text::Reason;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
@@ -82,7 +84,8 @@ impl Profiles {
     /// Who would be sent out by `spawner`, and what would run.
     pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
         let catalog = self.catalog();
-        let Known { profile, sha256, .. } = find(&catalog, &spawn.profile)?;
+        let known = find(&catalog, &spawn.profile)?;
+        let profile = &known.profile;
         let Some(AgentProfile { name }) = &profile.agent else {
             let agents = catalog.trusted().filter(|profile| profile.agent.is_some());
             let agents: Vec<&str> = agents.map(|profile| profile.name.as_str()).collect();
@@ -109,11 +112,23 @@ impl Profiles {
                 "spawn it as the agent it is to be (--agent NAME), or give its profile a name in [agent]",
             ));
         }
-        let session = SessionId::of_researcher(spawn.run_id);
+        let researcher =
+            Researcher { agent, session: SessionId::of_researcher(spawn.run_id), task_id: spawn.task_id };
+        let plan = self.researcher_plan(known, &researcher, spawn.prompt.as_str())?;
+        Ok(Mission { agent: researcher.agent, plan })
+    }
+
+    /// What runs as a researcher.
+    fn researcher_plan(
+        &self,
+        Known { profile, sha256, .. }: &Known,
+        Researcher { agent, session, task_id }: &Researcher,
+        prompt: &str,
+    ) -> Result<Plan, Rejection> {
         let asked = RESEARCHER
             .replace("{session}", session.as_str())
-            .replace("{task}", &spawn.task_id.to_string())
-            .replace("{prompt}", spawn.prompt.as_str());
+            .replace("{task}", &task_id.to_string())
+            .replace("{prompt}", prompt);
         let args = BTreeMap::from([(PROMPT.to_owned(), asked.trim().to_owned())]);
         let root = self.workspace.root();
         let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
@@ -123,11 +138,50 @@ impl Profiles {
                 ("HM_AGENT", agent.to_string()),
                 ("HM_DIR", root.display().to_string()),
                 ("HM_SESSION", session.to_string()),
-                ("HM_TASK", spawn.task_id.to_string()),
+                ("HM_TASK", task_id.to_string()),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
-        Ok(Mission { agent, plan })
+        Ok(plan)
+    }
+
+    /// Whether a run that waits is still what a trusted profile gives: the file may have changed since, and an
+    /// imported event may hold any plan.
+    ///
+    /// # Errors
+    /// The refusal that queueing it now would get.
+    pub(super) fn still_allow(&self, queued: &ExperimentQueued, run: &Run) -> Result<(), Rejection> {
+        let ExperimentQueued { plan, args, .. } = queued;
+        let elsewhere = || {
+            Rejection::new(
+                Code::UntrustedProfile,
+                "its plan is not what the trusted profile gives in this workspace",
+                "queue it again here",
+            )
+        };
+        let catalog = self.catalog();
+        let known = find(&catalog, plan.profile.as_ref().ok_or_else(elsewhere)?)?;
+        let again = match (&run.researcher, &known.profile.agent) {
+            (Some(researcher), Some(_)) => {
+                let prompt = args.get(PROMPT).ok_or_else(elsewhere)?;
+                self.researcher_plan(known, researcher, prompt)?
+            }
+            (None, None) => {
+                let root = self.workspace.root();
+                let cwd = plan.cwd.strip_prefix(root).map_err(|_| elsewhere())?;
+                let Environment::Only(env_pass) = &plan.env else { return Err(elsewhere()) };
+                let request = Request {
+                    args: args.clone(),
+                    cwd: Some(cwd.to_str().filter(|cwd| !cwd.is_empty()).unwrap_or(".").to_owned()),
+                    env_pass: Some(env_pass.clone()),
+                    timeout_ms: Some(plan.timeout_ms),
+                    output_cap_bytes: Some(plan.limits.output_cap_bytes),
+                };
+                Plan { profile_sha256: Some(known.sha256.clone()), ..known.profile.plan(&request, root)? }
+            }
+            _ => return Err(elsewhere()),
+        };
+        if again == *plan { Ok(()) } else { Err(elsewhere()) }
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
@@ -175,7 +229,10 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
     Err(Rejection::new(
         Code::UnknownProfile,
         format!("no profile is called `{name}`"),
-        format!("use one of {}, or ask a human to add .hivemind/profiles/NAME.toml", names.join(", ")),
+        format!(
+            "use one of {}, or ask a human to add .hivemind/profiles/NAME.toml and to trust it",
+            names.join(", ")
+        ),
     ))
 }
 

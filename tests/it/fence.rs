@@ -1,16 +1,21 @@
 //! The operator is a human at a terminal, a profile runs when one said so, and changed rules are on record.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
 use expect_test::expect;
+use hivemind::domain::agent::Roster;
+use hivemind::domain::command::RunExperiment;
+use hivemind::domain::ids::RunId;
 use hivemind::mcp::{Era, Pane};
 use hivemind::system::{CLIENT_VARIABLES, SESSION_VARIABLES};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use crate::harness::{TempWorkspace, request};
 use crate::shell::Shell;
 use crate::terminal::{AS_OPERATOR, by_a_human, on_screen, trust};
 
@@ -53,7 +58,7 @@ fn refused(output: &std::process::Output) -> String {
 }
 
 #[test]
-fn nobody_without_a_terminal_is_the_operator() {
+fn without_a_terminal_there_is_no_operator() {
     let shell = Shell::without_writer();
     smoke(shell.workspace().root(), "true");
     for line in OPERATORS_LINES {
@@ -233,7 +238,7 @@ fn an_override_goes_on_record() {
     );
     assert_eq!(events[0].agent.as_str(), "operator");
 
-    // A run that nobody saw is what its recorder says, and no more.
+    // A run that is only recorded under an override is its recorder's word, and no more.
     let (claim, run) = (events[1].id.to_string(), recorded["result_id"].as_str().expect("an id"));
     hm(&["--json", "experiment", "attach", run, &claim, "--relation", "supports"]);
     let shown = hm(&["--json", "claim", "show", &claim]);
@@ -344,6 +349,48 @@ async fn no_file_takes_the_name_of_a_built_in_profile() {
     assert_eq!(queued["plan"]["argv"][0], "cargo", "{queued}");
 }
 
+/// What waits in a ledger from elsewhere was planned by another writer, from profiles that are not trusted here.
+#[test]
+fn a_run_that_was_imported_does_not_begin() {
+    let there = TempWorkspace::new();
+    smoke(there.root(), "touch ran");
+    trust(there.root(), "smoke");
+    let mut committer = there.committer(1).planning(&there, &Roster::default());
+    let run = RunExperiment {
+        run_id: RunId::from_uuid(hivemind::system::new_id()),
+        profile: "smoke".parse().expect("a name"),
+        args: BTreeMap::new(),
+        claim_id: None,
+        blocking: false,
+        relation: None,
+        cwd: None,
+        env_pass: None,
+        timeout_ms: None,
+        output_cap_bytes: None,
+        plan: None,
+    };
+    let queued =
+        committer.commit(&[request("devops", hivemind::domain::command::Command::RunExperiment(run))]);
+    queued.expect("a ledger").remove(0).expect("it is queued");
+    drop(committer);
+    let here = Bench::new();
+    smoke(here.root(), "touch ran");
+    trust(here.root(), "smoke");
+    let file = here.root().join("theirs.jsonl");
+    let exported =
+        Command::new(here.binary()).args(["export", "--dir"]).arg(there.root()).arg(&file).output();
+    assert!(exported.expect("hm runs").status.success());
+    let imported = here.hm(&["import", "theirs.jsonl"]);
+    assert!(imported.status.success(), "{imported:?}");
+    let run = || -> Value {
+        let listed = here.hm(&["--json", "experiment", "list"]);
+        serde_json::from_slice::<Value>(&listed.stdout).expect("JSON")["experiments"][0].clone()
+    };
+    crate::harness::wait_until("it is over", || run()["completed_at"].is_number());
+    assert_eq!(run()["status"], "aborted", "{}", run());
+    assert!(!there.root().join("ran").exists() && !here.root().join("ran").exists());
+}
+
 #[test]
 fn a_human_sees_the_whole_file_before_trusting_it() {
     let mut shell = Shell::without_writer();
@@ -363,7 +410,7 @@ fn a_human_sees_the_whole_file_before_trusting_it() {
         assert!(!screen.contains(['\u{202e}', '\x1b']), "{screen:?}");
     }
     let unasked = by_a_human(&shell.command("hm profile trust smoke"));
-    assert_eq!(unasked.status.code(), Some(2), "nobody was asked: {unasked:?}");
+    assert_eq!(unasked.status.code(), Some(2), "no human was asked: {unasked:?}");
     let told = shell.transcript("hm --agent operator profile untrust nothing");
     assert!(told.contains("no profile `nothing` is trusted here") && told.ends_with("[exit 1]\n"), "{told}");
 }

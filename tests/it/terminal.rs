@@ -1,4 +1,5 @@
-//! A terminal with a human at it, and programs run there: whoever runs the tests, no client of agents is above them.
+//! A terminal with a human at it, and programs run there. No client of agents is above them, even where an agent runs
+//! the tests.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
