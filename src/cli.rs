@@ -32,6 +32,7 @@ mod trust;
 mod verify;
 mod writer;
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,14 +41,15 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::Config;
 use crate::domain::agent::AgentId;
-use crate::domain::command::{Command, Submission};
+use crate::domain::command::{Command, RecordOverride, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
 use crate::domain::privacy::Secrets;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::text::Label;
 use crate::domain::time::Moment;
-use crate::identity::Caller;
+use crate::identity::{Caller, Surroundings};
 use crate::reads::Reads;
 use crate::system::{self, Environment};
 use crate::views::{self, View, ViewError};
@@ -90,6 +92,9 @@ struct Global {
     /// Who speaks, a name or alias of the roster (env HM_AGENT)
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
+    /// Be the operator without a terminal, and why: for scripts; it goes on record
+    #[arg(long, global = true, value_name = "REASON", help_heading = "Global options")]
+    operator_override: Option<String>,
     /// Answer as of then: a ledger position or a time; for verbs that read
     #[arg(long, global = true, value_name = "SEQ|TIME")]
     at: Option<String>,
@@ -221,6 +226,8 @@ struct Context {
     config: Config,
     environment: Environment,
     global: Global,
+    /// Whether the override is on record already.
+    overrode: Cell<bool>,
 }
 
 impl Context {
@@ -239,7 +246,7 @@ impl Context {
 
     fn of(workspace: Workspace, environment: Environment, global: Global) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
-        Ok(Self { workspace, config, environment, global })
+        Ok(Self { workspace, config, environment, global, overrode: Cell::new(false) })
     }
 
     /// Who speaks: `--agent`, else `HM_AGENT`, else nobody yet.
@@ -248,8 +255,28 @@ impl Context {
     }
 
     fn caller_in(&self, session: SessionId) -> Result<Caller, Failure> {
-        let named = self.global.agent.as_deref().or(self.environment.agent.as_deref());
-        Ok(Caller::new(self.config.roster.clone(), named, session)?)
+        self.caller_named(self.global.agent.as_deref(), session)
+    }
+
+    /// The caller that `--agent` names. Where `HM_AGENT` says who the pane is, `--agent` says the same or is refused.
+    fn caller_named(&self, named: Option<&str>, session: SessionId) -> Result<Caller, Failure> {
+        let caller = |name: Option<&str>| Caller::new(self.config.roster.clone(), name, session.clone());
+        let Some(told) = self.environment.agent.as_deref() else { return Ok(caller(named)?) };
+        let pane = caller(Some(told))?;
+        match (named.map(|name| caller(Some(name))).transpose()?, pane.pinned()) {
+            (Some(other), Some(pane)) if other.pinned() != Some(pane) => {
+                let other = other.pinned().unwrap_or(pane);
+                Err(Rejection::new(
+                    Code::AgentMismatch,
+                    format!("HM_AGENT says that this is the pane of {pane}, and --agent names {other}"),
+                    format!(
+                        "drop --agent: you are {pane} here; in a shell of your own, unset HM_AGENT instead"
+                    ),
+                )
+                .into())
+            }
+            _ => Ok(pane),
+        }
     }
 
     /// The client's session, where one is named.
@@ -279,16 +306,68 @@ impl Context {
         parse_optional("HM_TASK", self.environment.task.as_deref())
     }
 
-    /// Who a write speaks for: the pinned agent, or the human at a terminal. The shell of an agent is none,
-    /// so that no agent is the operator by default.
-    fn speaker(&self) -> Result<(AgentId, SessionId), Failure> {
+    /// Who is asking: the pinned agent, or the human at a terminal. The shell of an agent is none, so that no agent
+    /// is the operator by default.
+    fn who(&self) -> Result<(AgentId, SessionId), Failure> {
         let caller = self.caller()?;
+        let sits_there = || {
+            let has_both_ends = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+            has_both_ends && system::client_above().is_none()
+        };
         let agent = match caller.pinned() {
             Some(agent) => agent.clone(),
-            None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => AgentId::operator(),
+            None if self.global.operator_override.is_some() || sits_there() => AgentId::operator(),
             None => return Err(nobody_speaks().into()),
         };
         Ok((agent, caller.session()))
+    }
+
+    /// Who a write speaks for: as [`Context::who`], and the operator is a human. `verb` is what an override is
+    /// recorded for.
+    fn speaker(&self, verb: &str) -> Result<(AgentId, SessionId), Failure> {
+        let (agent, session) = self.who()?;
+        if agent == AgentId::operator() {
+            self.human(verb)?;
+        } else if self.global.operator_override.is_some() {
+            return Err(Failure::usage(format!(
+                "--operator-override is for the operator, and you are {agent}: drop one of the two"
+            )));
+        }
+        Ok((agent, session))
+    }
+
+    /// Lets only the operator pass: for verbs that no agent has.
+    fn operator(&self, verb: &str) -> Result<(), Failure> {
+        self.operator_named(self.global.agent.as_deref(), verb)
+    }
+
+    /// [`Context::operator`] for a verb whose `--agent` does not name its caller.
+    fn operator_named(&self, named: Option<&str>, verb: &str) -> Result<(), Failure> {
+        let caller = self.caller_named(named, self.session())?;
+        if let Some(agent) = caller.pinned().filter(|agent| **agent != AgentId::operator()) {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("only the operator may do this, and you are {agent}"),
+                "ask the human to type it at a terminal",
+            )
+            .into());
+        }
+        self.human(verb)
+    }
+
+    /// Lets a human at a terminal pass. An override is put on record first, once for each process.
+    fn human(&self, verb: &str) -> Result<(), Failure> {
+        let Some(reason) = &self.global.operator_override else {
+            return Ok(surroundings().human()?);
+        };
+        if self.overrode.replace(true) {
+            return Ok(());
+        }
+        let reason = parse("operator-override", reason)?;
+        let command = Command::RecordOverride(RecordOverride { verb: Label::of(verb), reason });
+        let submission = self.submission_of(AgentId::operator(), Some(self.session()), command, None);
+        let front = self.front()?;
+        block_on(async { Ok(front.submit(submission).await?) }).map(drop)
     }
 
     /// An agent named in an argument.
@@ -303,15 +382,19 @@ impl Context {
 
     /// A command as its speaker hands it in.
     fn submission(&self, command: Command, key: Option<IdempotencyKey>) -> Result<Submission, Failure> {
-        let (agent, session) = self.speaker()?;
-        Ok(Submission {
-            command_id: CommandId::from_uuid(system::new_id()),
-            agent,
-            session: Some(session),
-            trace_id: None,
-            idempotency_key: key,
-            command,
-        })
+        let (agent, session) = self.speaker(command.name())?;
+        Ok(self.submission_of(agent, Some(session), command, key))
+    }
+
+    fn submission_of(
+        &self,
+        agent: AgentId,
+        session: Option<SessionId>,
+        command: Command,
+        idempotency_key: Option<IdempotencyKey>,
+    ) -> Submission {
+        let command_id = CommandId::from_uuid(system::new_id());
+        Submission { command_id, agent, session, trace_id: None, idempotency_key, command }
     }
 
     /// Submits a command.
@@ -541,6 +624,16 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     texts.iter().map(|text| parse(argument, text)).collect()
+}
+
+/// What shows whether a human sits here.
+fn surroundings() -> Surroundings {
+    Surroundings { has_terminal: has_terminal(), client: system::client_above() }
+}
+
+/// Whether one of the standard streams is a terminal: a human may have redirected the others.
+fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
 /// The refusal of a verb that needs to know who speaks.

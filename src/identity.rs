@@ -13,6 +13,38 @@ use crate::domain::rejection::{Code, Rejection};
 const OPERATORS_TOOLS: [&str; 6] =
     ["accept_guard", "accept_playbook", "alias_target", "create_guard", "promote", "retire_guard"];
 
+/// What is around a process, as far as it tells a human at a terminal from a pane of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Whether one of its three standard streams is a terminal.
+    pub has_terminal: bool,
+    /// What shows that a client of agents started it.
+    pub client: Option<String>,
+}
+
+impl Surroundings {
+    /// Whether a human sits there. A fence and no wall: a process of the same user can take away what would show it.
+    ///
+    /// # Errors
+    /// `not_allowed`.
+    pub fn human(&self) -> Result<(), Rejection> {
+        let (why, hint) = match self {
+            Self { client: Some(sign), .. } => (
+                sign.as_str(),
+                "speak as the agent you are (leave out --agent operator), or ask the human to type it in a terminal \
+                 of their own",
+            ),
+            Self { has_terminal: false, .. } => (
+                "there is no terminal",
+                "type it at a terminal; a script says why it may with --operator-override REASON, which goes on record",
+            ),
+            Self { .. } => return Ok(()),
+        };
+        let message = format!("only a human at a terminal is the operator, and {why}");
+        Err(Rejection::new(Code::NotAllowed, message, hint))
+    }
+}
+
 /// What a caller may do, decided for each tool and not for each address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -83,7 +115,7 @@ impl Caller {
             return Err(Rejection::new(
                 Code::NotAllowed,
                 "`system` is the writer's own name",
-                "pin the agent this pane is, or `operator` for yourself",
+                "pin the agent this pane is",
             ));
         }
         // Who starts a pane has the files: there the rules decide alone.
@@ -174,7 +206,7 @@ impl Caller {
                 Err(Rejection::new(
                     Code::NotAllowed,
                     format!("an agent cannot speak as {named}"),
-                    "name the agent you are; a human uses the command line, or pins a pane with --agent operator",
+                    "name the agent you are; a human uses the command line",
                 ))
             }
             (None, Some(named)) => Ok(named),
@@ -204,8 +236,28 @@ fn resolve(roster: &Roster, name: &str) -> Result<AgentId, Rejection> {
 mod tests {
     use expect_test::expect;
 
-    use super::{Caller, Role};
+    use super::{Caller, Role, Surroundings};
     use crate::domain::agent::Roster;
+
+    #[test]
+    fn a_human_has_a_terminal_and_no_client() {
+        let told = [
+            (true, None),
+            (false, None),
+            (true, Some("CLAUDECODE is set")),
+            (false, Some("HM_SESSION is set")),
+        ]
+        .map(|(has_terminal, client)| {
+            let here = Surroundings { has_terminal, client: client.map(str::to_owned) };
+            here.human().map_or_else(|no| no.message, |()| "a human".to_owned())
+        });
+        expect![[r#"
+            a human
+            only a human at a terminal is the operator, and there is no terminal
+            only a human at a terminal is the operator, and CLAUDECODE is set
+            only a human at a terminal is the operator, and HM_SESSION is set"#]]
+        .assert_eq(&told.join("\n"));
+    }
 
     #[test]
     fn a_role_goes_so_far() {

@@ -21,6 +21,7 @@ pub mod session_home;
 pub mod store;
 pub mod system;
 pub mod tokens;
+pub mod trusted;
 pub mod views;
 pub mod workspace;
 pub mod writer;

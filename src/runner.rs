@@ -26,6 +26,7 @@ mod spawn;
 #[cfg(unix)]
 pub mod tree;
 
+pub use clean::cleaned;
 pub use profile::Plan;
 #[cfg(unix)]
 pub use run::Order;

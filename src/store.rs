@@ -32,7 +32,7 @@ pub use plan::{PhaseView, PlanGraph, PlanView, TaskView, Titles, TrajectoryView}
 pub use researchers::{Finding, ResearcherView};
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
-pub use team::{AgentActivity, Counts, RejectedCommand};
+pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 
 use std::cell::Cell;
 use std::path::Path;

@@ -100,6 +100,104 @@ pub async fn stop_signal() {
 pub const SESSION_VARIABLES: [&str; 4] =
     ["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID"];
 
+/// Variables that clients of agents set for the processes they start, besides those of their sessions; a run of an
+/// experiment and a pane of ours have theirs. A variable that a human also sets, such as `CODEX_HOME` or
+/// `GEMINI_API_KEY`, or that an editor sets for the human's own terminal, such as `CURSOR_TRACE_ID`, is none of them.
+pub const CLIENT_VARIABLES: [&str; 15] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CODEX_CI",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "GEMINI_CLI",
+    "COPILOT_CLI",
+    "OPENCODE",
+    "CURSOR_AGENT",
+    "ANTIGRAVITY_AGENT",
+    "AUGMENT_AGENT",
+    "CLINE_ACTIVE",
+    "AI_AGENT",
+    "HM_SESSION",
+    "HM_RUN_ID",
+];
+
+/// Programs that agents run in. An editor is none of them: humans have their terminals in it.
+#[cfg(target_os = "linux")]
+const CLIENT_PROGRAMS: [&str; 9] =
+    ["claude", "codex", "gemini", "copilot", "opencode", "opencode2", "cursor-agent", "agy", "aider"];
+
+/// Programs whose first argument is the program that runs.
+#[cfg(target_os = "linux")]
+const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "sh", "bash"];
+
+/// How many processes above this one are looked at: a client, its shell and a few scripts are less than ten.
+#[cfg(target_os = "linux")]
+const MAX_ABOVE: usize = 32;
+
+/// What shows that a client of agents started this process, directly or through others; none where nothing does.
+/// The processes above are looked at where the system shows them (Linux).
+pub fn client_above() -> Option<String> {
+    let names = || SESSION_VARIABLES.into_iter().chain(CLIENT_VARIABLES);
+    if let Some(name) = names().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        return Some(format!("{name} is set"));
+    }
+    #[cfg(target_os = "linux")]
+    return processes_above().find_map(|process| {
+        if let Some(program) = client_program(process) {
+            return Some(format!("process {process} above this one is {program}"));
+        }
+        // What a process was started with: its shell may have dropped the variable since.
+        let environ = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let mut variables = environ.split(|byte| *byte == 0);
+        let name = variables.find_map(|variable| {
+            let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
+            names().find(|known| *known == name && !value.is_empty())
+        })?;
+        Some(format!("process {process} above this one was started with {name}"))
+    });
+    #[cfg(not(target_os = "linux"))]
+    return None;
+}
+
+/// The processes above this one, the nearest first.
+#[cfg(target_os = "linux")]
+fn processes_above() -> impl Iterator<Item = u32> {
+    let above = |process: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The 4th field of proc(5), counted from the name, which may hold spaces and parentheses.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    std::iter::successors(parent_process(), above).take_while(|process| *process > 0).take(MAX_ABOVE)
+}
+
+/// The client's program that a process runs, if it runs one.
+#[cfg(target_os = "linux")]
+fn client_program(process: u32) -> Option<&'static str> {
+    let known = |name: &str| CLIENT_PROGRAMS.into_iter().find(|program| *program == name);
+    let comm = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    if let Some(program) = known(comm.trim()) {
+        return Some(program);
+    }
+    let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let mut words = words.split(|byte| *byte == 0).filter_map(|word| {
+        let file = Path::new(std::str::from_utf8(word).ok()?);
+        // A script may be called by its file: `gemini.js`.
+        file.file_stem()?.to_str().map(str::to_owned)
+    });
+    let program = words.next()?;
+    if INTERPRETERS.contains(&program.as_str()) {
+        // After `-c` or `-e` comes code, which may end in anything.
+        return known(&words.find(|word| !word.starts_with("--"))?);
+    }
+    known(&program)
+}
+
+/// `XDG_STATE_HOME`, else `~/.local/state`: where this user keeps what no workspace may carry.
+pub fn state_home() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state")))
+}
+
 /// The process that started this one: of `hm serve` over stdio, the client.
 #[cfg(unix)]
 pub fn parent_process() -> Option<u32> {
@@ -132,7 +230,7 @@ pub fn client_process() -> Option<u32> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `HM_DIR`: the workspace, instead of walking up.
-    pub dir: Option<String>,
+    pub dir: Option<PathBuf>,
     /// `HM_AGENT`: who speaks.
     pub agent: Option<String>,
     /// `HM_SESSION`: the session, whatever the client calls its own.
@@ -163,18 +261,22 @@ impl Environment {
     /// Reads the environment of this process.
     pub fn read() -> Self {
         let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        // A path may be no UTF-8.
+        let path = |name: &str| {
+            let given = std::env::var_os(name)?;
+            given.to_str().is_none_or(|text| !text.trim().is_empty()).then(|| PathBuf::from(given))
+        };
         // A relative path is to be ignored, says the specification of these directories.
-        let dir = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let dir = |name: &str| path(name).filter(|path| path.is_absolute());
         Self {
-            dir: var("HM_DIR"),
+            dir: path("HM_DIR"),
             agent: var("HM_AGENT"),
             own_session: var("HM_SESSION"),
             session: SESSION_VARIABLES.into_iter().find_map(var),
             task: var("HM_TASK"),
             log: var("HM_LOG"),
             secrets: Known::from_variables(variables()),
-            state_home: dir("XDG_STATE_HOME")
-                .or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state"))),
+            state_home: state_home(),
             home: std::env::home_dir(),
             config_home: dir("XDG_CONFIG_HOME"),
             claude_dir: dir("CLAUDE_CONFIG_DIR"),

@@ -141,7 +141,7 @@ gemini_asked() {
 
 # A dead end with a trigger, and more of the agent's own than a context can hold, not all ASCII, none of it alike.
 fill() {
-    alone "$hm" claim create "vendoring breaks the build of the embedded target" --dir "$work" --agent analyst \
+    alone env HM_AGENT=analyst "$hm" claim create "vendoring breaks the build of the embedded target" --dir "$work" \
         --type negative --scope tag:build --trigger-command "make vendor" --json >"$home/dead-end.json"
     number=0
     while [ $number -lt 45 ]; do

@@ -132,15 +132,7 @@ impl At {
 
 impl Backfill {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let (speaker, _) = context.speaker()?;
-        if speaker != AgentId::operator() {
-            return Err(Rejection::new(
-                Code::NotAllowed,
-                format!("only the operator speaks for history, and you are {speaker}"),
-                "ask the human, or create_claim what you know yourself",
-            )
-            .into());
-        }
+        context.operator("backfill")?;
         let mut run = Run {
             context,
             front: context.front()?,

@@ -23,7 +23,7 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
-        let (agent, _) = place.speaker()?;
+        let (agent, _) = place.who()?;
         let session = self.session.clone().or_else(|| place.given_session().map(String::from));
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
         place.show(&View::Context(ContextOf { agent, session, budget, window: None }))

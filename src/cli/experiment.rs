@@ -265,7 +265,7 @@ impl Run {
 
     /// What the operator typed: it runs here, and its end is put on record.
     fn typed(&self, context: &Context) -> Result<(), Failure> {
-        let subject = subject(context, self.thread_id.as_deref(), self.test_id.as_deref())?;
+        let subject = subject(context, "experiment-run", self.thread_id.as_deref(), self.test_id.as_deref())?;
         let cwd = directory(self.cwd.as_deref())?;
         let timeout_ms = self.timeout.unwrap_or(DEFAULT_TIMEOUT_SECONDS).saturating_mul(1_000);
         let mut plan = Plan::typed(self.argv.clone(), cwd, timeout_ms).map_err(Rejection::from)?;
@@ -306,7 +306,7 @@ impl Run {
 
 impl Recorded {
     fn run(&self, context: &Context) -> Result<(), Failure> {
-        let subject = subject(context, Some(&self.thread_id), Some(&self.test_id))?;
+        let subject = subject(context, "experiment-record", Some(&self.thread_id), Some(&self.test_id))?;
         let cwd = directory(self.cwd.as_deref())?;
         let result_id = system::new_id();
         context.workspace.ensure().map_err(Failure::internal)?;
@@ -363,8 +363,13 @@ impl Recorded {
 }
 
 /// Only the operator runs what no profile names; says so before anything runs.
-fn subject(context: &Context, thread_id: Option<&str>, test_id: Option<&str>) -> Result<Subject, Failure> {
-    let agent = context.caller()?.speaks_for(None)?;
+fn subject(
+    context: &Context,
+    verb: &str,
+    thread_id: Option<&str>,
+    test_id: Option<&str>,
+) -> Result<Subject, Failure> {
+    let (agent, _) = context.speaker(verb)?;
     if agent != AgentId::operator() {
         return Err(Rejection::new(
             Code::NotAllowed,
@@ -431,7 +436,10 @@ fn record(
     command: crate::domain::text::CommandLine,
     outcome: RunOutcome,
 ) -> Result<Receipt, Failure> {
-    context.submitted(Command::RecordExperiment(RecordExperiment { run_id, command, outcome }), None)
+    // Without a human in sight it is the caller's word, and no more.
+    let asserted = context.global.operator_override.is_some();
+    let command = RecordExperiment { run_id, command, outcome, asserted };
+    context.submitted(Command::RecordExperiment(command), None)
 }
 
 fn done(

@@ -19,7 +19,7 @@ impl Context {
             return failure;
         }
         let Some(denial) = typed(&self.secrets()) else { return failure };
-        let (Ok((agent, session)), Ok(front)) = (self.speaker(), self.front()) else {
+        let (Ok((agent, session)), Ok(front)) = (self.speaker("refused-secret"), self.front()) else {
             return Rejection::from(denial).into();
         };
         let refused = block_on(async { Ok(front.refuse(denial, &agent, Some(session)).await) });

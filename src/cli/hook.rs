@@ -115,6 +115,10 @@ impl Hooked {
         // That it ran is all it says.
         let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
         let caller = context.caller()?;
+        if caller.pinned() == Some(&AgentId::operator()) {
+            // What happens in a client's session is its agent's.
+            context.human("hook")?;
+        }
         let by_default = context.config.clients.get(&call.client).cloned();
         let is_by_default = caller.pinned().is_none();
         let agent = caller.pinned().cloned().or(by_default);

@@ -1,6 +1,5 @@
 //! `hm init` and `hm uninit`: make a directory a workspace, and tell the clients of it; or take that back.
 
-use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use clap::Args;
@@ -67,7 +66,7 @@ impl Init {
     pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
         let environment = Environment::read();
         let here = std::env::current_dir().map_err(Failure::internal)?;
-        let root = global.dir.clone().or_else(|| environment.dir.clone().map(Into::into)).unwrap_or(here);
+        let root = global.dir.clone().or_else(|| environment.dir.clone()).unwrap_or(here);
         let named = named(&self.choice.clients)?;
         let root = root.canonicalize().or_else(|_| std::path::absolute(&root)).map_err(Failure::internal)?;
         let mut run = Run::new(&self.choice, global, &root, &environment)?;
@@ -109,7 +108,7 @@ impl Uninit {
     pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
         let environment = Environment::read();
         let here = std::env::current_dir().map_err(Failure::internal)?;
-        let dir = global.dir.clone().or_else(|| environment.dir.clone().map(Into::into));
+        let dir = global.dir.clone().or_else(|| environment.dir.clone());
         let workspace = Workspace::find(dir.as_deref(), &here, &environment);
         // What a colleague's `hm init` wrote can be taken out without a workspace of one's own.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
@@ -248,21 +247,13 @@ impl<'a> Run<'a> {
         if self.choice.yes || self.choice.dry_run || self.global.json {
             return Ok(self.choice.yes);
         }
-        let stdin = std::io::stdin();
-        if !stdin.is_terminal() || !std::io::stdout().is_terminal() {
-            return Ok(false);
-        }
-        let mut out = output::stream();
         let files = if wanted == 1 { "this file".to_owned() } else { format!("these {wanted} files") };
-        match (self.is_new, wanted) {
-            (true, 0) => write!(out, "\nMake this workspace? [y/N] ")?,
-            (true, _) => write!(out, "\nMake this workspace and change {files}? [y/N] ")?,
-            (false, _) => write!(out, "\nChange {files}? [y/N] ")?,
-        }
-        out.flush()?;
-        let mut answer = String::new();
-        stdin.lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+        let question = match (self.is_new, wanted) {
+            (true, 0) => "\nMake this workspace?".to_owned(),
+            (true, _) => format!("\nMake this workspace and change {files}?"),
+            (false, _) => format!("\nChange {files}?"),
+        };
+        Ok(output::agreed(&question)?.unwrap_or(false))
     }
 }
 

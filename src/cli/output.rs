@@ -134,6 +134,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::DuplicateAlias
         | Code::UnknownProfile
         | Code::WrongProfile
+        | Code::UntrustedProfile
         | Code::UnknownRun
         | Code::NoExpectation
         | Code::NotAttachable
@@ -150,6 +151,20 @@ const fn exit_code(code: Code) -> u8 {
         | Code::Diverged
         | Code::TooLarge => 1,
     }
+}
+
+/// Asks a question at the terminal; only a yes is one. None where there is no terminal to ask at.
+pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() || !std::io::stdout().is_terminal() {
+        return Ok(None);
+    }
+    let mut out = stream();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    std::io::BufRead::read_line(&mut stdin.lock(), &mut answer)?;
+    Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
 }
 
 /// Prints one line; whoever left does not read it.

@@ -7,9 +7,13 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use super::{Context, parse_all};
+use super::{Context, parse, parse_all};
+use crate::domain::experiment::ProfileName;
+use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::runner::profile::{BadProfile, Catalog, Known, Origin, Profile, load_file};
+use crate::runner::cleaned;
+use crate::runner::profile::{BadProfile, Catalog, Known, Loaded, Origin, PROFILE_DIR, load_file};
+use crate::trusted::{Trust, TrustedProfiles};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -19,6 +23,27 @@ pub(super) enum Verb {
     /// Check profile files; without one, all of .hivemind/profiles
     #[command(after_help = "Example: hm profile check .hivemind/profiles/smoke.toml")]
     Check(Check),
+    /// Show a file of the project whole, and let agents run it as it is now; for the operator only
+    #[command(
+        after_help = "A change of the file ends the trust. It holds for this workspace, on this machine.\n\n\
+        Example: hm profile trust smoke"
+    )]
+    Trust(TrustProfile),
+    /// Take the trust in a file of the project back
+    #[command(after_help = "Example: hm profile untrust smoke")]
+    Untrust {
+        /// The profile
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TrustProfile {
+    /// The profile
+    name: String,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -37,12 +62,73 @@ pub(super) struct Check {
 
 impl Verb {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
-        let catalog = Catalog::load(&context.workspace.marker_dir());
+        if matches!(self, Self::Trust(_)) {
+            // Trust is kept for the memory, which must be there.
+            context.workspace.ensure().map_err(Failure::usage)?;
+        }
+        let trusted = TrustedProfiles::of_workspace(&context.workspace);
+        let catalog = Catalog::load(&context.workspace.marker_dir(), &trusted);
         match self {
             Self::List(args) => args.run(context, &catalog),
             Self::Check(args) => args.run(context, &catalog),
+            Self::Trust(args) => args.run(context, &catalog, &trusted),
+            Self::Untrust { name } => untrust(context, &parse("name", &name)?, &trusted),
         }
     }
+}
+
+impl TrustProfile {
+    fn run(self, context: &Context, catalog: &Catalog, trusted: &TrustedProfiles) -> Result<(), Failure> {
+        let name: ProfileName = parse("name", &self.name)?;
+        context.operator("profile-trust")?;
+        // What is shown, hashed and trusted is what is read here, once.
+        let file = context.workspace.marker_dir().join(PROFILE_DIR).join(format!("{name}.toml"));
+        if !file.exists() && catalog.find(&name).is_some() {
+            return Err(Failure::usage(format!("profile `{name}` ships with hm and needs no trust")));
+        }
+        let Loaded { profile, text, sha256 } = load_file(&file).map_err(Failure::usage)?;
+        let argv = cleaned(&json!(profile.template()).to_string());
+        let json = json!({ "name": name, "file": file.display().to_string(), "argv": profile.template(),
+            "sha256": sha256, "trust": Trust::Trusted });
+        let whole = format!(
+            "{}\n\n{}\n\nprofile: {name}\nargv:    {argv}\nsha256:  {sha256}\n",
+            file.display(),
+            cleaned(&text).trim_end()
+        );
+        if !context.global.json {
+            output::print(false, &whole, &json)?;
+        }
+        if !self.yes {
+            let question = "\nMay agents run it, with the rights of this user, as often as they ask?";
+            match output::agreed(question)? {
+                Some(true) => {}
+                Some(false) => {
+                    return output::print(context.global.json, "not trusted\n", &json!({ "trust": null }));
+                }
+                None => {
+                    return Err(Failure::usage(
+                        "there is no terminal to ask at: look at the file, then add --yes",
+                    ));
+                }
+            }
+        }
+        trusted.trust(&name, &sha256).map_err(Failure::internal)?;
+        output::print(context.global.json, "trusted, as long as the file stays as it is\n", &json)
+    }
+}
+
+fn untrust(context: &Context, name: &ProfileName, trusted: &TrustedProfiles) -> Result<(), Failure> {
+    context.operator("profile-untrust")?;
+    if !trusted.untrust(name).map_err(Failure::internal)? {
+        return Err(Rejection::new(
+            Code::UnknownProfile,
+            format!("no profile `{name}` is trusted here"),
+            "nothing to do: hm profile list shows which are",
+        )
+        .into());
+    }
+    let json = json!({ "name": name, "trust": Trust::Untrusted });
+    output::print(context.global.json, &format!("agents cannot run {name} any more\n"), &json)
 }
 
 impl List {
@@ -51,10 +137,22 @@ impl List {
         let fits = |known: &&Known| scopes.is_empty() || known.profile.speaks_to(&scopes);
         let listed: Vec<&Known> = catalog.profiles().filter(fits).collect();
         let mut text = String::new();
-        for Known { profile, origin } in &listed {
-            let own = if *origin == Origin::BuiltIn { "" } else { " (project)" };
-            let _ = writeln!(text, "{}{own}: {}", profile.name, profile.description);
-            let _ = writeln!(text, "    {}", profile.template().join(" "));
+        for Known { profile, origin, trust, .. } in &listed {
+            let own = match (origin, trust) {
+                (Origin::BuiltIn, _) => "",
+                (Origin::Project(_), Trust::Trusted) => " (project)",
+                (Origin::Project(_), Trust::Untrusted) => " (project, untrusted)",
+                (Origin::Project(_), Trust::Changed) => " (project, changed)",
+            };
+            let _ = writeln!(text, "{}{own}: {}", profile.name, cleaned(&profile.description));
+            let _ = writeln!(text, "    {}", cleaned(&profile.template().join(" ")));
+            if *trust != Trust::Trusted {
+                let _ = writeln!(
+                    text,
+                    "    not run until you have looked at it: hm profile trust {}",
+                    profile.name
+                );
+            }
         }
         for bad in catalog.broken() {
             let _ = writeln!(text, "broken: {bad}");
@@ -69,7 +167,7 @@ impl List {
 
 impl Check {
     fn run(self, context: &Context, catalog: &Catalog) -> Result<(), Failure> {
-        let from_files: Vec<(PathBuf, Result<Profile, BadProfile>)> =
+        let from_files: Vec<(PathBuf, Result<Loaded, BadProfile>)> =
             self.files.iter().map(|file| (file.clone(), load_file(file))).collect();
         let mut good: Vec<String> = Vec::new();
         let mut bad: Vec<&BadProfile> = Vec::new();
@@ -102,10 +200,12 @@ impl Check {
     }
 }
 
-fn shown(Known { profile, origin }: &Known) -> Value {
+fn shown(Known { profile, origin, sha256, trust }: &Known) -> Value {
     json!({
         "name": profile.name,
         "origin": origin,
+        "sha256": sha256,
+        "trust": trust,
         "description": profile.description,
         "argv": profile.template(),
         "scopes": profile.scopes,

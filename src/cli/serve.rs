@@ -8,6 +8,7 @@ use serde_json::json;
 use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::client_session::ClientSession;
+use crate::domain::agent::AgentId;
 use crate::mcp::{self, HttpError, HttpFront, HttpOptions, Server, Toolsets};
 use crate::reads::Reads;
 use crate::system;
@@ -33,6 +34,10 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let mut caller = context.caller_in(context.own_session())?;
+        // A client that starts a server is no human, whatever name its settings give the pane.
+        if caller.pinned() == Some(&AgentId::operator()) {
+            context.human("serve")?;
+        }
         // Whoever says which session a pane is in knows better than its client.
         let is_told = context.environment.own_session.is_some();
         // A server of many is in the session of none of them, and at work on no task of theirs.

@@ -126,7 +126,7 @@ impl Session {
                 context.submit("turn recorded", Command::RecordTurn(command), None)
             }
             Self::Split { reason, used, window } => {
-                let (agent, session) = context.speaker()?;
+                let (agent, session) = context.speaker("split_session")?;
                 let mut reads = context.reads()?;
                 let child = parse("child", &system::new_id().to_string())?;
                 let turn0 = views::turn0(
@@ -148,7 +148,7 @@ impl Session {
             }
             Self::Spawn { profile, prompt, task, key } => {
                 let profile = parse("profile", profile)?;
-                let (agent, session) = context.speaker()?;
+                let (agent, session) = context.speaker("spawn_researcher")?;
                 let mut reads = context.reads()?;
                 let run_id = RunId::from_uuid(system::new_id());
                 let turn0 = views::briefing(

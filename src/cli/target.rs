@@ -30,6 +30,7 @@ impl Target {
         match self {
             Self::Alias { target, alias } => {
                 let command = AliasTarget { target: scope("target", target)?, alias: scope("alias", alias)? };
+                context.operator("target-alias")?;
                 context.submit("joined two names", Command::AliasTarget(command), None)
             }
             Self::List => context.show(&View::Targets),

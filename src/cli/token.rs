@@ -46,6 +46,7 @@ impl Token {
             Self::Add(args) => args.run(context, &tokens),
             Self::List => list(context, &tokens),
             Self::Remove { name } => {
+                context.operator("token-remove")?;
                 let removed = tokens.remove(&name)?;
                 let text = format!("removed {}\n", removed.name);
                 output::print(context.global.json, &text, &shown(&removed))
@@ -56,7 +57,6 @@ impl Token {
 
 impl Add {
     fn run(self, context: &Context, tokens: &Tokens) -> Result<(), Failure> {
-        // HM_AGENT says who speaks, which is not whom a token is for.
         let Some(named) = context.global.agent.as_deref() else {
             return Err(Failure::usage("say whose token it is: hm token add --agent NAME"));
         };
@@ -71,6 +71,8 @@ impl Add {
             );
             return Err(refusal.into());
         }
+        // Here --agent says whom the token is for, and not who gives it out.
+        context.operator_named(None, "token-add")?;
         let (kept, secret) =
             tokens.add(self.name.as_deref(), agent, role, system::now(), system::entropy())?;
         let text = format!(

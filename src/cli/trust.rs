@@ -1,12 +1,9 @@
 //! `hm trust`: a human says that a memory which came with a directory is theirs.
 
-use std::io::IsTerminal;
-
 use serde_json::json;
 
-use super::Global;
 use super::output::{self, Failure};
-use crate::domain::rejection::{Code, Rejection};
+use super::{Global, surroundings};
 use crate::system::Environment;
 use crate::workspace::Workspace;
 
@@ -16,14 +13,8 @@ waits\nin its spool and its tokens are set aside, and runs that wait in it are e
 ../from-my-old-laptop";
 
 pub(super) fn run(global: &Global) -> Result<(), Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Rejection::new(
-            Code::NotAllowed,
-            "only a human at a terminal trusts a memory",
-            "type it in a terminal; where there is none, as in a container, name the project in HM_DIR",
-        )
-        .into());
-    }
+    // An override would go on record in the very memory that is not trusted yet; HM_DIR is the way of scripts.
+    surroundings().human()?;
     let here = std::env::current_dir().map_err(Failure::internal)?;
     let workspace = Workspace::trust(global.dir.as_deref(), &here, &Environment::read());
     let workspace = workspace.map_err(Failure::usage)?.settled();

@@ -61,6 +61,8 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::OutcomeRecorded(_)
         | Event::CommandRejected(_)
         | Event::SpoolFlushed(_)
+        | Event::OperatorOverridden(_)
+        | Event::PolicyChanged(_)
         | Event::MemoryDenied(_)
         | Event::ContradictionDetected(_)
         | Event::ContradictionResolved(_)

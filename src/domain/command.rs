@@ -242,6 +242,18 @@ pub struct RecordExperiment {
     pub command: CommandLine,
     /// How it ended and what it left.
     pub outcome: RunOutcome,
+    /// Whether its caller overrode the check for a human: then it is that caller's word only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asserted: bool,
+}
+
+/// Put on record that a caller speaks as the operator where no human at a terminal is seen; made by fronts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordOverride {
+    /// The verb or command that follows.
+    pub verb: Label,
+    /// Why, in the caller's words.
+    pub reason: Reason,
 }
 
 /// Put on record that a front refused a command which held a secret; made by fronts, not by agents.
@@ -545,6 +557,8 @@ pub enum Command {
     SpawnResearcher(SpawnResearcher),
     /// See [`RecordMessage`].
     RecordMessage(RecordMessage),
+    /// See [`RecordOverride`].
+    RecordOverride(RecordOverride),
 }
 
 impl Command {
@@ -581,6 +595,7 @@ impl Command {
             Self::Observe(_) => "observe",
             Self::SpawnResearcher(_) => "spawn_researcher",
             Self::RecordMessage(_) => "record_message",
+            Self::RecordOverride(_) => "record_override",
         }
     }
 
@@ -617,7 +632,8 @@ impl Command {
             | Self::SaveAnchor(_)
             | Self::SplitSession(_)
             | Self::SnapshotBeliefs(_)
-            | Self::RecordFiring(_) => None,
+            | Self::RecordFiring(_)
+            | Self::RecordOverride(_) => None,
         }
     }
 
@@ -653,7 +669,8 @@ impl Command {
             | Self::RecordTurn(_)
             | Self::SaveAnchor(_)
             | Self::SplitSession(_)
-            | Self::SnapshotBeliefs(_) => None,
+            | Self::SnapshotBeliefs(_)
+            | Self::RecordOverride(_) => None,
         }
     }
 
@@ -722,6 +739,9 @@ impl Command {
                 ("command", command.as_str()),
             ]),
             Self::Forget(forget) => texts.push(("reason", forget.reason.as_str())),
+            Self::RecordOverride(of) => {
+                texts.extend([("verb", of.verb.as_str()), ("reason", of.reason.as_str())]);
+            }
             Self::AddPlan(plan) => {
                 texts.push(("title", plan.title.as_str()));
                 texts.extend(plan.sot_path.iter().map(|path| ("sot_path", path.as_str())));
@@ -822,7 +842,8 @@ impl Command {
             | Self::EndSession(_)
             | Self::SaveAnchor(_)
             | Self::SnapshotBeliefs(_)
-            | Self::RecordFiring(_) => {}
+            | Self::RecordFiring(_)
+            | Self::RecordOverride(_) => {}
         }
         intent
     }

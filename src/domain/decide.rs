@@ -12,15 +12,18 @@ mod target;
 pub use erasure::{Erasure, forget};
 pub use session::overdue;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::action;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{
-    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, ReportEvent, TakePosition,
+    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
+    ReportEvent, TakePosition,
 };
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, MessageSent,
-    PositionTaken, StatusChanged,
+    OperatorOverridden, PositionTaken, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::plan::check_globs;
@@ -39,7 +42,7 @@ const MAX_DEAD_END_WARNINGS: usize = 5;
 const MAX_LIST: usize = 64;
 
 /// When a claim counts as confirmed (`[quorum]` in config.toml).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quorum {
     /// Supports needed. Default 1.
     pub supports: u32,
@@ -47,6 +50,23 @@ pub struct Quorum {
     pub owner_counts: bool,
     /// Whether every agent active in the last 24 h, the owner aside, must support. Default false.
     pub all_active: bool,
+}
+
+impl Quorum {
+    /// Whether a claim is confirmed with less than under another quorum.
+    pub const fn is_looser_than(&self, other: &Self) -> bool {
+        self.supports < other.supports
+            || self.owner_counts && !other.owner_counts
+            || !self.all_active && other.all_active
+    }
+}
+
+impl std::fmt::Display for Quorum {
+    /// As `config.toml` says it, on one line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { supports, owner_counts, all_active } = self;
+        write!(f, "supports = {supports}, owner_counts = {owner_counts}, all_active = {all_active}")
+    }
 }
 
 impl Default for Quorum {
@@ -117,6 +137,7 @@ pub fn decide(
         Command::Observe(observed) => session::observe(state, observed),
         Command::SpawnResearcher(spawn) => researcher::spawn(state, session, spawn),
         Command::RecordMessage(message) => record_message(state, message),
+        Command::RecordOverride(record) => record_override(agent, record),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
@@ -521,6 +542,18 @@ fn record_message(state: &State, message: &RecordMessage) -> Result<Decision, Re
     fresh_id(state, "event_id", message.event_id)?;
     let RecordMessage { to, text, sent_at, .. } = message.clone();
     Ok(Decision { events: vec![MessageSent { to, text, sent_at }.into()], ..Decision::default() })
+}
+
+fn record_override(agent: &AgentId, record: &RecordOverride) -> Result<Decision, Rejection> {
+    if *agent != AgentId::operator() {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("{agent} is not the operator and has nothing to override"),
+            "leave out --operator-override",
+        ));
+    }
+    let RecordOverride { verb, reason } = record.clone();
+    Ok(Decision { events: vec![OperatorOverridden { verb, reason }.into()], ..Decision::default() })
 }
 
 fn deny_record(deny: &DenyRecord) -> Decision {

@@ -13,6 +13,7 @@ use crate::domain::claim::{
     ClaimType, ContradictionKind, Grade, Outcome, Position, Relation, ReportKind, Resolution, Share, Status,
     Tier, Trigger,
 };
+use crate::domain::decide::Quorum;
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
 use crate::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
 use crate::domain::plan::{ReleaseCause, TaskStatus, Trajectory};
@@ -299,6 +300,9 @@ pub struct ExperimentCompleted {
     /// How it ended and what it left.
     #[serde(flatten)]
     pub outcome: RunOutcome,
+    /// Whether a caller who overrode the check for a human recorded it: then it is that caller's word only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asserted: bool,
 }
 
 /// An operator had the payload of an event erased: why a gap in the ledger is none.
@@ -541,6 +545,24 @@ pub struct ResearcherSpawned {
     pub agent: AgentId,
 }
 
+/// A caller spoke as the operator where no human at a terminal was seen, and said why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorOverridden {
+    /// The verb or command that follows.
+    pub verb: Label,
+    /// Why, in the caller's words.
+    pub reason: Reason,
+}
+
+/// The rules that decide differ from those of the writers before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyChanged {
+    /// When a claim counts as confirmed from now on.
+    pub quorum: Quorum,
+    /// When it did until now.
+    pub was: Quorum,
+}
+
 /// A message of the team's mail was put on record by the operator, under the name of whoever sent it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSent {
@@ -692,6 +714,8 @@ events! {
     FileEdited(FileEdited) = "file.edited", min_reader 1;
     ResearcherSpawned(ResearcherSpawned) = "researcher.spawned", min_reader 1;
     MessageSent(MessageSent) = "message.sent", min_reader 1;
+    OperatorOverridden(OperatorOverridden) = "operator.overridden", min_reader 1;
+    PolicyChanged(PolicyChanged) = "policy.changed", min_reader 1;
 }
 
 impl Event {
@@ -737,7 +761,9 @@ impl Event {
             | Self::CommandRan(_)
             | Self::FileEdited(_)
             | Self::ResearcherSpawned(_)
-            | Self::MessageSent(_) => None,
+            | Self::MessageSent(_)
+            | Self::OperatorOverridden(_)
+            | Self::PolicyChanged(_) => None,
         }
     }
 }
@@ -784,7 +810,9 @@ impl Event {
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
             | Self::FileEdited(_)
-            | Self::MessageSent(_) => None,
+            | Self::MessageSent(_)
+            | Self::OperatorOverridden(_)
+            | Self::PolicyChanged(_) => None,
         }
     }
 
@@ -829,7 +857,9 @@ impl Event {
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
             | Self::FileEdited(_)
-            | Self::MessageSent(_) => None,
+            | Self::MessageSent(_)
+            | Self::OperatorOverridden(_)
+            | Self::PolicyChanged(_) => None,
         }
     }
 
@@ -874,7 +904,9 @@ impl Event {
             | Self::CommandRan(_)
             | Self::FileEdited(_)
             | Self::ResearcherSpawned(_)
-            | Self::MessageSent(_) => None,
+            | Self::MessageSent(_)
+            | Self::OperatorOverridden(_)
+            | Self::PolicyChanged(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -902,7 +934,8 @@ impl Event {
             | Self::CommandRan(_)
             | Self::FileEdited(_)
             | Self::ResearcherSpawned(_)
-            | Self::MessageSent(_) => true,
+            | Self::MessageSent(_)
+            | Self::OperatorOverridden(_) => true,
             Self::TaskUpdated(updated) => updated.note.is_some(),
             Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty(),
             // Only whoever deprecates says why; every other reason is ours.
@@ -921,7 +954,8 @@ impl Event {
             | Self::TaskReleased(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
-            | Self::BeliefsSnapshotted(_) => false,
+            | Self::BeliefsSnapshotted(_)
+            | Self::PolicyChanged(_) => false,
         }
     }
 }

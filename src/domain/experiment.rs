@@ -112,6 +112,9 @@ impl Environment {
 pub struct Plan {
     /// The profile; none for what a human typed.
     pub profile: Option<ProfileName>,
+    /// SHA-256 of the profile's file as it was read for this plan, hex; none in plans of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_sha256: Option<String>,
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// The directory, canonical.

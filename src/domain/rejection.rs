@@ -44,6 +44,8 @@ pub enum Code {
     UnknownProfile,
     /// The profile is an agent's where a command's is meant, or the other way round.
     WrongProfile,
+    /// No human trusted the profile's file as it is.
+    UntrustedProfile,
     /// No run has this id.
     UnknownRun,
     /// Nothing says what an exit of this profile means.
@@ -103,6 +105,7 @@ impl Code {
             Self::DuplicateOutcome => "duplicate_outcome",
             Self::UnknownProfile => "unknown_profile",
             Self::WrongProfile => "wrong_profile",
+            Self::UntrustedProfile => "untrusted_profile",
             Self::UnknownRun => "unknown_run",
             Self::NoExpectation => "no_expectation",
             Self::NotAttachable => "not_attachable",

@@ -12,6 +12,7 @@ pub use work::Work;
 use crate::domain::agent::AgentId;
 use crate::domain::candidates::Candidates;
 use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status};
+use crate::domain::decide::Quorum;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded,
     ResearcherSpawned, Side, TargetAliased,
@@ -92,6 +93,8 @@ pub struct Run {
     pub state: RunState,
     /// The event that ended it.
     pub completed: Option<EventId>,
+    /// Whether the only evidence that it ran is the word of its recorder.
+    pub asserted: bool,
     /// The commit on which another run of the same may reproduce it.
     pub reproducible_at: Option<String>,
     /// The agent it is, if it is one.
@@ -170,7 +173,7 @@ pub struct State {
     candidates: Derived<Candidates>,
     runs: BTreeMap<RunId, Run>,
     /// What waits for its turn or is under way, by the ledger position that queued it, with its plan.
-    unfinished: BTreeMap<u64, (RunId, Plan)>,
+    unfinished: BTreeMap<u64, ExperimentQueued>,
     run_of: HashMap<EventId, RunId>,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
@@ -178,6 +181,8 @@ pub struct State {
     /// Events in which a hook says what it saw.
     observed: BTreeSet<EventId>,
     work: Work,
+    /// The quorum on record.
+    quorum: Quorum,
     redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
@@ -191,6 +196,11 @@ impl State {
     /// Every claim, in no particular order.
     pub fn claims(&self) -> impl Iterator<Item = (ClaimId, &Claim)> {
         self.claims.iter().map(|(id, claim)| (*id, claim))
+    }
+
+    /// The quorum that the ledger last recorded; before the first record the default one.
+    pub const fn quorum(&self) -> Quorum {
+        self.quorum
     }
 
     /// Who works on what.
@@ -261,9 +271,9 @@ impl State {
         self.run_of.get(&event).and_then(|id| self.runs.get(id))
     }
 
-    /// Runs that are not over, with their plans, in the order they were asked for.
-    pub fn unfinished_runs(&self) -> impl Iterator<Item = (RunId, &Run, &Plan)> {
-        self.unfinished.values().filter_map(|(id, plan)| Some((*id, self.runs.get(id)?, plan)))
+    /// Runs that are not over, with what queued them, in the order they were asked for.
+    pub fn unfinished_runs(&self) -> impl Iterator<Item = (&ExperimentQueued, &Run)> {
+        self.unfinished.values().filter_map(|queued| Some((queued, self.runs.get(&queued.run_id)?)))
     }
 
     /// Runs whose end was erased: their files are to go too.
@@ -452,6 +462,7 @@ impl State {
             | Event::SessionSplit(_)
             | Event::Turn0Continued(_)
             | Event::AnchorSaved(_) => {}
+            Event::PolicyChanged(changed) => self.quorum = changed.quorum,
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
@@ -459,7 +470,8 @@ impl State {
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
             | Event::GuardFired(_)
-            | Event::MessageSent(_) => {}
+            | Event::MessageSent(_)
+            | Event::OperatorOverridden(_) => {}
         }
     }
 
@@ -468,12 +480,13 @@ impl State {
             requested_by: recorded.agent.clone(),
             profile: queued.plan.profile.clone(),
             command: queued.plan.command_line(),
-            what: format!("{:?} {:?}", queued.plan.profile, queued.args),
+            what: what_runs(queued),
             claim: queued.claim_id,
             relation: queued.relation,
             expects: queued.plan.expect,
             state: RunState::Queued,
             completed: None,
+            asserted: false,
             reproducible_at: None,
             researcher: None,
         };
@@ -483,7 +496,7 @@ impl State {
             claim.pending_run = Some(queued.run_id);
         }
         self.runs.insert(queued.run_id, run);
-        self.unfinished.insert(recorded.seq, (queued.run_id, queued.plan.clone()));
+        self.unfinished.insert(recorded.seq, queued.clone());
     }
 
     fn complete(&mut self, recorded: &Recorded, completed: &ExperimentCompleted) {
@@ -497,16 +510,18 @@ impl State {
             expects: None,
             state: RunState::Queued,
             completed: None,
+            asserted: false,
             reproducible_at: None,
             researcher: None,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;
         run.completed = Some(recorded.id);
+        run.asserted = completed.asserted;
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         self.run_of.insert(recorded.id, completed.run_id);
         self.to_cancel.remove(&completed.run_id);
-        self.unfinished.retain(|_, (id, _)| *id != completed.run_id);
+        self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
     }
 
     fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated, at: Timestamp) {
@@ -611,6 +626,13 @@ impl State {
             });
         }
     }
+}
+
+/// Profile, its content and arguments as one text: equal for runs of the same.
+fn what_runs(queued: &ExperimentQueued) -> String {
+    let Plan { profile, profile_sha256, .. } = &queued.plan;
+    let sha256 = profile_sha256.as_deref().unwrap_or_default();
+    format!("{profile:?} {sha256} {:?}", queued.args)
 }
 
 #[cfg(test)]

@@ -116,6 +116,10 @@ impl Pane {
         command.current_dir(root);
         if let Some(agent) = agent {
             command.args(["--agent", agent]);
+            // The shell may be the pane of another agent.
+            for variable in ["HM_AGENT", "HM_SESSION", "HM_TASK"] {
+                command.env_remove(variable);
+            }
         }
         Self::run(command, era).await
     }

@@ -54,7 +54,8 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_panics_is_answered_and_so_is_the_next() {
         let dir = tempfile::tempdir().expect("a directory");
-        let workspace = Workspace::init(dir.path(), None).expect("a workspace");
+        let workspace =
+            Workspace::init(dir.path(), &crate::system::Environment::read()).expect("a workspace");
         let session = "s".parse().expect("a session");
         let caller = Caller::new(Roster::default(), Some("devops"), session).expect("a caller");
         let config = Config::load(&dir.path().join("none")).expect("the defaults");

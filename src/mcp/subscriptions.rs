@@ -287,6 +287,8 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::SpoolFlushed(_)
             | Event::ResearcherSpawned(_)
             | Event::MessageSent(_)
+            | Event::OperatorOverridden(_)
+            | Event::PolicyChanged(_)
             | Event::MemoryDenied(_) => false,
             Event::FileEdited(_) | Event::SessionStarted(_) | Event::SessionEnded(_) => {
                 recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()

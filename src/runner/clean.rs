@@ -20,6 +20,15 @@ pub(super) struct Cleaner {
     pub(super) invalid_bytes: u64,
 }
 
+/// A text as a terminal may show it.
+pub fn cleaned(text: &str) -> String {
+    let mut cleaner = Cleaner::default();
+    let mut shown = String::with_capacity(text.len());
+    cleaner.feed(text.as_bytes(), &mut shown);
+    cleaner.finish(&mut shown);
+    shown
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]

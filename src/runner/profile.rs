@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::scope::Scope;
 
 pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
-pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Origin, PROFILE_DIR, Problem, load_file};
+pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Loaded, Origin, PROFILE_DIR, Problem, load_file};
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};
 

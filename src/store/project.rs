@@ -8,8 +8,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
-    DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PositionTaken, Recorded, StatusChanged,
-    TargetAliased,
+    DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged, PositionTaken, Recorded,
+    StatusChanged, TargetAliased,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
@@ -119,8 +119,10 @@ pub(super) fn project(
         Event::GuardFired(body) => sessions::fired(db, recorded, body)?,
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
+        Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
         // Read from the ledger itself.
         Event::MessageSent(_)
+        | Event::OperatorOverridden(_)
         | Event::ToolUsed(_)
         | Event::CommandRan(_)
         | Event::SpoolFlushed(_)
@@ -384,6 +386,25 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
         at.seq as i64
     ])?;
     touch(db, at, body.claim_id)
+}
+
+/// Changes that loosened the rules stay listed until a change does not.
+fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
+    if !body.quorum.is_looser_than(&body.was) {
+        db.prepare_cached("DELETE FROM loosened_policies")?.execute([])?;
+        return Ok(());
+    }
+    db.prepare_cached(
+        "INSERT INTO loosened_policies (seq, event_id, quorum, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?
+    .execute(params![
+        at.seq as i64,
+        at.id.to_string(),
+        body.quorum.to_string(),
+        body.was.to_string(),
+        at.at.ms()
+    ])?;
+    Ok(())
 }
 
 fn command_rejected(db: &Connection, at: &Recorded, body: &CommandRejected) -> Result<(), StoreError> {

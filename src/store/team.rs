@@ -31,6 +31,19 @@ pub struct AgentActivity {
     pub claims: u64,
 }
 
+/// A change of the rules after which less confirms a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoosenedPolicy {
+    /// The event that recorded it.
+    pub event_id: String,
+    /// The quorum since, in the words of `config.toml`.
+    pub quorum: String,
+    /// The quorum before.
+    pub was: String,
+    /// When a writer first went by it, epoch ms.
+    pub changed_at: i64,
+}
+
 /// A queued command that did not pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RejectedCommand {
@@ -90,6 +103,26 @@ impl Reader {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Changes that loosened the rules and that none has tightened since, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn loosened_policies(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
+        let sql = format!(
+            "SELECT event_id, quorum, was, changed_at FROM loosened_policies ORDER BY seq DESC LIMIT {limit}"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query_map([], |row| {
+            Ok(LoosenedPolicy {
+                event_id: row.get(0)?,
+                quorum: row.get(1)?,
+                was: row.get(2)?,
+                changed_at: row.get(3)?,
+            })
+        })?;
+        self.kept_of(rows)
     }
 
     /// Queued commands that did not pass, newest first.

@@ -26,6 +26,9 @@ const GLANCE_CHARS: usize = 160;
 /// A refused command nobody sent again within so many milliseconds, a day, is history.
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
 
+/// A week after the rules were loosened, the operator has had time to see it.
+const POLICY_FOR_MS: i64 = 7 * 24 * 3_600_000;
+
 /// What kind of need it is, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -35,6 +38,7 @@ enum Kind {
     Contested,
     Lease,
     Rejected,
+    Policy,
     Fault,
 }
 
@@ -47,6 +51,7 @@ impl Kind {
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
             Self::Lease => ("lease", "hivemind://plan"),
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
+            Self::Policy => ("policy", "hivemind://events?type=policy.changed"),
             Self::Fault => ("fault", "hivemind://status"),
         }
     }
@@ -195,6 +200,19 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             refused.kind, refused.code, refused.message
         )],
         settle: vec!["hm log --type command.rejected".to_owned()],
+    }));
+    let loosened = store.loosened_policies(MAX_LIMIT)?.into_iter();
+    let loosened = loosened.filter(|change| now.ms() - change.changed_at <= POLICY_FOR_MS);
+    needs.extend(loosened.map(|change| Need {
+        kind: Kind::Policy,
+        ids: vec![change.event_id],
+        since: change.changed_at,
+        changed_at: change.changed_at,
+        seen: false,
+        until: None,
+        asked: BTreeSet::from([AgentId::operator().to_string()]),
+        what: vec![format!("less confirms a claim: {}; before: {}", change.quorum, change.was)],
+        settle: vec!["hm log --type policy.changed".to_owned()],
     }));
     Ok(needs)
 }

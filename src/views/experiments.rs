@@ -11,6 +11,7 @@ use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{ExperimentPage, ExperimentView};
+use crate::trusted::{Trust, TrustedProfiles};
 use crate::workspace::Workspace;
 
 /// Characters of a stream that one answer shows, its end: some 5,000 tokens. The file holds the rest.
@@ -159,11 +160,20 @@ fn inline_keeping_spaces(line: &str) -> String {
 
 /// The profiles that can speak to some scopes; all without scopes.
 pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
-    let catalog = Catalog::load(&workspace.marker_dir());
+    let catalog = Catalog::load(&workspace.marker_dir(), &TrustedProfiles::of_workspace(workspace));
     let fits = |known: &&Known| scopes.is_empty() || known.profile.speaks_to(scopes);
     let listed: Vec<&Known> = catalog.profiles().filter(fits).collect();
     let mut text = String::new();
-    for Known { profile, origin } in &listed {
+    for Known { profile, origin, trust, .. } in &listed {
+        // What a stranger may have written is no reading for an agent.
+        if let Some(why) = untrusted(*trust) {
+            let _ = writeln!(
+                text,
+                "- {} (of the project): {why}, `hm profile trust {}`",
+                profile.name, profile.name
+            );
+            continue;
+        }
         let own = if matches!(origin, Origin::BuiltIn) { "" } else { " (of the project)" };
         let says = match (&profile.agent, profile.expect) {
             (Some(_), _) => "an agent: spawn_researcher sends it out".to_owned(),
@@ -185,7 +195,10 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
     }
     let json: Vec<Value> = listed
         .iter()
-        .map(|Known { profile, origin }| {
+        .map(|Known { profile, origin, trust, .. }| {
+            if untrusted(*trust).is_some() {
+                return json!({ "name": profile.name, "origin": origin, "trust": trust });
+            }
             json!({
                 "name": profile.name, "description": profile.description, "origin": origin,
                 "argv": profile.template(), "params": profile.params, "scopes": profile.scopes,
@@ -194,6 +207,17 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
         })
         .collect();
     (json!({ "profiles": json }), text)
+}
+
+/// Why a profile cannot be run, in a few words.
+const fn untrusted(trust: Trust) -> Option<&'static str> {
+    match trust {
+        Trust::Trusted => None,
+        Trust::Untrusted => Some("untrusted, cannot be run until the human has looked at it"),
+        Trust::Changed => {
+            Some("changed since it was trusted, cannot be run until the human has looked at it")
+        }
+    }
 }
 
 fn kind(kind: &Kind) -> String {

@@ -15,13 +15,16 @@ use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::Position;
 use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
 use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry};
-use crate::domain::event::{CommandRejected, Event, MemoryDenied, Recorded, SpoolFlushed};
+use crate::domain::event::{
+    CommandRejected, Event, ExperimentQueued, MemoryDenied, PolicyChanged, Recorded, SpoolFlushed,
+};
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Run, State};
+use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
 use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
@@ -372,6 +375,21 @@ impl Committer {
         Ok(progress.into_iter().map(|done| answer(done, &appended)).collect())
     }
 
+    /// Puts the rules of this writer on record where the ledger last recorded others.
+    ///
+    /// # Errors
+    /// [`WriterError`], as for any write.
+    pub fn record_policy(&mut self) -> Result<(), WriterError> {
+        let (quorum, was) = (self.policy.quorum, self.state.quorum());
+        if quorum == was {
+            return Ok(());
+        }
+        let events = vec![PolicyChanged { quorum, was }.into()];
+        let causation = CommandId::from_uuid((self.sources.ids)());
+        self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events, minted: None }])?;
+        Ok(())
+    }
+
     /// Brings the read models to `head`. A fold that fails leaves them behind; the events stay.
     fn project(&mut self, start: Cursor, recorded: &[Recorded], head: Cursor) {
         let projection = &mut self.projection;
@@ -464,6 +482,8 @@ impl Committer {
                 | Event::OutcomeRecorded(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
+                | Event::OperatorOverridden(_)
+                | Event::PolicyChanged(_)
                 | Event::MemoryDenied(_)
                 | Event::ContradictionDetected(_)
                 | Event::ContradictionResolved(_)
@@ -785,25 +805,35 @@ impl Committer {
 
     /// Runs that a writer began and that are not over.
     pub(super) fn runs_under_way(&self) -> Vec<RunId> {
-        let under_way = |(id, run, _): (RunId, &Run, &Plan)| (run.state == RunState::Running).then_some(id);
+        let under_way = |(queued, run): (&ExperimentQueued, &Run)| {
+            (run.state == RunState::Running).then_some(queued.run_id)
+        };
         self.state.unfinished_runs().filter_map(under_way).collect()
     }
 
     /// Runs that are not over.
     pub(super) fn unfinished_runs(&self) -> Vec<RunId> {
-        self.state.unfinished_runs().map(|(id, ..)| id).collect()
+        self.state.unfinished_runs().map(|(queued, _)| queued.run_id).collect()
     }
 
-    /// Begins the run that waits longest, unless one is under way.
+    /// Begins the run that waits longest, unless one is under way. A run that the trusted profiles of this memory do
+    /// not give, such as one that was imported, ends instead.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
     pub(super) fn begin_run(&mut self) -> Result<Option<(RunId, Plan)>, WriterError> {
-        let Some((run_id, run, plan)) = self.state.unfinished_runs().next() else { return Ok(None) };
+        let Some((queued, run)) = self.state.unfinished_runs().next() else { return Ok(None) };
         if run.state != RunState::Queued {
             return Ok(None);
         }
-        let (agent, plan) = (run.requested_by.clone(), plan.clone());
+        let (run_id, agent, plan) = (queued.run_id, run.requested_by.clone(), queued.plan.clone());
+        let allowed = self.profiles.as_ref().map_or(Ok(()), |profiles| profiles.still_allow(queued, run));
+        if let Err(rejection) = allowed {
+            let problem = format!("it was not begun: {}", rejection.message);
+            let problem = problem.chars().take(Reason::MAX_CHARS).collect::<String>().parse().ok();
+            self.end_run(run_id, &RunOutcome::without_files(RunState::Aborted, problem))?;
+            return Ok(None);
+        }
         let causation = CommandId::from_uuid((self.sources.ids)());
         let events = vec![experiment::started(run_id)];
         let begun = self.commit_items(&[Item::Fact { agent, causation, events, minted: None }])?;

@@ -14,17 +14,20 @@ use super::server::Work;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::ClaimType;
 use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
-use crate::domain::experiment::{Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
+use crate::domain::event::ExperimentQueued;
+use crate::domain::experiment::{Environment, Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::state::{Researcher, Run};
 use crate::domain::text::Reason;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
-use crate::runner::profile::{AgentProfile, Catalog, PROMPT, Profile, Request};
+use crate::runner::profile::{AgentProfile, Catalog, Known, PROMPT, Request};
 use crate::runner::report::Report;
 use crate::runner::run::StreamKey;
 use crate::runner::{Order, tree};
+use crate::trusted::{Trust, TrustedProfiles};
 use crate::workspace::Workspace;
 
 /// Profiles that the answer to a challenge names.
@@ -45,6 +48,11 @@ impl Profiles {
         Self { workspace: workspace.clone(), roster }
     }
 
+    /// The profiles as they are now: each file is read once, and what a human trusted is asked for then.
+    fn catalog(&self) -> Catalog {
+        Catalog::load(&self.workspace.marker_dir(), &TrustedProfiles::of_workspace(&self.workspace))
+    }
+
     /// Where a run leaves its files.
     pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
         self.workspace.artifacts(run)
@@ -52,8 +60,8 @@ impl Profiles {
 
     /// What a request would run.
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
-        let catalog = Catalog::load(&self.workspace.marker_dir());
-        let profile = find(&catalog, &run.profile)?;
+        let catalog = self.catalog();
+        let Known { profile, sha256, .. } = find(&catalog, &run.profile)?;
         if profile.agent.is_some() {
             return Err(Rejection::new(
                 Code::WrongProfile,
@@ -69,16 +77,18 @@ impl Profiles {
             output_cap_bytes: run.output_cap_bytes,
         };
         // A workspace's root is canonical.
-        Ok(profile.plan(&request, self.workspace.root())?)
+        let plan = profile.plan(&request, self.workspace.root())?;
+        Ok(Plan { profile_sha256: Some(sha256.clone()), ..plan })
     }
 
     /// Who would be sent out by `spawner`, and what would run.
     pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
-        let catalog = Catalog::load(&self.workspace.marker_dir());
-        let profile = find(&catalog, &spawn.profile)?;
+        let catalog = self.catalog();
+        let known = find(&catalog, &spawn.profile)?;
+        let profile = &known.profile;
         let Some(AgentProfile { name }) = &profile.agent else {
-            let agents = catalog.profiles().filter(|known| known.profile.agent.is_some());
-            let agents: Vec<&str> = agents.map(|known| known.profile.name.as_str()).collect();
+            let agents = catalog.trusted().filter(|profile| profile.agent.is_some());
+            let agents: Vec<&str> = agents.map(|profile| profile.name.as_str()).collect();
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is no agent's: it has no [agent]", profile.name),
@@ -102,24 +112,76 @@ impl Profiles {
                 "spawn it as the agent it is to be (--agent NAME), or give its profile a name in [agent]",
             ));
         }
-        let session = SessionId::of_researcher(spawn.run_id);
+        let researcher =
+            Researcher { agent, session: SessionId::of_researcher(spawn.run_id), task_id: spawn.task_id };
+        let plan = self.researcher_plan(known, &researcher, spawn.prompt.as_str())?;
+        Ok(Mission { agent: researcher.agent, plan })
+    }
+
+    /// What runs as a researcher.
+    fn researcher_plan(
+        &self,
+        Known { profile, sha256, .. }: &Known,
+        Researcher { agent, session, task_id }: &Researcher,
+        prompt: &str,
+    ) -> Result<Plan, Rejection> {
         let asked = RESEARCHER
             .replace("{session}", session.as_str())
-            .replace("{task}", &spawn.task_id.to_string())
-            .replace("{prompt}", spawn.prompt.as_str());
+            .replace("{task}", &task_id.to_string())
+            .replace("{prompt}", prompt);
         let args = BTreeMap::from([(PROMPT.to_owned(), asked.trim().to_owned())]);
         let root = self.workspace.root();
         let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
+        plan.profile_sha256 = Some(sha256.clone());
         plan.variables = BTreeMap::from(
             [
                 ("HM_AGENT", agent.to_string()),
                 ("HM_DIR", root.display().to_string()),
                 ("HM_SESSION", session.to_string()),
-                ("HM_TASK", spawn.task_id.to_string()),
+                ("HM_TASK", task_id.to_string()),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
-        Ok(Mission { agent, plan })
+        Ok(plan)
+    }
+
+    /// Whether a run that waits is still what a trusted profile gives: the file may have changed since, and an
+    /// imported event may hold any plan.
+    ///
+    /// # Errors
+    /// The refusal that queueing it now would get.
+    pub(super) fn still_allow(&self, queued: &ExperimentQueued, run: &Run) -> Result<(), Rejection> {
+        let ExperimentQueued { plan, args, .. } = queued;
+        let elsewhere = || {
+            Rejection::new(
+                Code::UntrustedProfile,
+                "its plan is not what the trusted profile gives in this workspace",
+                "queue it again here",
+            )
+        };
+        let catalog = self.catalog();
+        let known = find(&catalog, plan.profile.as_ref().ok_or_else(elsewhere)?)?;
+        let again = match (&run.researcher, &known.profile.agent) {
+            (Some(researcher), Some(_)) => {
+                let prompt = args.get(PROMPT).ok_or_else(elsewhere)?;
+                self.researcher_plan(known, researcher, prompt)?
+            }
+            (None, None) => {
+                let root = self.workspace.root();
+                let cwd = plan.cwd.strip_prefix(root).map_err(|_| elsewhere())?;
+                let Environment::Only(env_pass) = &plan.env else { return Err(elsewhere()) };
+                let request = Request {
+                    args: args.clone(),
+                    cwd: Some(cwd.to_str().filter(|cwd| !cwd.is_empty()).unwrap_or(".").to_owned()),
+                    env_pass: Some(env_pass.clone()),
+                    timeout_ms: Some(plan.timeout_ms),
+                    output_cap_bytes: Some(plan.limits.output_cap_bytes),
+                };
+                Plan { profile_sha256: Some(known.sha256.clone()), ..known.profile.plan(&request, root)? }
+            }
+            _ => return Err(elsewhere()),
+        };
+        if again == *plan { Ok(()) } else { Err(elsewhere()) }
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
@@ -127,7 +189,7 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let catalog = Catalog::load(&self.workspace.marker_dir());
+        let catalog = self.catalog();
         let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
         let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
         (!names.is_empty()).then(|| {
@@ -139,10 +201,20 @@ impl Profiles {
     }
 }
 
-/// The profile of this name, or why there is none.
-fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Profile, Rejection> {
+/// The profile of this name that may run, or why there is none.
+fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejection> {
     if let Some(known) = catalog.find(name) {
-        return Ok(&known.profile);
+        let why = match known.trust {
+            Trust::Trusted => return Ok(known),
+            Trust::Untrusted => "is a file of the project that no human has trusted here",
+            Trust::Changed => "was changed since a human trusted it",
+        };
+        return Err(Rejection::new(
+            Code::UntrustedProfile,
+            format!("profile `{name}` {why}"),
+            format!("ask the human to look at it and to type, at a terminal: hm profile trust {name}"),
+        )
+        .with("sha256", &known.sha256));
     }
     let is_asked_for =
         |file: &Path| file.file_stem().is_some_and(|stem| stem.to_str() == Some(name.as_str()));
@@ -153,11 +225,14 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Profile, Rej
             "a human mends it: hm profile check",
         ));
     }
-    let names: Vec<&str> = catalog.profiles().map(|known| known.profile.name.as_str()).collect();
+    let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();
     Err(Rejection::new(
         Code::UnknownProfile,
         format!("no profile is called `{name}`"),
-        format!("use one of {}, or ask a human to add .hivemind/profiles/NAME.toml", names.join(", ")),
+        format!(
+            "use one of {}, or ask a human to add .hivemind/profiles/NAME.toml and to trust it",
+            names.join(", ")
+        ),
     ))
 }
 

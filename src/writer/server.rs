@@ -94,6 +94,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         workspace.settle_adoption()?;
     }
     spool.take_up()?;
+    committer.record_policy()?;
     if !spool.is_empty() {
         replay(&mut committer, &spool)?;
     }

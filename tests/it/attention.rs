@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, agent, claim_of, creation, position, request};
+use crate::terminal::trust;
 
 /// Ids in the order in which they came up, under names that are the same in every run.
 struct Names(Vec<(String, String)>);
@@ -39,6 +40,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     std::fs::create_dir_all(&profiles).expect("a directory");
     let profile = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 1000\n[expect]\nexit = 0\n";
     std::fs::write(profiles.join("check.toml"), profile).expect("a profile");
+    trust(workspace.root(), "check");
     let mut committer =
         workspace.committer(1).planning(&workspace, &hivemind::domain::agent::Roster::default());
     let mut commit = |submission: &Submission| {

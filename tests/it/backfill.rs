@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{block_on, committed, request, wait_until};
+use crate::terminal::AS_OPERATOR;
 
 /// Puts a history on record.
 fn write(bench: &Bench, history: impl IntoIterator<Item = (&'static str, Command)>) {
@@ -240,7 +241,7 @@ fn a_backfill_killed_in_the_middle_and_run_again_makes_what_one_run_makes() {
     write(&bench, history());
     for (kind, stop) in [("message.sent", 30), ("claim.created", 40)] {
         let mut command = std::process::Command::new(bench.binary());
-        command.args(["backfill", "--agent", "operator", "--messages", &file]).current_dir(bench.root());
+        command.args(["backfill", "--messages", &file]).args(AS_OPERATOR).current_dir(bench.root());
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a backfill to start");
         wait_until("it is in the middle", || count(kind) >= stop);

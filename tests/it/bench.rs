@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::dump;
+use crate::terminal::by_a_human;
 
 /// A workspace in a temporary directory.
 pub(crate) struct Bench {
@@ -93,9 +94,14 @@ impl Bench {
         reader.read_from(Cursor::GENESIS, usize::MAX >> 1).expect("events")
     }
 
-    /// Runs a verb here.
+    /// Runs a verb here; a human at a terminal types what the operator says.
     pub(crate) fn hm(&self, arguments: &[&str]) -> Output {
-        Command::new(self.binary()).args(arguments).current_dir(self.root()).output().expect("hm runs")
+        let mut command = Command::new(self.binary());
+        command.args(arguments).current_dir(self.root());
+        if arguments.contains(&"operator") {
+            return by_a_human(&command);
+        }
+        command.output().expect("hm runs")
     }
 
     /// The chain verifies and the read models are what a rebuild makes; no writer may run.

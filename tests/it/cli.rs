@@ -240,7 +240,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml
             [exit 2]
             $ hm --agent system claim support ID1
-            hm: `system` is the writer's own name; pin the agent this pane is, or `operator` for yourself
+            hm: `system` is the writer's own name; pin the agent this pane is
             [exit 1]
             $ hm claim support ID1
             hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator
@@ -691,7 +691,7 @@ fn output_that_nobody_reads_is_no_fault() {
 }
 
 #[test]
-fn who_speaks_comes_from_the_option_else_the_environment() {
+fn who_speaks_comes_from_the_environment_and_the_option_says_the_same() {
     let shell = Shell::without_writer();
     let you_are = |line: &str, agent: &str| {
         let output = shell.command(line).env("HM_AGENT", agent).output().expect("hm can be run");
@@ -700,6 +700,7 @@ fn who_speaks_comes_from_the_option_else_the_environment() {
     };
     let said = [
         you_are("hm --json status", "infra"),
+        you_are("hm --json --agent Ops status", "infra"),
         you_are("hm --json --agent qa status", "infra"),
         you_are("hm --json status", "grok"),
         you_are("hm --json status", ""),
@@ -710,7 +711,10 @@ fn who_speaks_comes_from_the_option_else_the_environment() {
                 "devops",
             ),
             Some(
-                "reviewer",
+                "devops",
+            ),
+            Some(
+                "agent_mismatch",
             ),
             Some(
                 "unknown_agent",
@@ -946,17 +950,11 @@ fn every_help_has_an_example() {
 #[cfg(unix)]
 #[test]
 fn the_operator_sits_at_a_terminal() {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use crate::terminal::{by_a_human, on_screen};
     let shell = Shell::new();
-    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&screen).and_then(|()| unlockpt(&screen)).expect("our own terminal");
-    let name = ptsname(&screen, Vec::new()).expect("its name").into_string().expect("a path");
-    let terminal = || std::fs::File::options().read(true).write(true).open(&name).expect("its other end");
-
     let typed = r#"hm claim create "a human says so" --scope src"#;
-    let piped = shell.command(typed).stdin(terminal()).output().expect("hm can be run");
+    let piped = by_a_human(&shell.command(typed));
     assert_eq!(piped.status.code(), Some(2), "{piped:?}");
-    let seen = shell.command(typed).stdin(terminal()).stdout(terminal()).status().expect("hm can be run");
-    assert!(seen.success());
+    assert_eq!(on_screen(&shell.command(typed), "").0, Some(0));
     assert_eq!(shell.json("hm --json claim list")["claims"][0]["owner"], "operator");
 }

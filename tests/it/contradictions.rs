@@ -262,8 +262,8 @@ fn two_names_of_a_target_are_one() {
             r#"hm --agent devops decision record "we keep SQLite" --target database --rationale "one file, nothing to run""#,
             r#"hm --agent analyst decision record "we move to Postgres" --target db --rationale "several machines write""#,
             "hm target list",
-            "hm --agent architect target alias database db",
-            "hm --agent architect target alias db database",
+            "hm --agent operator target alias database db",
+            "hm --agent operator target alias db database",
             "hm contradictions",
             "hm decision list --target db",
             "hm claim list --scope target:db",
@@ -272,7 +272,7 @@ fn two_names_of_a_target_are_one() {
             "hm contradictions",
             "hm target list",
             r#"hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows""#,
-            "hm --agent architect target alias database src/db",
+            "hm --agent operator target alias database src/db",
         ],
         expect![[r#"
             $ hm --agent devops decision record "we keep SQLite" --target database --rationale "one file, nothing to run"
@@ -284,10 +284,10 @@ fn two_names_of_a_target_are_one() {
             $ hm target list
             - target:database
             - target:db
-            $ hm --agent architect target alias database db
+            $ hm --agent operator target alias database db
             joined two names: committed at seq 6
             next: two decisions on target:database are in force now: record one that supersedes the others
-            $ hm --agent architect target alias db database
+            $ hm --agent operator target alias db database
             hm: target:db and target:database name one target already; nothing to do: they are joined
             [exit 1]
             $ hm contradictions
@@ -321,7 +321,7 @@ fn two_names_of_a_target_are_one() {
             recorded decision ID5: committed at seq 15
             warning: target:databaze is a new target: if target:database is meant, join them with alias_target
             next: confirmed once another agent supports it
-            $ hm --agent architect target alias database src/db
+            $ hm --agent operator target alias database src/db
             joined two names: committed at seq 16
         "#]],
     );

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, claim_of, creation, request};
+use crate::terminal::trust;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
@@ -105,6 +106,7 @@ async fn why_follows_a_claim_to_the_runs_behind_it() {
     std::fs::create_dir_all(&profiles).expect("a directory");
     let profile = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 10000\n[expect]\nexit = 0\n";
     std::fs::write(profiles.join("passes.toml"), profile).expect("a profile");
+    trust(bench.root(), "passes");
     let devops = bench.pane(Some("devops"), Era::Modern).await;
     let old = bench.claim(&devops, "the pool holds 10", "src/db").await;
     let basis = bench.claim(&devops, "the limit is one per core", "src/db").await;

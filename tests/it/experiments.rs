@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{self, wait_until};
+use crate::terminal::trust;
 
 /// A profile of the workspace.
 fn profile(bench: &Bench, name: &str, text: &str) {
     let dir = bench.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&dir).expect("a directory");
     std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
+    trust(bench.root(), name);
 }
 
 const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\n";

@@ -10,6 +10,7 @@ use hivemind::mcp::Era;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use crate::terminal::by_a_human;
 
 /// How long an answer may take; slow machines run the tests too.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -111,8 +112,9 @@ fn hm(root: &Path) -> Command {
     process
 }
 
+/// Runs a verb; a human at a terminal types it.
 fn run(root: &Path, arguments: &[&str]) -> Output {
-    hm(root).args(arguments).output().expect("hm runs")
+    by_a_human(hm(root).args(arguments))
 }
 
 /// The Authorization header of a new token.

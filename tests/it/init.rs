@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{self, HM};
+use crate::terminal::terminal;
 
 /// A user and a project on a machine where no client is installed.
 pub(crate) struct Machine {
@@ -437,16 +438,6 @@ fn a_workspace_in_another_is_said_to_hide_it() {
     assert!(text.contains(&told) && below.join(".hivemind").exists(), "{text}");
     let text = here(&["init", "--yes"]);
     assert!(!text.contains("hides"), "{text}");
-}
-
-/// A terminal: its screen and keyboard, and what opens its other end.
-#[cfg(unix)]
-fn terminal() -> (fs::File, impl Fn() -> fs::File) {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let screen = fs::File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal"));
-    grantpt(&screen).and_then(|()| unlockpt(&screen)).expect("our own terminal");
-    let name = ptsname(&screen, Vec::new()).expect("its name").into_string().expect("a path");
-    (screen, move || fs::File::options().read(true).write(true).open(&name).expect("its other end"))
 }
 
 #[cfg(unix)]

@@ -194,6 +194,8 @@ impl Observed {
                 | Event::EventReported(_)
                 | Event::CommandRejected(_)
                 | Event::SpoolFlushed(_)
+                | Event::OperatorOverridden(_)
+                | Event::PolicyChanged(_)
                 | Event::MemoryDenied(_)
                 | Event::EventRedacted(_)
                 | Event::PlanAdded(_)

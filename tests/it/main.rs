@@ -18,6 +18,8 @@ mod doctor;
 mod evidence;
 mod experiments;
 mod faults;
+#[cfg(unix)]
+mod fence;
 mod fixtures;
 mod forget;
 mod frames;
@@ -56,6 +58,8 @@ mod shell;
 mod spool;
 mod tamper;
 mod team;
+#[cfg(unix)]
+mod terminal;
 mod travel;
 mod triggers;
 mod walls;

@@ -245,7 +245,7 @@ async fn a_pane_speaks_for_nobody_else() {
     expect![[r#"
         agent_mismatch: this pane is devops and cannot speak for analyst; leave out `agent`; what analyst thinks, analyst says in its own pane
         unknown_agent: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml
-        not_allowed: an agent cannot speak as operator; name the agent you are; a human uses the command line, or pins a pane with --agent operator
+        not_allowed: an agent cannot speak as operator; name the agent you are; a human uses the command line
         agent_required: nobody says who is speaking; pass `agent` (one of architect, devops, analyst, frontend, reviewer), or start the server with --agent NAME"#]]
     .assert_eq(&lines.join("\n"));
     assert!(!pinned.call("report_event", note(Some("Ops"))).await.expect("an answer").refused);

@@ -40,6 +40,7 @@ use rusqlite::{Connection, StatementStatus};
 use uuid::Uuid;
 
 use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
+use crate::terminal::trust;
 
 /// A profile of the workspace.
 const PROFILE: &str = "check";
@@ -87,6 +88,11 @@ const ALLOWED: &[Allowed] = &[
     Allowed {
         statement: "SELECT command_id, agent, kind",
         scan: "SCAN rejected_commands",
+        because: Because::Ends,
+    },
+    Allowed {
+        statement: "SELECT event_id, quorum, was",
+        scan: "SCAN loosened_policies",
         because: Because::Ends,
     },
     Allowed {
@@ -214,6 +220,9 @@ fn write_profile(workspace: &Workspace) {
     std::fs::write(dir.join(format!("{PROFILE}.toml")), text).expect("a profile");
     let text = "description = \"a test\"\nargv = [\"true\", \"{prompt}\"]\ntimeout_ms = 1000\n[agent]\n";
     std::fs::write(dir.join("agent.toml"), text).expect("a profile");
+    for name in [PROFILE, "agent"] {
+        trust(workspace.root(), name);
+    }
 }
 
 /// Asks for everything that can be completed.
@@ -330,7 +339,7 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 let run_id = RunId::from_uuid(system::new_id());
                 let outcome = RunOutcome::without_files(RunState::Succeeded, None);
                 let command = format!("make part{index}").parse().expect("a command line");
-                let record = RecordExperiment { run_id, command, outcome };
+                let record = RecordExperiment { run_id, command, outcome, asserted: false };
                 group.push(request(AgentId::operator().as_str(), Command::RecordExperiment(record)));
                 recorded = Some(run_id);
                 let attach =

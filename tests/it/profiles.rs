@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use hivemind::domain::scope::Scope;
 use hivemind::runner::profile::{Catalog, Environment, Profile, Request};
+use hivemind::trusted::TrustedProfiles;
 
 use crate::shell::Shell;
 
@@ -42,7 +43,11 @@ impl Project {
     }
 
     fn catalog(&self) -> Catalog {
-        Catalog::load(&self.root.join(".hivemind"))
+        Catalog::load(&self.root.join(".hivemind"), &self.trusted())
+    }
+
+    fn trusted(&self) -> TrustedProfiles {
+        TrustedProfiles::of(&self.root.join("trusted"))
     }
 }
 
@@ -315,6 +320,11 @@ fn scopes_choose_profiles() {
         "auth.toml",
         "description = 'auth'\nargv = ['true']\ntimeout_ms = 1000\nscopes = ['tag:auth', 'api/**/*.py']",
     );
+    let known = project.catalog();
+    let tagged = ["tag:auth".parse::<Scope>().expect("a scope")];
+    assert!(!known.speaking_to(&tagged).iter().any(|fit| fit.name.as_str() == "auth"), "it is untrusted");
+    let auth = known.find(&"auth".parse().expect("a name")).expect("the profile");
+    project.trusted().trust(&auth.profile.name, &auth.sha256).expect("a place to keep it");
     let catalog = project.catalog();
     let fitting = |scope: &str| {
         let scopes = [scope.parse::<Scope>().expect("a scope")];
@@ -335,24 +345,24 @@ fn scopes_choose_profiles() {
 }
 
 #[test]
-fn the_project_overrides_and_its_mistakes_hide_what_they_replace() {
+fn the_project_adds_profiles_and_its_mistakes_are_named() {
     let mut shell = Shell::without_writer();
     let dir = shell.workspace().root().join(".hivemind/profiles");
     fs::create_dir_all(&dir).expect("a directory");
-    let write = |text: &str| fs::write(dir.join("pytest.toml"), text).expect("a profile");
+    let write = |text: &str| fs::write(dir.join("tox.toml"), text).expect("a profile");
     assert!(shell.transcript("hm profile check").ends_with("no profiles of the project's own\n"));
     write("description = 'ours'\nargv = ['tox']\ntimeout_ms = 1000\n");
     let listed = shell.transcript("hm profile list");
-    assert!(listed.contains("pytest (project): ours\n    tox\n"), "{listed}");
+    assert!(listed.contains("tox (project, untrusted): ours\n    tox\n"), "{listed}");
     write("description = 'ours'\nargv = 'tox'\ntimeout_ms = 1000\n");
     let listed = shell.transcript("hm profile list");
     assert!(
-        !listed.contains("pytest:") && listed.contains("broken: DIR/.hivemind/profiles/pytest.toml"),
+        !listed.contains("tox (") && listed.contains("broken: DIR/.hivemind/profiles/tox.toml"),
         "{listed}"
     );
     expect![[r#"
         $ hm profile check
-        broken  DIR/.hivemind/profiles/pytest.toml: TOML parse error at line 2, column 8
+        broken  DIR/.hivemind/profiles/tox.toml: TOML parse error at line 2, column 8
           |
         2 | argv = 'tox'
           |        ^^^^^

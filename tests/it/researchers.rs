@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{block_on, switch, wait_until};
+use crate::terminal::trust;
 
 /// The agent of the tests: this binary, as a client of `hm serve`.
 fn agent_profile(bench: &Bench, name: &str, agent: &str) {
@@ -27,6 +28,7 @@ fn profile(bench: &Bench, name: &str, text: &str) {
     let dir = bench.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&dir).expect("a directory");
     std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
+    trust(bench.root(), name);
 }
 
 /// Does what the first word of its prompt says, with nothing but its environment to know who it is.

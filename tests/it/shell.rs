@@ -11,6 +11,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::terminal::by_a_human;
+
 /// How long a writer may take to leave.
 const LEAVES_WITHIN: Duration = Duration::from_secs(10);
 
@@ -93,9 +95,13 @@ impl Shell {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
     }
 
-    /// Runs one line to its end: no terminal anywhere.
+    /// Runs one line to its end: no terminal anywhere, but where the line says that a human types it.
     pub(crate) fn run(&self, line: &str) -> Output {
-        self.command(line).output().expect("hm can be run")
+        let mut command = self.command(line);
+        if line.contains("--agent operator") {
+            return by_a_human(&command);
+        }
+        command.output().expect("hm can be run")
     }
 
     /// The line as a process that is not started yet.

@@ -52,6 +52,17 @@ impl Stage {
         let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\n\
                        timeout_ms = 10000\n[expect]\nexit = 0\n";
         std::fs::write(dir.join("pool-check.toml"), profile)?;
+        let trusted = std::process::Command::new(&self.binary)
+            .args(["profile", "trust", "pool-check", "--yes", "--operator-override"])
+            .arg("hm demo wrote it into its own temporary workspace")
+            .arg("--dir")
+            .arg(self.workspace.root())
+            .env_remove("HM_AGENT")
+            .output()?;
+        if !trusted.status.success() {
+            let said = String::from_utf8_lossy(&trusted.stderr).into_owned();
+            return Err(io::Error::other(format!("hm profile trust: {said}")).into());
+        }
         Ok(())
     }
 
@@ -89,13 +100,13 @@ impl Stage {
         if self.keep {
             return Ok(Some(dir.keep()));
         }
-        self.drop_key();
+        self.drop_state();
         dir.close()?;
         Ok(None)
     }
 
-    /// A workspace that goes needs no key any more.
-    fn drop_key(&self) {
+    /// A workspace that goes needs no key and no trust any more.
+    fn drop_state(&self) {
         let Some(state_home) = Environment::read().state_home else { return };
         let ledger = Reader::open(&self.workspace.ledger());
         if let Ok(Some(ledger)) = ledger {
@@ -148,7 +159,7 @@ impl Drop for Stage {
             if self.keep {
                 let _ = dir.keep();
             } else {
-                self.drop_key();
+                self.drop_state();
             }
         }
     }

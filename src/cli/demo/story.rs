@@ -258,7 +258,11 @@ impl Story<'_> {
     }
 
     async fn doubt_is_settled_by_a_run(&mut self) -> Result<(), Problem> {
-        self.begin("experiment", Devops, "architect doubts it; devops does not argue, it runs the check.");
+        self.begin(
+            "experiment",
+            Devops,
+            "architect doubts it; devops does not argue, it runs the check that the operator has trusted.",
+        );
         self.stage.write_check()?;
         let doubt = [("claim_id", json!(self.better)), ("reason", json!("is it the connections at all?"))];
         self.cast.writes(&mut self.step, Architect, "challenge", &doubt).await?;

@@ -208,7 +208,9 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::CommandRan(_)
             | Event::FileEdited(_)
             | Event::ResearcherSpawned(_)
-            | Event::MessageSent(_) => {}
+            | Event::MessageSent(_)
+            | Event::OperatorOverridden(_)
+            | Event::PolicyChanged(_) => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()

@@ -147,6 +147,7 @@ pub(super) fn record(
         profile: None,
         command: record.command.clone(),
         outcome: record.outcome.clone(),
+        asserted: record.asserted,
     };
     let next =
         Some(format!("tie it to a claim: hm experiment attach {} CLAIM --relation supports", record.run_id));
@@ -169,8 +170,9 @@ pub(crate) fn ended(
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
     let command = run.command.clone();
     let profile = run.profile.clone();
-    let mut events: Vec<Event> =
-        vec![ExperimentCompleted { run_id, profile, command, outcome: outcome.clone() }.into()];
+    let mut events: Vec<Event> = vec![
+        ExperimentCompleted { run_id, profile, command, outcome: outcome.clone(), asserted: false }.into(),
+    ];
     events.extend(researcher::over(state, run_id, run, outcome));
     let Some((claim_id, claim)) = run.claim.and_then(|id| Some((id, state.claim(id)?))) else {
         return events;
@@ -210,9 +212,12 @@ fn said(run: &Run, outcome: &RunOutcome) -> Option<Relation> {
     })
 }
 
-/// A run is observed; it reproduces when another agent's run of the same on the same commit, tied to the same
+/// A run is observed, unless only the word of its recorder stands for it; it reproduces when another agent's run of the same on the same commit, tied to the same
 /// claim in the same way, came out alike.
 fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relation) -> Grade {
+    if run.asserted {
+        return Grade::Asserted;
+    }
     let alike = |other: &Run| {
         other.requested_by != run.requested_by
             && other.what == run.what

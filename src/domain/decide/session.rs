@@ -86,7 +86,7 @@ pub fn overdue(state: &State, now: Timestamp) -> Vec<Vec<Event>> {
     // A researcher whose run waits or goes on has not vanished, however long it is silent: its run's end ends it.
     let at_work: BTreeSet<&SessionId> = state
         .unfinished_runs()
-        .filter_map(|(_, run, _)| run.researcher.as_ref())
+        .filter_map(|(_, run)| run.researcher.as_ref())
         .map(|researcher| &researcher.session)
         .collect();
     let vanished = state

@@ -1,13 +1,16 @@
-//! The profiles there are: those of the binary, and those of the project, which add and override.
+//! The profiles there are: those of the binary, and those of the project, which run once a human has trusted them.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 pub use super::file::Problem;
 use super::{Profile, ProfileName};
 use crate::domain::scope::Scope;
+use crate::trusted::{Trust, TrustedProfiles};
 
 /// Where a project keeps its profiles, below `.hivemind`.
 pub const PROFILE_DIR: &str = "profiles";
@@ -68,6 +71,12 @@ pub enum LoadProblem {
     /// It is too large.
     #[error("is larger than {MAX_FILE_BYTES} bytes: a profile is one command")]
     TooLarge,
+    /// It is a directory, a pipe or a device.
+    #[error("is no regular file")]
+    NoFile,
+    /// It has the name of a profile of the binary.
+    #[error("takes the name of a built-in profile, which stays in force: rename the file")]
+    BuiltInName,
     /// It is wrong.
     #[error(transparent)]
     Wrong(#[from] Problem),
@@ -80,10 +89,31 @@ pub struct Known {
     pub profile: Profile,
     /// Its file.
     pub origin: Origin,
+    /// SHA-256 of its text, hex.
+    pub sha256: String,
+    /// Whether it may run.
+    pub trust: Trust,
 }
 
-/// Every profile by its name. A broken file of the project hides the built-in profile it was to replace, so
-/// that nobody runs what the project did not want.
+impl Known {
+    /// Whether it may run.
+    pub fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+}
+
+/// A file read once: its text is what was hashed and what was parsed.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The profile.
+    pub profile: Profile,
+    /// The file as it is.
+    pub text: String,
+    /// Its SHA-256, hex.
+    pub sha256: String,
+}
+
+/// Every profile by its name. No file of the project takes the name of a built-in profile.
 #[derive(Debug)]
 pub struct Catalog {
     known: BTreeMap<ProfileName, Known>,
@@ -92,33 +122,31 @@ pub struct Catalog {
 
 impl Catalog {
     /// The built-in profiles, and those of a project: `.hivemind/profiles/*.toml`.
-    pub fn load(marker_dir: &Path) -> Self {
+    pub fn load(marker_dir: &Path, trusted: &TrustedProfiles) -> Self {
         let mut known = BTreeMap::new();
         for (name, text) in SHIPPED {
             let name: ProfileName = name.parse().expect("the name of a profile of our own");
             let profile =
                 Profile::parse(name.clone(), text).expect("a profile of our own, parsed in the tests");
-            known.insert(name, Known { profile, origin: Origin::BuiltIn });
+            let sha256 = hex::encode(Sha256::digest(text));
+            known.insert(name, Known { profile, origin: Origin::BuiltIn, sha256, trust: Trust::Trusted });
         }
         let mut broken = Vec::new();
         let dir = marker_dir.join(PROFILE_DIR);
         for file in files(&dir, &mut broken) {
             match load_file(&file) {
-                Ok(profile) => {
-                    known.insert(profile.name.clone(), Known { profile, origin: Origin::Project(file) });
+                Ok(Loaded { profile, sha256, .. }) => {
+                    let name = profile.name.clone();
+                    let trust = trusted.standing(&name, &sha256);
+                    known.insert(name, Known { profile, origin: Origin::Project(file), sha256, trust });
                 }
-                Err(bad) => {
-                    if let Ok(name) = name_of(&file) {
-                        known.remove(&name);
-                    }
-                    broken.push(bad);
-                }
+                Err(bad) => broken.push(bad),
             }
         }
         Self { known, broken }
     }
 
-    /// The profiles that can be used, by name.
+    /// Every profile that parses, trusted or not, by name.
     pub fn profiles(&self) -> impl Iterator<Item = &Known> {
         self.known.values()
     }
@@ -133,10 +161,14 @@ impl Catalog {
         self.known.get(name)
     }
 
-    /// The profiles whose runs can say something about these scopes; those that name scopes first.
+    /// The profiles that may run, by name.
+    pub fn trusted(&self) -> impl Iterator<Item = &Profile> {
+        self.known.values().filter(|known| known.is_trusted()).map(|known| &known.profile)
+    }
+
+    /// The profiles that may run and can say something about these scopes; those that name scopes first.
     pub fn speaking_to(&self, scopes: &[Scope]) -> Vec<&Profile> {
-        let fit = self.known.values().map(|known| &known.profile);
-        let mut fit: Vec<&Profile> = fit.filter(|profile| profile.speaks_to(scopes)).collect();
+        let mut fit: Vec<&Profile> = self.trusted().filter(|profile| profile.speaks_to(scopes)).collect();
         fit.sort_by_key(|profile| profile.scopes.is_empty());
         fit
     }
@@ -146,13 +178,24 @@ impl Catalog {
 ///
 /// # Errors
 /// [`BadProfile`], naming the file.
-pub fn load_file(file: &Path) -> Result<Profile, BadProfile> {
+pub fn load_file(file: &Path) -> Result<Loaded, BadProfile> {
     let load = || {
-        if std::fs::metadata(file)?.len() > MAX_FILE_BYTES {
+        let name = name_of(file)?;
+        if SHIPPED.iter().any(|(shipped, _)| *shipped == name.as_str()) {
+            return Err(LoadProblem::BuiltInName);
+        }
+        // To open a pipe would wait for its other end.
+        if !std::fs::metadata(file)?.is_file() {
+            return Err(LoadProblem::NoFile);
+        }
+        let mut text = String::new();
+        std::fs::File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > MAX_FILE_BYTES {
             return Err(LoadProblem::TooLarge);
         }
-        let text = std::fs::read_to_string(file)?;
-        Ok(Profile::parse(name_of(file)?, &text)?)
+        let profile = Profile::parse(name, &text)?;
+        let sha256 = hex::encode(Sha256::digest(&text));
+        Ok(Loaded { profile, text, sha256 })
     };
     load().map_err(|problem| BadProfile { file: file.to_owned(), problem })
 }

@@ -112,6 +112,7 @@ impl Profile {
         }
         Ok(Plan {
             profile: Some(self.name.clone()),
+            profile_sha256: None,
             argv,
             cwd,
             env: Environment::Only(passed.clone()),
@@ -145,6 +146,7 @@ impl Plan {
         }
         Ok(Self {
             profile: None,
+            profile_sha256: None,
             argv,
             cwd,
             env: Environment::Inherited,

@@ -1,0 +1,105 @@
+//! Which profiles of a project a human has trusted, by the hash of their files: kept outside the repository.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::domain::experiment::ProfileName;
+use crate::private;
+use crate::workspace::Workspace;
+
+/// What a human has said about a profile as its file is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// It may run: it ships in the binary, or its file is the one that was trusted.
+    Trusted,
+    /// No human has trusted it.
+    Untrusted,
+    /// Its file differs from the one that was trusted.
+    Changed,
+}
+
+/// The profiles trusted for one memory: a directory with one file for each, which holds the hash.
+#[derive(Debug, Clone)]
+pub struct TrustedProfiles {
+    dir: Option<PathBuf>,
+}
+
+impl TrustedProfiles {
+    /// Those that a directory holds; it need not exist.
+    pub fn of(dir: &Path) -> Self {
+        Self { dir: Some(dir.join("profiles")) }
+    }
+
+    /// Those of a workspace. A hash that is trusted for one says nothing in another.
+    pub fn of_workspace(workspace: &Workspace) -> Self {
+        match workspace.own_state() {
+            Some(dir) => Self::of(&dir),
+            // A memory without an id is not there yet.
+            None => Self { dir: None },
+        }
+    }
+
+    /// What was said about a profile whose file has this hash. What cannot be read is not trusted.
+    pub fn standing(&self, name: &ProfileName, sha256: &str) -> Trust {
+        let known = self.file(name).and_then(|file| private::read_to_string(&file).ok());
+        match known {
+            Some(known) if known.trim() == sha256 => Trust::Trusted,
+            Some(_) => Trust::Changed,
+            None => Trust::Untrusted,
+        }
+    }
+
+    /// Trusts a profile as long as its file has this hash.
+    ///
+    /// # Errors
+    /// What the file system said; `NotFound` without a directory to keep it in.
+    pub fn trust(&self, name: &ProfileName, sha256: &str) -> io::Result<()> {
+        let nowhere = "there is no memory yet to trust it for: run `hm init` first";
+        let dir = self.dir.as_ref().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, nowhere))?;
+        private::create_dir_all(dir)?;
+        private::replace(&dir.join(name.as_str()), format!("{sha256}\n").as_bytes())
+    }
+
+    /// Takes the trust in a profile back; false when there was none.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn untrust(&self, name: &ProfileName) -> io::Result<bool> {
+        let Some(file) = self.file(name) else { return Ok(false) };
+        match std::fs::remove_file(file) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn file(&self, name: &ProfileName) -> Option<PathBuf> {
+        // A profile's name has neither dots nor slashes.
+        self.dir.as_ref().map(|dir| dir.join(name.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Trust, TrustedProfiles};
+
+    #[test]
+    fn a_hash_is_trusted_in_one_place_until_it_is_taken_back() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let here = TrustedProfiles::of(&dir.path().join("here"));
+        let there = TrustedProfiles::of(&dir.path().join("there"));
+        let name = "smoke".parse().expect("a name");
+        assert_eq!(here.standing(&name, "aa"), Trust::Untrusted);
+        here.trust(&name, "aa").expect("a place to keep it");
+        assert_eq!(
+            [here.standing(&name, "aa"), here.standing(&name, "ab")],
+            [Trust::Trusted, Trust::Changed]
+        );
+        assert_eq!(there.standing(&name, "aa"), Trust::Untrusted);
+        assert!(here.untrust(&name).expect("it can go") && !here.untrust(&name).expect("it is gone"));
+        assert_eq!(here.standing(&name, "aa"), Trust::Untrusted);
+    }
+}
