@@ -20,6 +20,7 @@ mod output;
 mod plan;
 mod profile;
 mod rebuild;
+mod repair;
 #[cfg(unix)]
 mod runner;
 mod search;
@@ -206,6 +207,9 @@ enum Verb {
     /// Erase what one event says, for good; for the operator only
     #[command(after_help = forget::HELP)]
     Forget(forget::Forget),
+    /// Accept that events or checkpoints are gone, and go on; for the operator only
+    #[command(after_help = repair::HELP)]
+    Repair(repair::Repair),
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
@@ -339,11 +343,16 @@ impl Context {
     }
 
     fn reads(&self) -> Result<Reads, Failure> {
-        let mut present = Reads::of(self.workspace.clone());
+        let mut present = self.present();
         match parse_optional::<Moment>("at", self.global.at.as_deref())? {
             None => Ok(present),
             Some(moment) => Ok(present.at(moment).map_err(ViewError::from)?),
         }
+    }
+
+    /// What is there now.
+    fn present(&self) -> Reads {
+        Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone())
     }
 
     /// What this process keeps to itself.
@@ -485,6 +494,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Import(args) => args.run(&Context::find(global)?),
         Verb::Backfill(args) => args.run(&Context::find(global)?),
         Verb::Forget(args) => {
+            let context = Context::find(global)?;
+            args.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Repair(args) => {
             let context = Context::find(global)?;
             args.run(&context).map_err(|failure| context.guarded(failure))
         }

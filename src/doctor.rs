@@ -4,7 +4,7 @@
 mod clients;
 mod ground;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -73,6 +73,8 @@ pub struct Doctor<'a> {
     pub workspace: &'a Workspace,
     /// Its settings.
     pub config: &'a Config,
+    /// The directory of the user's state, where checkpoints are sealed.
+    pub state_home: Option<&'a Path>,
     /// Where clients keep theirs.
     pub places: Places,
     /// The way to the writer.
@@ -87,7 +89,8 @@ impl Doctor<'_> {
     /// Looks at everything, the ground before what stands on it. Starts a writer when none is running, as the
     /// next write would, and each server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
-        let mut checks = vec![self.program(), self.writer().await, self.store(), self.pack()];
+        let mut checks =
+            vec![self.program(), self.writer().await, self.store(), self.standing(), self.pack()];
         checks.extend(self.agent());
         let mut servers = clients::Servers::default();
         for client in CLIENTS {

@@ -16,6 +16,7 @@ pub mod pack;
 pub mod reads;
 pub mod runner;
 pub mod schedule;
+pub mod standing;
 pub mod store;
 pub mod system;
 pub mod tokens;

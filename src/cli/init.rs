@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Global;
 use super::output::{self, Failure};
+use crate::checkpoints::Checkpoints;
 use crate::clients::{CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places};
 use crate::system::Environment;
 use crate::workspace::{MARKER, Workspace};
@@ -58,6 +59,7 @@ struct Run<'a> {
     is_new: bool,
     /// Where its socket goes.
     runtime_dir: Option<&'a str>,
+    state_home: Option<&'a Path>,
     level: Level,
     installed: Installed,
     changes: Vec<(Change, ConfigFile)>,
@@ -143,7 +145,18 @@ impl<'a> Run<'a> {
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
         let runtime_dir = environment.runtime_dir.as_deref();
-        Ok(Self { choice, global, places, is_new: false, runtime_dir, level, installed, changes: Vec::new() })
+        let state_home = environment.state_home.as_deref();
+        Ok(Self {
+            choice,
+            global,
+            places,
+            is_new: false,
+            runtime_dir,
+            state_home,
+            level,
+            installed,
+            changes: Vec::new(),
+        })
     }
 
     /// Shows every change, asks, makes them, and says what became of each.
@@ -168,7 +181,9 @@ impl<'a> Run<'a> {
         let agreed = is_needed && self.is_agreed(wanted)?;
         let mut failed = Vec::new();
         if agreed && self.is_new {
-            Workspace::init(self.places.root(), self.runtime_dir).map_err(Failure::usage)?;
+            let made = Workspace::init(self.places.root(), self.runtime_dir).map_err(Failure::usage)?;
+            // A ledger that lay here before is gone on purpose.
+            Checkpoints::of(&made, self.state_home).start_anew(None, 0)?;
             self.say("the workspace is made\n")?;
         }
         if agreed && wanted > 0 {

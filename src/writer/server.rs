@@ -26,6 +26,7 @@ use crate::config::Config;
 use crate::domain::command::{Command, Submission};
 use crate::domain::privacy::{self, Secrets};
 use crate::ledger::Imported;
+use crate::standing::Damage;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
@@ -65,16 +66,20 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let _lock = lock(workspace)?;
     let spool = Spool::of(workspace);
     let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
-    let mut committer = Committer::open(workspace, config.policy, Sources::system())?
-        .guarding(secrets)
-        .planning(workspace, &config.roster)
-        .crashing_at(options.crash_at);
+    let mut committer =
+        Committer::open_sealed(workspace, config.policy, Sources::system(), options.state_home.as_deref())?
+            .guarding(secrets)
+            .planning(workspace, &config.roster)
+            .crashing_at(options.crash_at);
+    if let Some(damage) = committer.damage() {
+        tracing::error!(fault = %damage.loss.fault, "run `hm verify`");
+    }
     if !spool.is_empty() {
         committer.replay(&spool)?;
     }
     Runs::reconcile(&mut committer)?;
     let sealer = match &options.state_home {
-        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
+        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, Some(home)))?,
         None => {
             tracing::warn!("no home directory to keep a key in: no checkpoints");
             Sealer::none()
@@ -157,7 +162,7 @@ fn commit_loop(
             }
         };
         // What was spooled was accepted before what comes in now: it goes first.
-        if !spool.is_empty() {
+        if !spool.is_empty() && !committer.is_stopped() {
             match committer.replay(spool) {
                 Ok(replayed) => tracing::info!(?replayed, "replayed the spool"),
                 Err(WriterError::Spool(error)) => tracing::error!(%error, "cannot replay the spool"),
@@ -197,6 +202,10 @@ fn commit_loop(
             }
         }
         let outcomes = committer.commit(&submissions)?;
+        if submissions.iter().any(|submission| matches!(submission.command, Command::AcceptLoss(_))) {
+            // Before the answer: a `hm verify` that follows expects a checkpoint.
+            sealer.seal_now(committer.head());
+        }
         if submissions.iter().any(|submission| matches!(submission.command, Command::StartSession(_))) {
             background.session_started();
         }
@@ -225,6 +234,12 @@ fn commit_loop(
             });
         }
         for reply in rebuilds {
+            if let Some(damage) = committer.damage().filter(|damage| damage.stops_writes()) {
+                // The position of the read models says what is missing.
+                let message = format!("{}: {}", damage.loss.fault, Damage::FIX);
+                let _ = reply.send(Reply::Failed { message });
+                continue;
+            }
             let of = committer.head().seq;
             let done = committer.rebuild(|seq| {
                 let _ = reply.send(Reply::Rebuilding { seq, of });

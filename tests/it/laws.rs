@@ -196,6 +196,7 @@ impl Observed {
                 | Event::SpoolFlushed(_)
                 | Event::MemoryDenied(_)
                 | Event::EventRedacted(_)
+                | Event::LossAccepted(_)
                 | Event::PlanAdded(_)
                 | Event::PhaseAdded(_)
                 | Event::TaskAdded(_)
