@@ -24,9 +24,6 @@ use crate::workspace::Workspace;
 const CHUNK: usize = 10_000;
 /// What is read of the file's end where only the last lines matter: some two hundred of them.
 const TAIL_BYTES: u64 = 64 * 1024;
-/// Where the name of the ledger last sealed at a place lies, beside the directories of the keys.
-const PLACES: &str = "places";
-
 /// Where the checkpoints of a workspace and their keys lie.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
@@ -117,8 +114,9 @@ impl Checkpoints {
         Some(self.dir_of(origin)?.join(format!("sealed-{}", self.place)))
     }
 
+    /// Where the name of the ledger lies that was last sealed at this place.
     fn place_path(&self) -> Option<PathBuf> {
-        Some(self.keys()?.join(PLACES).join(&self.place))
+        Some(self.keys()?.join(format!("place-{}", self.place)))
     }
 
     /// The key of a ledger; `None` where it has none, as on a machine that only got a copy.
@@ -135,15 +133,18 @@ impl Checkpoints {
 
     /// What this machine knows of the checkpoints of the ledger with this name.
     pub fn seen(&self, origin: Option<&Origin>) -> Seen {
+        // A writer may seal meanwhile, the line first: what is read of the file last holds what lies beside the key.
+        let sealed_here = |origin: &Origin| one(&self.own_path(origin)?);
+        let own = origin.and_then(sealed_here);
         let lines = lines(&self.file, TAIL_BYTES);
         let last = lines.as_ref().ok().and_then(|lines| lines.sealed.last());
         // Of an empty ledger only the file can tell which one it was.
         let named = origin.cloned().or_else(|| last.map(|(_, last)| last.checkpoint.origin.clone()));
-        let own = named.as_ref().and_then(|origin| one(&self.own_path(origin)?));
+        let own = own.or_else(|| named.as_ref().filter(|_| origin.is_none()).and_then(sealed_here));
         let newest = named.as_ref().filter(|_| own.is_none()).and_then(|origin| self.newest(origin));
         let key = named.as_ref().map_or(Ok(None), |origin| self.key(origin));
         let placed = self.placed().filter(|placed| Some(placed) != named.as_ref());
-        let replaced = placed.and_then(|origin| one(&self.own_path(&origin)?));
+        let replaced = placed.as_ref().and_then(sealed_here);
         Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
     }
 
@@ -164,7 +165,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// What the file system said, or why nothing is sealed here.
-    pub fn seal(&self, checkpoint: Checkpoint, fresh: impl FnMut() -> [u8; 32]) -> io::Result<()> {
+    pub fn seal(&self, checkpoint: Checkpoint, fresh: impl FnOnce() -> [u8; 32]) -> io::Result<()> {
         let seen = self.seen(Some(&checkpoint.origin));
         match seen.seals() {
             Seals::New | Seals::Hold => {}
@@ -182,44 +183,36 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Appends a sealed line and makes it durable; the last one beside the key stays. The first line makes the key:
-    /// put in place after the line, so that a process that sees a key may expect a checkpoint.
+    /// Appends a sealed line and makes it durable; the last one beside the key stays. The first line of a ledger
+    /// makes its key, and before the line: lines without a key are those of another machine.
     ///
     /// # Errors
     /// What the file system said.
-    pub fn seal_copy(
-        &self,
-        checkpoint: Checkpoint,
-        mut fresh: impl FnMut() -> [u8; 32],
-    ) -> io::Result<Sealed> {
-        if let Some(key) = self.key(&checkpoint.origin)? {
-            let sealed = checkpoint.seal(&key);
-            self.append(&sealed)?;
-            return Ok(sealed);
-        }
-        let dir = self.dir_of(&checkpoint.origin).ok_or_else(|| io::Error::other("no place for a key"))?;
-        let path = dir.join("key");
-        let key = Key::new(fresh());
-        let made = path.with_extension(format!("new-{}", std::process::id()));
+    pub fn seal_copy(&self, checkpoint: Checkpoint, fresh: impl FnOnce() -> [u8; 32]) -> io::Result<Sealed> {
+        let key = match self.key(&checkpoint.origin)? {
+            Some(key) => key,
+            None => self.make_key(&checkpoint.origin, &Key::new(fresh()))?,
+        };
+        let sealed = checkpoint.seal(&key);
+        self.append(&sealed)?;
+        Ok(sealed)
+    }
+
+    /// Puts a key in place, unless another process was faster: then that one's key counts.
+    fn make_key(&self, origin: &Origin, key: &Key) -> io::Result<Key> {
+        let dir = self.dir_of(origin).ok_or_else(|| io::Error::other("no place for a key"))?;
         private_dir(&dir)?;
+        let made = dir.join(format!("key.new-{}", std::process::id()));
         let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&made)?;
         file.write_all(key.to_text().as_bytes())?;
         file.sync_all()?;
-        let before = std::fs::metadata(&self.file).map_or(0, |metadata| metadata.len());
-        let sealed = checkpoint.clone().seal(&key);
-        self.append(&sealed)?;
-        let placed = std::fs::hard_link(&made, &path);
+        let placed = std::fs::hard_link(&made, dir.join("key"));
         std::fs::remove_file(&made)?;
         match placed {
-            // A backup of this very ledger was faster: its key counts.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                OpenOptions::new().write(true).open(&self.file)?.set_len(before)?;
-                return self.seal_copy(checkpoint, fresh);
-            }
-            other => other?,
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => File::open(&dir)?.sync_all()?,
         }
-        File::open(dir)?.sync_all()?;
-        Ok(sealed)
+        self.key(origin)?.ok_or_else(|| io::Error::other("the key that was made is gone"))
     }
 
     /// Moves the last checkpoint beside the key forward to one whose line is durable.
@@ -276,7 +269,7 @@ impl Checkpoints {
         line.push(b'\n');
         file.write_all(&line)?;
         file.sync_all()?;
-        // The file may be new: a key without it would tell of checkpoints that were taken away.
+        // The file may be new: the copy beside the key would tell of a file that was taken away.
         match (keep, self.file.parent()) {
             (0, Some(dir)) => File::open(dir)?.sync_all(),
             _ => Ok(()),

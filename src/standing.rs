@@ -18,9 +18,13 @@ use std::path::Path;
 
 use crate::checkpoints::{Checkpoints, Seals};
 use crate::domain::decide::Loss;
-use crate::ledger::{Cursor, LedgerError, Origin, Reader};
+use crate::ledger::{Cursor, Filter, LedgerError, Origin, Reader};
 use crate::store;
+use crate::system;
 use crate::workspace::Workspace;
+
+/// When a ledger that no writer has sealed is worth a word: an idle writer seals after a quarter of a second.
+const SEALED_WITHIN_MS: i64 = 60_000;
 
 /// How a ledger stands against what was seen of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,11 +111,20 @@ impl Standing {
         let unsealed = match seals {
             Seals::Not(why) => Some(why),
             _ if state_home.is_none() => Some("unsealed here: no home directory to keep a key in".to_owned()),
-            Seals::New if head.seq > 0 => Some("unsealed here: no checkpoint was sealed yet".to_owned()),
+            Seals::New if is_overdue(ledger.as_ref())? => {
+                Some("unsealed here: no checkpoint of this ledger was sealed".to_owned())
+            }
             Seals::New | Seals::Hold | Seals::Broken(_) => None,
         };
         Ok(Self { damage, unsealed, acceptable })
     }
+}
+
+/// Whether the last event is older than a writer leaves it unsealed.
+fn is_overdue(ledger: Option<&Reader>) -> Result<bool, LedgerError> {
+    let last = Filter { limit: 1, newest: true, ..Filter::default() };
+    let last = ledger.map(|ledger| ledger.list(&last)).transpose()?.unwrap_or_default();
+    Ok(last.first().is_some_and(|last| system::now().ms() - last.at.ms() > SEALED_WITHIN_MS))
 }
 
 /// How far the read models say they are folded, whichever version folded them; nothing where they cannot be read.

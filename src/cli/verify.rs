@@ -121,9 +121,9 @@ fn accepted(reads: &mut Reads) -> Vec<Accepted> {
     let stored = reads.ledger().ok().flatten().and_then(|ledger| ledger.list(&wanted).ok());
     let recorded = stored.into_iter().flatten().filter_map(|stored| stored.recorded().ok());
     recorded
-        .filter_map(|recorded| match recorded.event? {
-            Event::LossAccepted(loss) => Some(Accepted { seq: recorded.seq, loss }),
-            _ => None,
+        .filter_map(|recorded| {
+            let Some(Event::LossAccepted(loss)) = recorded.event else { return None };
+            Some(Accepted { seq: recorded.seq, loss })
         })
         .collect()
 }

@@ -698,10 +698,8 @@ fn event(db: &Connection, id: EventId) -> Result<Option<Stored>, LedgerError> {
 }
 
 fn read_from(db: &Connection, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {
-    if cursor.seq > 0 {
-        if hash_of(db, cursor.seq)? != Some(cursor.hash) {
-            return Err(LedgerError::Diverged { seq: cursor.seq });
-        }
+    if cursor.seq > 0 && hash_of(db, cursor.seq)? != Some(cursor.hash) {
+        return Err(LedgerError::Diverged { seq: cursor.seq });
     }
     let sql = format!("SELECT {COLUMNS} WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2");
     select(db, &sql, params![sql_seq(cursor.seq), max as i64])

@@ -414,7 +414,7 @@ impl Front {
             return answer;
         }
         let next = "no writer could be reached: it is committed, if it still passes, once one is";
-        self.shared.spool.accept(&submission, next)
+        self.shared.spool.accept(&submission, "no writer answers", next)
     }
 
     /// A retry whose first attempt is in the ledger is told so even without a writer.

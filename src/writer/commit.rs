@@ -312,9 +312,10 @@ impl Committer {
         }
         let next = "it is committed, if it still passes, once a backup is put back or the operator accepts the loss: \
                     `hm repair --accept-loss --reason TEXT`";
-        Ok(self.spool.accept(submission, next).map(|receipt| {
-            let message = "the ledger lost its end, `hm verify` says where".to_owned();
-            let warning = Warning { code: WarningCode::LedgerDamaged, message, claim_id: None };
+        let why = "the ledger lost its end, `hm verify` says where";
+        Ok(self.spool.accept(submission, why, next).map(|receipt| {
+            let warning =
+                Warning { code: WarningCode::LedgerDamaged, message: why.to_owned(), claim_id: None };
             Receipt { warnings: vec![warning], ..receipt }
         }))
     }

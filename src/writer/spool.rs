@@ -82,16 +82,21 @@ impl Spool {
         Ok(None)
     }
 
-    /// Accepts a command for later: durable in the spool, and said to be no more than that. `next` says when it is
-    /// committed.
+    /// Accepts a command for later: durable in the spool, and said to be no more than that. `why` says why it is
+    /// not committed now, and `next` when it will be.
     ///
     /// # Errors
     /// `unavailable` when the spool cannot take it; `idempotency_conflict`.
-    pub(super) fn accept(&self, submission: &Submission, next: &str) -> Result<Receipt, Rejection> {
+    pub(super) fn accept(
+        &self,
+        submission: &Submission,
+        why: &str,
+        next: &str,
+    ) -> Result<Receipt, Rejection> {
         let queued = self.append(submission).map_err(|error| {
             Rejection::new(
                 Code::Unavailable,
-                format!("it cannot be committed now, and {error}"),
+                format!("{why}, and {error}"),
                 "nothing was written: free disk space or mend the permissions, then retry with the same key",
             )
         })?;

@@ -249,6 +249,27 @@ fn an_import_that_brings_back_what_is_missing_mends_it() {
 }
 
 #[test]
+fn a_ledger_that_nothing_seals_says_so() {
+    let shell = Shell::without_writer();
+    // Its events are old, and no writer ever sealed them.
+    let long_ago = || hivemind::domain::time::Timestamp::from_ms(1);
+    let sources = hivemind::system::Sources { clock: Box::new(long_ago), ..crate::harness::fixed_sources(1) };
+    let open = hivemind::writer::Committer::open(&shell.workspace(), Default::default(), sources);
+    let mut committer = open.expect("a new ledger");
+    committer
+        .commit(&[crate::harness::creation("devops", "long ago")])
+        .expect("a ledger that takes commands");
+    drop(committer);
+    let (code, said) = verified(&shell);
+    assert_eq!((code, &*said), (Some(0), "unsealed here: no checkpoint of this ledger was sealed"));
+    assert_eq!(shell.json("hm --json status")["unsealed"], said);
+    assert_eq!(write(&shell, "seals it")["state"], "committed");
+    shell.end_writer();
+    assert_eq!(verified(&shell), (Some(0), String::new()));
+    assert_eq!(shell.json("hm --json status")["unsealed"], Value::Null);
+}
+
+#[test]
 fn a_spool_does_not_accept_a_loss() {
     let shell = sealed_shell();
     std::fs::remove_file(shell.workspace().checkpoints()).expect("checkpoints");

@@ -126,6 +126,7 @@ fn a_sound_machine_has_no_faults() {
         note hm
         ok writer
         ok store
+        ok ledger
         ok pack
         ok claude config
         ok claude server
