@@ -49,6 +49,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::reads::Reads;
+use crate::standing::{Damage, Standing};
 use crate::system::{self, Environment};
 use crate::views::{self, View, ViewError};
 use crate::workspace::Workspace;
@@ -339,7 +340,13 @@ impl Context {
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));
         }
-        output::print(self.global.json, &text, &answer.json)
+        output::print(self.global.json, &text, &answer.json)?;
+        if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
+            && damage.stops_writes()
+        {
+            output::note(&format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX));
+        }
+        Ok(())
     }
 
     fn reads(&self) -> Result<Reads, Failure> {

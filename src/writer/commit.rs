@@ -685,6 +685,10 @@ impl Committer {
     /// # Errors
     /// [`WriterError`] when the ledger cannot be read any more.
     pub fn erase(&mut self) -> Result<bool, WriterError> {
+        if self.is_stopped() {
+            // It would fold anew the read models, whose position says what is missing.
+            return Ok(false);
+        }
         let erased = self.ledger.erase();
         self.crash(CrashPoint::Erased);
         self.state = fold(&self.ledger)?;

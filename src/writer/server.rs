@@ -201,6 +201,7 @@ fn commit_loop(
                 break;
             }
         }
+        let was_stopped = committer.is_stopped();
         let outcomes = committer.commit(&submissions)?;
         if submissions.iter().any(|submission| matches!(submission.command, Command::AcceptLoss(_))) {
             // Before the answer: a `hm verify` that follows expects a checkpoint.
@@ -232,6 +233,10 @@ fn commit_loop(
                 Ok(Imported { added, present, .. }) => Reply::Imported { added, present },
                 Err(rejection) => Reply::Refused { rejection },
             });
+        }
+        if was_stopped && !committer.is_stopped() {
+            // What the writer could not put on record when it came.
+            Runs::reconcile(&mut committer)?;
         }
         for reply in rebuilds {
             if let Some(damage) = committer.damage().filter(|damage| damage.stops_writes()) {

@@ -80,7 +80,10 @@ fn a_ledger_that_lost_its_end_is_never_appended_to() {
     shell.end_writer();
     assert_eq!(write(&shell, "it waits too")["state"], "queued");
     assert_said(&shell, "the ledger ends at event 2");
-    assert!(shell.run("hm --json claim list").status.success(), "reads go on");
+    let read = shell.run("hm --json claim list");
+    assert!(read.status.success(), "reads go on");
+    let noted = String::from_utf8_lossy(&read.stderr).into_owned();
+    assert!(noted.contains("the ledger ends at event 2") && noted.contains("wait in the spool"), "{noted}");
 
     let refused = shell.run(r#"hm --agent devops repair --accept-loss --reason "I want to go on""#);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
