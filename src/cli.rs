@@ -341,11 +341,7 @@ impl Context {
             text.push_str(&output::more(next.parameter, &next.value));
         }
         output::print(self.global.json, &text, &answer.json)?;
-        if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
-            && damage.stops_writes()
-        {
-            output::note(&format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX));
-        }
+        note_damage(&reads);
         Ok(())
     }
 
@@ -553,6 +549,15 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     texts.iter().map(|text| parse(argument, text)).collect()
+}
+
+/// Says beside an answer that the ledger it came from lost events.
+fn note_damage(reads: &Reads) {
+    if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
+        && damage.stops_writes()
+    {
+        output::note(&format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX));
+    }
 }
 
 /// The refusal of a verb that needs to know who speaks.
