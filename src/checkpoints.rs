@@ -1,21 +1,73 @@
-//! The file of checkpoints and the key that seals them: read, appended, compared with the ledger.
+//! The file of checkpoints, the key that seals them, and the last sealed one beside the key.
+//!
+//! The file lies in the workspace and can be rewritten with it. So the last sealed checkpoint also lies beside the
+//! key, in the user's state directory, once for each place where the ledger lies: a backup or a copy on the same
+//! machine has the same key and a last checkpoint of its own. It only moves forward: the line in the file is durable
+//! before the copy beside the key moves to it, so after a crash the file is ahead or equal, and never behind.
+//!
+//! Nothing is sealed anew over evidence. A ledger is sealed for the first time only where it has neither lines nor a
+//! checkpoint beside the key. A file that is gone, cut or changed stays a fault until the operator accepts it.
+//!
+//! A crash can leave the last line torn: without its line break, or with sectors of zeros in it. Such a line counts
+//! as never written. A line before the last that does not parse is a fault.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
 
 use crate::ledger::{Checkpoint, Cursor, Hash, Key, LedgerError, Origin, Reader, Sealed, Tree};
 use crate::workspace::Workspace;
 
 /// Hashes read from the ledger at once.
 const CHUNK: usize = 10_000;
-
+/// What is read of the file's end where only the last lines matter: some two hundred of them.
+const TAIL_BYTES: u64 = 64 * 1024;
 /// Where the checkpoints of a workspace and their keys lie.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     file: PathBuf,
     /// The directory of the user's state; the keys are below it, outside every workspace.
-    state_home: PathBuf,
+    state_home: Option<PathBuf>,
+    /// Tells this workspace from copies of it: a hash of where it lies.
+    place: String,
+}
+
+/// Lines of the file of checkpoints, each with its number.
+#[derive(Debug, Clone, Default)]
+struct Lines {
+    sealed: Vec<(usize, Sealed)>,
+    /// Bytes up to the end of the last whole line.
+    keep: u64,
+    /// Whether something that is no line follows.
+    torn: bool,
+}
+
+/// What this machine knows of the checkpoints of a ledger, as it lay there at one moment.
+#[derive(Debug)]
+pub struct Seen {
+    key: Result<Option<Key>, String>,
+    lines: Result<Lines, String>,
+    /// The last one sealed at this place.
+    own: Option<Sealed>,
+    /// The newest one sealed at another place, where none was sealed at this one.
+    newest: Option<Sealed>,
+    /// The last one sealed at this place, of a ledger with another first event.
+    replaced: Option<Sealed>,
+}
+
+/// How the checkpoints stand by themselves; the ledger is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seals {
+    /// Nothing was ever sealed here.
+    New,
+    /// The lines are those that this machine sealed.
+    Hold,
+    /// Nothing can be checked or sealed here, and why.
+    Not(String),
+    /// Evidence is gone or changed.
+    Broken(String),
 }
 
 /// The checkpoints of a ledger and their key, as they lay there at one moment.
@@ -23,7 +75,8 @@ pub struct Checkpoints {
 pub struct Loaded {
     origin: Option<Origin>,
     key: Result<Option<Key>, String>,
-    lines: Result<Vec<(usize, Sealed)>, String>,
+    lines: Result<Lines, String>,
+    seals: Seals,
 }
 
 /// What became of the checkpoints when they were held against the ledger.
@@ -39,18 +92,36 @@ pub struct Checked {
 
 impl Checkpoints {
     /// Those of a workspace; `state_home` is [`crate::system::Environment::state_home`].
-    pub fn of(workspace: &Workspace, state_home: &Path) -> Self {
-        Self { file: workspace.checkpoints(), state_home: state_home.to_owned() }
+    pub fn of(workspace: &Workspace, state_home: Option<&Path>) -> Self {
+        let place = Sha256::digest(workspace.memory().as_os_str().as_encoded_bytes());
+        Self {
+            file: workspace.checkpoints(),
+            state_home: state_home.map(Path::to_owned),
+            place: hex::encode(&place[..8]),
+        }
     }
 
-    /// Where the key of a ledger lies.
-    fn key_path(&self, origin: &Origin) -> Option<PathBuf> {
-        Some(self.state_home.join("hivemind").join(origin.as_str()?).join("key"))
+    fn keys(&self) -> Option<PathBuf> {
+        self.state_home.as_ref().map(|home| home.join("hivemind"))
+    }
+
+    /// Where the key of a ledger lies, and what was sealed with it.
+    fn dir_of(&self, origin: &Origin) -> Option<PathBuf> {
+        Some(self.keys()?.join(origin.as_str()?))
+    }
+
+    fn own_path(&self, origin: &Origin) -> Option<PathBuf> {
+        Some(self.dir_of(origin)?.join(format!("sealed-{}", self.place)))
+    }
+
+    /// Where the name of the ledger lies that was last sealed at this place.
+    fn place_path(&self) -> Option<PathBuf> {
+        Some(self.keys()?.join(format!("place-{}", self.place)))
     }
 
     /// The key of a ledger; `None` where it has none, as on a machine that only got a copy.
     fn key(&self, origin: &Origin) -> io::Result<Option<Key>> {
-        let Some(path) = self.key_path(origin) else { return Ok(None) };
+        let Some(path) = self.dir_of(origin).map(|dir| dir.join("key")) else { return Ok(None) };
         match std::fs::read_to_string(&path) {
             Ok(text) => Key::from_text(&text).map(Some).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidData, format!("{} holds no key", path.display()))
@@ -60,72 +131,147 @@ impl Checkpoints {
         }
     }
 
-    /// Seals a checkpoint and makes its line durable. The first one makes the key: put in place after the
-    /// line, so that whoever sees a key may expect a checkpoint. Lines sealed on another machine are put
-    /// aside then, for nobody can check them here.
+    /// What this machine knows of the checkpoints of the ledger with this name.
+    pub fn seen(&self, origin: Option<&Origin>) -> Seen {
+        // A writer may seal meanwhile, the line first: what is read of the file last holds what lies beside the key.
+        let sealed_here = |origin: &Origin| one(&self.own_path(origin)?);
+        let own = origin.and_then(sealed_here);
+        let lines = lines(&self.file, TAIL_BYTES);
+        let last = lines.as_ref().ok().and_then(|lines| lines.sealed.last());
+        // Of an empty ledger only the file can tell which one it was.
+        let named = origin.cloned().or_else(|| last.map(|(_, last)| last.checkpoint.origin.clone()));
+        let own = own.or_else(|| named.as_ref().filter(|_| origin.is_none()).and_then(sealed_here));
+        let newest = named.as_ref().filter(|_| own.is_none()).and_then(|origin| self.newest(origin));
+        let key = named.as_ref().map_or(Ok(None), |origin| self.key(origin));
+        let placed = self.placed().filter(|placed| Some(placed) != named.as_ref());
+        let replaced = placed.as_ref().and_then(sealed_here);
+        Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
+    }
+
+    /// The name of the ledger that was last sealed at this place.
+    fn placed(&self) -> Option<Origin> {
+        let text = std::fs::read_to_string(self.place_path()?).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// The newest checkpoint of a ledger that was sealed at any place.
+    fn newest(&self, origin: &Origin) -> Option<Sealed> {
+        let entries = std::fs::read_dir(self.dir_of(origin)?).ok()?.flatten();
+        let sealed = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("sealed-"));
+        sealed.filter_map(|entry| one(&entry.path())).max_by_key(|sealed| sealed.checkpoint.size)
+    }
+
+    /// Seals a checkpoint, unless one as new is sealed: its line first, then the copy beside the key.
+    ///
+    /// # Errors
+    /// What the file system said, or why nothing is sealed here.
+    pub fn seal(&self, checkpoint: Checkpoint, fresh: impl FnOnce() -> [u8; 32]) -> io::Result<()> {
+        let seen = self.seen(Some(&checkpoint.origin));
+        match seen.seals() {
+            Seals::New | Seals::Hold => {}
+            Seals::Not(why) | Seals::Broken(why) => return Err(io::Error::other(why)),
+        }
+        let last = seen.lines.ok().and_then(|mut lines| lines.sealed.pop()).map(|(_, last)| last);
+        let is_new = |known: &Sealed| known.checkpoint.size < checkpoint.size;
+        let sealed = match last {
+            Some(last) if !is_new(&last) => last,
+            _ => self.seal_copy(checkpoint.clone(), fresh)?,
+        };
+        if seen.own.as_ref().is_none_or(|own| own.checkpoint.size < sealed.checkpoint.size) {
+            self.advance(&sealed)?;
+        }
+        Ok(())
+    }
+
+    /// Appends a sealed line and makes it durable; the last one beside the key stays. The first line of a ledger
+    /// makes its key, and before the line: lines without a key are those of another machine.
     ///
     /// # Errors
     /// What the file system said.
-    pub fn seal(&self, checkpoint: Checkpoint, mut fresh: impl FnMut() -> [u8; 32]) -> io::Result<()> {
-        if let Some(key) = self.key(&checkpoint.origin)? {
-            return self.append(&checkpoint.seal(&key));
-        }
-        let path =
-            self.key_path(&checkpoint.origin).ok_or_else(|| io::Error::other("a ledger without a name"))?;
-        let key = Key::new(fresh());
-        let made = path.with_extension(format!("new-{}", std::process::id()));
-        let dir = path.parent().unwrap_or(&self.state_home);
-        private_dir(dir)?;
+    pub fn seal_copy(&self, checkpoint: Checkpoint, fresh: impl FnOnce() -> [u8; 32]) -> io::Result<Sealed> {
+        let key = match self.key(&checkpoint.origin)? {
+            Some(key) => key,
+            None => self.make_key(&checkpoint.origin, &Key::new(fresh()))?,
+        };
+        let sealed = checkpoint.seal(&key);
+        self.append(&sealed)?;
+        Ok(sealed)
+    }
+
+    /// Puts a key in place, unless another process was faster: then that one's key counts.
+    fn make_key(&self, origin: &Origin, key: &Key) -> io::Result<Key> {
+        let dir = self.dir_of(origin).ok_or_else(|| io::Error::other("no place for a key"))?;
+        private_dir(&dir)?;
+        let made = dir.join(format!("key.new-{}", std::process::id()));
         let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&made)?;
         file.write_all(key.to_text().as_bytes())?;
         file.sync_all()?;
-        if self.file.exists() {
-            let aside = self.file.with_extension("elsewhere");
-            tracing::warn!(aside = %aside.display(), "no key for these checkpoints: starting anew");
-            std::fs::rename(&self.file, aside)?;
-        }
-        let before = std::fs::metadata(&self.file).map_or(0, |metadata| metadata.len());
-        self.append(&checkpoint.clone().seal(&key))?;
-        let placed = std::fs::hard_link(&made, &path);
+        let placed = std::fs::hard_link(&made, dir.join("key"));
         std::fs::remove_file(&made)?;
         match placed {
-            // A backup of this very ledger was faster: its key counts.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                OpenOptions::new().write(true).open(&self.file)?.set_len(before)?;
-                return self.seal(checkpoint, fresh);
-            }
-            other => other?,
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => File::open(&dir)?.sync_all()?,
         }
-        File::open(dir)?.sync_all()
+        self.key(origin)?.ok_or_else(|| io::Error::other("the key that was made is gone"))
+    }
+
+    /// Moves the last checkpoint beside the key forward to one whose line is durable.
+    fn advance(&self, sealed: &Sealed) -> io::Result<()> {
+        let origin = &sealed.checkpoint.origin;
+        let (Some(own), Some(place)) = (self.own_path(origin), self.place_path()) else { return Ok(()) };
+        put(&own, &serde_json::to_vec(sealed)?)?;
+        if self.placed().as_ref() != Some(origin) {
+            put(&place, &serde_json::to_vec(origin)?)?;
+        }
+        Ok(())
+    }
+
+    /// Starts anew after the operator accepted what is missing or changed: the file is kept under another name, and
+    /// nothing counts as sealed at this place. Running it again changes nothing.
+    ///
+    /// # Errors
+    /// What the file system said; some of it may be done.
+    pub fn start_anew(&self, origin: Option<&Origin>, accepted_at: u64) -> io::Result<()> {
+        let last = lines(&self.file, TAIL_BYTES).ok().and_then(|mut lines| lines.sealed.pop());
+        let named = last.map(|(_, last)| last.checkpoint.origin);
+        for origin in origin.into_iter().chain(named.as_ref()).chain(self.placed().as_ref()) {
+            if let Some(own) = self.own_path(origin) {
+                gone(std::fs::remove_file(&own))?;
+            }
+        }
+        if let Some(place) = self.place_path() {
+            gone(std::fs::remove_file(&place))?;
+        }
+        gone(std::fs::rename(&self.file, self.file.with_extension(format!("accepted-{accepted_at}"))))
     }
 
     /// Removes the key of a ledger that goes away itself, as that of a demo does.
     pub fn drop_key(&self, ledger: &Reader) {
         let genesis = ledger.hashes_after(0, 1).unwrap_or_default();
-        let path = genesis.first().and_then(|genesis| self.key_path(&Origin::of(genesis)));
-        if let Some(dir) = path.as_deref().and_then(Path::parent)
-            && let Err(error) = std::fs::remove_dir_all(dir)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(%error, dir = %dir.display(), "cannot remove the key");
+        let dir = genesis.first().and_then(|genesis| self.dir_of(&Origin::of(genesis)));
+        let place = self.place_path().map_or(Ok(()), |place| gone(std::fs::remove_file(place)));
+        if let Err(error) = dir.map_or(Ok(()), |dir| gone(std::fs::remove_dir_all(dir))).and(place) {
+            tracing::warn!(%error, "cannot remove the key");
         }
     }
 
-    /// Appends a line; half a line that a crash left is dropped first.
+    /// Appends a line; a torn one that a crash left is dropped first.
     fn append(&self, sealed: &Sealed) -> io::Result<()> {
+        let keep = lines(&self.file, TAIL_BYTES).map_err(io::Error::other)?.keep;
         let options = &mut OpenOptions::new();
-        let mut file = private(options.create(true).read(true).append(true)).open(&self.file)?;
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(0))?;
-        file.read_to_end(&mut bytes)?;
-        file.set_len(complete(&bytes).len() as u64)?;
+        let mut file = private(options.create(true).append(true)).open(&self.file)?;
+        if file.metadata()?.len() > keep {
+            file.set_len(keep)?;
+            // Before the next line: a crash must not leave what was dropped behind it.
+            file.sync_all()?;
+        }
         let mut line = serde_json::to_vec(sealed)?;
         line.push(b'\n');
         file.write_all(&line)?;
         file.sync_all()?;
-        // The file may be new: a key without it would tell of checkpoints that somebody took away.
-        match (bytes.is_empty(), self.file.parent()) {
-            (true, Some(dir)) => File::open(dir)?.sync_all(),
+        // The file may be new: the copy beside the key would tell of a file that was taken away.
+        match (keep, self.file.parent()) {
+            (0, Some(dir)) => File::open(dir)?.sync_all(),
             _ => Ok(()),
         }
     }
@@ -143,12 +289,9 @@ impl Checkpoints {
     pub fn load(&self, ledger: Option<&Reader>) -> Result<Loaded, LedgerError> {
         let genesis = ledger.map(|ledger| ledger.hashes_after(0, 1)).transpose()?.unwrap_or_default();
         let origin = genesis.first().map(Origin::of);
-        let key = origin.as_ref().map_or(Ok(None), |origin| self.key(origin));
-        Ok(Loaded { key: key.map_err(|error| error.to_string()), lines: self.lines(), origin })
-    }
-
-    fn lines(&self) -> Result<Vec<(usize, Sealed)>, String> {
-        lines(&self.file)
+        let lines = lines(&self.file, u64::MAX);
+        let seen = self.seen(origin.as_ref());
+        Ok(Loaded { seals: seen.seals(), key: seen.key, lines, origin })
     }
 }
 
@@ -158,39 +301,29 @@ impl Loaded {
     /// # Errors
     /// [`LedgerError`] when the ledger cannot be read.
     pub fn check(self, ledger: Option<&Reader>, head: Cursor) -> Result<Checked, LedgerError> {
-        let mut lines = match &self.lines {
-            Ok(lines) => lines.clone(),
+        let (mut lines, torn) = match &self.lines {
+            Ok(lines) => (lines.sealed.clone(), lines.torn),
             Err(fault) => return Ok(Checked::broken(fault.clone())),
         };
-        if lines.is_empty() {
-            let gone = "the checkpoints of this ledger are gone, and the key that sealed them is still there";
-            let kept = matches!(self.key, Ok(Some(_)));
-            return Ok(if kept { Checked::broken(gone.to_owned()) } else { Checked::default() });
-        }
         if let Some(fault) = self.misfit(&lines, head) {
             return Ok(Checked::broken(fault));
         }
-        let warning = match &self.key {
-            Ok(Some(key)) => match lines.iter().find(|(_, sealed)| !sealed.holds(key)) {
-                Some((at, _)) => {
-                    return Ok(Checked::broken(format!(
-                        "checkpoint {at} was changed, or sealed on another machine: its hmac differs"
-                    )));
-                }
-                None => None,
-            },
-            Ok(None) => Some(
-                "this machine has no key for the checkpoints: they agree with the ledger, but who wrote \
-                 them cannot be checked"
-                    .to_owned(),
-            ),
-            Err(error) => Some(format!("the key of the checkpoints cannot be used: {error}")),
+        if let Ok(Some(key)) = &self.key
+            && let Some((at, _)) = lines.iter().find(|(_, sealed)| !sealed.holds(key))
+        {
+            return Ok(Checked::broken(format!(
+                "checkpoint {at} was changed, or sealed on another machine: its hmac differs"
+            )));
+        }
+        if let Some(fault) = ledger.map(|ledger| another_past(ledger, &mut lines)).transpose()?.flatten() {
+            return Ok(Checked::broken(fault));
+        }
+        let warning = match self.seals {
+            Seals::Broken(fault) => return Ok(Checked::broken(fault)),
+            Seals::Not(why) => Some(why),
+            Seals::New | Seals::Hold => torn.then(|| TORN.to_owned()),
         };
-        let fault = ledger.map(|ledger| another_past(ledger, &mut lines)).transpose()?.flatten();
-        Ok(match fault {
-            Some(fault) => Checked::broken(fault),
-            None => Checked { holding: lines.len() as u64, fault: None, warning },
-        })
+        Ok(Checked { holding: lines.len() as u64, fault: None, warning })
     }
 
     /// A line that this ledger cannot have got, whatever its hashes are.
@@ -208,6 +341,82 @@ impl Loaded {
         })
     }
 }
+
+impl Seen {
+    /// How the checkpoints stand by themselves.
+    pub fn seals(&self) -> Seals {
+        let lines = match &self.lines {
+            Ok(lines) => &lines.sealed,
+            Err(fault) => return Seals::Broken(fault.clone()),
+        };
+        if let Some(replaced) = &self.replaced {
+            return Seals::Broken(format!(
+                "another ledger lay here, and {} of its events were sealed: it was replaced or removed",
+                replaced.checkpoint.size
+            ));
+        }
+        let key = match &self.key {
+            Ok(Some(key)) => key,
+            Ok(None) if lines.is_empty() && self.own.is_none() => return Seals::New,
+            Ok(None) => return Seals::Not(NO_KEY.to_owned()),
+            Err(error) => {
+                return Seals::Not(format!(
+                    "unsealed here: the key of the checkpoints cannot be used: {error}"
+                ));
+            }
+        };
+        if let Some((_, bad)) = lines.iter().find(|(_, sealed)| !sealed.holds(key)) {
+            let size = bad.checkpoint.size;
+            return Seals::Broken(format!(
+                "the checkpoint of event {size} was changed, or sealed on another machine: its hmac differs"
+            ));
+        }
+        let Some(own) = &self.own else {
+            return if lines.is_empty() { Seals::New } else { Seals::Hold };
+        };
+        let size = own.checkpoint.size;
+        if !own.holds(key) {
+            return Seals::Broken("the checkpoint beside the key was changed: its hmac differs".to_owned());
+        }
+        match lines.last() {
+            None => Seals::Broken(format!(
+                "the checkpoints of this ledger are gone, and the one sealed last, of event {size}, is still \
+                 beside its key"
+            )),
+            Some(_) if lines.iter().any(|(_, sealed)| sealed == own) => Seals::Hold,
+            Some((_, last)) => Seals::Broken(format!(
+                "the checkpoints end with that of event {}, and that of event {size} was sealed here: lines were \
+                 taken away",
+                last.checkpoint.size
+            )),
+        }
+    }
+
+    /// What was sealed of the ledger: the last line of the file, and the last one beside the key.
+    pub fn marks(&self) -> impl Iterator<Item = (&'static str, Cursor)> {
+        let key = self.key.as_ref().ok().and_then(Option::as_ref);
+        // A line that this machine did not seal says nothing of the ledger; `seals` says something of it.
+        let ours = |sealed: &&Sealed| key.is_none_or(|key| sealed.holds(key));
+        let last = self.lines.as_ref().ok().and_then(|lines| lines.sealed.last()).map(|(_, last)| last);
+        let line = last.filter(ours).map(|sealed| ("the last checkpoint has seen", sealed));
+        let own = self.own.as_ref().filter(ours).map(|sealed| ("this machine has sealed", sealed));
+        line.into_iter().chain(own).filter_map(|(who, sealed)| Some((who, sealed.checkpoint.cursor()?)))
+    }
+
+    /// The newest checkpoint of the ledger at any other place, where none was sealed at this one.
+    pub fn elsewhere(&self) -> Option<Cursor> {
+        self.newest.as_ref()?.checkpoint.cursor()
+    }
+
+    /// Whether a line at the end was not written whole.
+    pub fn is_torn(&self) -> bool {
+        self.lines.as_ref().is_ok_and(|lines| lines.torn)
+    }
+}
+
+/// What is said where the lines cannot be checked.
+const NO_KEY: &str = "unsealed here: this machine has no key for the checkpoints, so who wrote them cannot be checked, \
+                      and no more are written; after a move to this machine, `hm repair` seals anew";
 
 impl Checked {
     fn broken(fault: String) -> Self {
@@ -255,40 +464,94 @@ pub fn grow(tree: &mut Tree, ledger: &Reader, size: u64) -> Result<Option<Hash>,
     Ok(last)
 }
 
-fn lines(file: &Path) -> Result<Vec<(usize, Sealed)>, String> {
-    let bytes = match crate::private::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(format!("the checkpoints cannot be read: {error}")),
+/// The last lines of a file of checkpoints, which end in so many bytes.
+fn lines(file: &Path, within: u64) -> Result<Lines, String> {
+    let read = || -> io::Result<(u64, Vec<u8>)> {
+        let mut file = match crate::private::options().read(true).open(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((0, Vec::new())),
+            other => other?,
+        };
+        let start = file.metadata()?.len().saturating_sub(within);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        // It begins somewhere in a line.
+        let first =
+            if start == 0 { 0 } else { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
+        bytes.drain(..first);
+        Ok((start + first as u64, bytes))
     };
-    complete(&bytes)
-        .split(|byte| *byte == b'\n')
-        .zip(1..)
-        .filter(|(line, _)| !line.is_empty())
-        .map(|(line, at)| match serde_json::from_slice(line) {
-            Ok(sealed) => Ok((at, sealed)),
-            Err(error) => Err(format!("checkpoint {at} is none: {error}")),
-        })
-        .collect()
+    let (start, bytes) = read().map_err(|error| format!("the checkpoints cannot be read: {error}"))?;
+    let mut lines = parsed(&bytes)?;
+    lines.keep += start;
+    Ok(lines)
 }
 
-/// The last line of a file of checkpoints, whoever sealed it; none where there is none that can be read.
+fn parsed(bytes: &[u8]) -> Result<Lines, String> {
+    let mut lines = Lines::default();
+    let (mut at, mut bad) = (0, None);
+    for (piece, number) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1..) {
+        if let Some(fault) = bad.take() {
+            return Err(fault);
+        }
+        at += piece.len() as u64;
+        // What has no line break was never finished.
+        let Some(line) = piece.strip_suffix(b"\n") else { break };
+        match serde_json::from_slice(line) {
+            Ok(sealed) => lines.sealed.push((number, sealed)),
+            Err(_) if line.is_empty() => {}
+            Err(error) => {
+                bad = Some(format!("checkpoint {number} is none: {error}"));
+                continue;
+            }
+        }
+        lines.keep = at;
+    }
+    lines.torn = lines.keep < bytes.len() as u64;
+    Ok(lines)
+}
+
+/// What `hm verify` says of a line that a crash left torn.
+const TORN: &str = "the last line of the checkpoints was not written whole, as after a power cut or on a full disk: \
+                    it counts as never written";
+
+/// The last line of a file of checkpoints, sealed here or elsewhere; none where there is none that can be read.
 pub fn last(file: &Path) -> Option<Checkpoint> {
-    lines(file).ok()?.pop().map(|(_, sealed)| sealed.checkpoint)
+    lines(file, TAIL_BYTES).ok()?.sealed.pop().map(|(_, sealed)| sealed.checkpoint)
 }
 
 /// Whether the last line of a file of checkpoints was sealed with a key below `state`, this user's state directory.
 pub(crate) fn is_sealed_by(file: &Path, state: &Path) -> bool {
-    let Some((_, sealed)) = lines(file).ok().and_then(|mut lines| lines.pop()) else { return false };
+    let last = lines(file, TAIL_BYTES).ok().and_then(|mut lines| lines.sealed.pop());
+    let Some((_, sealed)) = last else { return false };
     let Some(origin) = sealed.checkpoint.origin.as_str() else { return false };
     let key = crate::private::read_to_string(&state.join(origin).join("key"));
     key.ok().and_then(|text| Key::from_text(&text)).is_some_and(|key| sealed.holds(&key))
 }
 
-/// Whole lines only: what follows the last line break was never finished.
-fn complete(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    &bytes[..end]
+/// A checkpoint that lies in a file of its own.
+fn one(path: &Path) -> Option<Sealed> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Puts a file in place whole and durable.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().ok_or_else(|| io::Error::other("a file without a directory"))?;
+    private_dir(dir)?;
+    let made = path.with_extension(format!("new-{}", std::process::id()));
+    let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&made)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&made, path)?;
+    File::open(dir)?.sync_all()
+}
+
+/// Something is away; that it was so before is as good.
+fn gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {

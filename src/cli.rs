@@ -20,6 +20,7 @@ mod output;
 mod plan;
 mod profile;
 mod rebuild;
+mod repair;
 #[cfg(unix)]
 mod runner;
 mod search;
@@ -51,6 +52,7 @@ use crate::domain::text::Label;
 use crate::domain::time::Moment;
 use crate::identity::{Caller, Surroundings};
 use crate::reads::Reads;
+use crate::standing::{Damage, Standing};
 use crate::system::{self, Environment};
 use crate::views::{self, View, ViewError};
 use crate::workspace::Workspace;
@@ -215,6 +217,9 @@ enum Verb {
     /// Erase what one event says, for good; for the operator only
     #[command(after_help = forget::HELP)]
     Forget(forget::Forget),
+    /// Accept that events or checkpoints are gone, and go on; for the operator only
+    #[command(after_help = repair::HELP)]
+    Repair(repair::Repair),
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
@@ -425,15 +430,22 @@ impl Context {
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));
         }
-        output::print(self.global.json, &text, &answer.json)
+        output::print(self.global.json, &text, &answer.json)?;
+        note_damage(&reads);
+        Ok(())
     }
 
     fn reads(&self) -> Result<Reads, Failure> {
-        let mut present = Reads::of(self.workspace.clone());
+        let mut present = self.present();
         match parse_optional::<Moment>("at", self.global.at.as_deref())? {
             None => Ok(present),
             Some(moment) => Ok(present.at(moment).map_err(ViewError::from)?),
         }
+    }
+
+    /// What is there now.
+    fn present(&self) -> Reads {
+        Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone())
     }
 
     /// What this process keeps to itself.
@@ -579,6 +591,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             let context = Context::find(global)?;
             args.run(&context).map_err(|failure| context.guarded(failure))
         }
+        Verb::Repair(args) => {
+            let context = Context::find(global)?;
+            args.run(&context).map_err(|failure| context.guarded(failure))
+        }
         Verb::Backup(args) => args.run(&Context::find(global)?),
     }
 }
@@ -634,6 +650,15 @@ fn surroundings() -> Surroundings {
 /// Whether one of the standard streams is a terminal: a human may have redirected the others.
 fn has_terminal() -> bool {
     std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
+}
+
+/// Says beside an answer that the ledger it came from lost events.
+fn note_damage(reads: &Reads) {
+    if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
+        && damage.stops_writes()
+    {
+        output::note(&format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX));
+    }
 }
 
 /// The refusal of a verb that needs to know who speaks.

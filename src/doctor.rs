@@ -4,7 +4,7 @@
 mod clients;
 mod ground;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -73,6 +73,8 @@ pub struct Doctor<'a> {
     pub workspace: &'a Workspace,
     /// Its settings.
     pub config: &'a Config,
+    /// The directory of the user's state, where checkpoints are sealed.
+    pub state_home: Option<&'a Path>,
     /// Where clients keep theirs.
     pub places: Places,
     /// The way to the writer.
@@ -89,7 +91,7 @@ impl Doctor<'_> {
     pub async fn examine(&self) -> Vec<Check> {
         let mut checks = vec![self.program(), self.writer().await];
         checks.extend(self.memory());
-        checks.extend([self.store(), self.pack()]);
+        checks.extend([self.store(), self.standing(), self.pack()]);
         checks.extend(self.agent());
         let mut servers = clients::Servers::default();
         for client in CLIENTS {

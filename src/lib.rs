@@ -18,6 +18,7 @@ pub mod reads;
 pub mod runner;
 pub mod schedule;
 pub mod session_home;
+pub mod standing;
 pub mod store;
 pub mod system;
 pub mod tokens;

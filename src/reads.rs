@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use crate::domain::time::Moment;
 use crate::ledger;
+use crate::standing::Standing;
 use crate::store::{self, StoreError};
 use crate::workspace::Workspace;
 
@@ -13,6 +14,7 @@ use crate::workspace::Workspace;
 #[derive(Debug)]
 pub struct Reads {
     workspace: Workspace,
+    state_home: Option<PathBuf>,
     ledger: Option<(FileId, ledger::Reader)>,
     store: Option<(FileId, store::Reader)>,
     past: Option<Past>,
@@ -46,7 +48,29 @@ struct FileId(u64, u64, bool);
 impl Reads {
     /// Nothing is opened yet.
     pub fn of(workspace: Workspace) -> Self {
-        Self { workspace, ledger: None, store: None, past: None }
+        Self { workspace, state_home: None, ledger: None, store: None, past: None }
+    }
+
+    /// Also knows what this machine has sealed; `state_home` is [`crate::system::Environment::state_home`].
+    #[must_use]
+    pub fn knowing(self, state_home: Option<PathBuf>) -> Self {
+        Self { state_home, ..self }
+    }
+
+    /// The directory of the user's state, where it is known.
+    pub fn state_home(&self) -> Option<&Path> {
+        self.state_home.as_deref()
+    }
+
+    /// How the ledger stands against what was seen of it; of the past nothing is known.
+    ///
+    /// # Errors
+    /// [`ledger::LedgerError`] when the ledger cannot be read.
+    pub fn standing(&self) -> Result<Standing, ledger::LedgerError> {
+        match self.past {
+            Some(_) => Ok(Standing::default()),
+            None => Standing::of(&self.workspace, self.state_home.as_deref()),
+        }
     }
 
     /// The same workspace as it was then: the ledger is folded up to there into a temporary database.
@@ -65,6 +89,7 @@ impl Reads {
         }
         Ok(Self {
             workspace: self.workspace.clone(),
+            state_home: self.state_home.clone(),
             ledger: None,
             store: None,
             past: Some(Past { dir, seq }),

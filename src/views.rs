@@ -23,7 +23,8 @@ use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
-use crate::schedule::Runs;
+use crate::schedule::{self, Run, Runs};
+use crate::standing::{Damage, Standing};
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
     DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, PhaseView, PlanGraph, Reader,
@@ -254,6 +255,15 @@ pub struct StatusView {
     pub rejected: Vec<RejectedCommand>,
     /// What became of the last runs of the writer's background jobs.
     pub jobs: Runs,
+    /// What is wrong with the ledger or its checkpoints, until the operator accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
+    /// Whether nothing is appended because of it: writes wait in the spool.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stops_writes: bool,
+    /// Why nothing seals the ledger here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsealed: Option<String>,
 }
 
 /// Answers one question. `now` only serves to say how long ago things were.
@@ -347,7 +357,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             None => empty(config, view, now),
         },
         View::Context(of) => {
-            let runs = jobs(reads);
+            let runs = troubles(reads, now)?;
             match reads.store()? {
                 Some(store) => store
                     .snapshot(|store| Ok(Ok(context::context(store, config.stale_after, of, &runs, now))))?,
@@ -355,7 +365,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             }
         }
         View::Attention(agent) => {
-            let runs = jobs(reads);
+            let runs = troubles(reads, now)?;
             match reads.store()? {
                 Some(store) => {
                     Ok(store.snapshot(|store| attention::attention(store, agent.as_ref(), &runs, now))?)
@@ -534,11 +544,24 @@ fn jobs(reads: &Reads) -> Runs {
     if reads.horizon().is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() }
 }
 
+/// What became of the writer's jobs, and a damaged ledger as one of them.
+fn troubles(reads: &Reads, now: Timestamp) -> Result<Runs, ViewError> {
+    let mut runs = jobs(reads);
+    if let Some(damage) = reads.standing()?.damage {
+        let waiting = if damage.stops_writes() { "; writes wait in the spool" } else { "" };
+        let detail = format!("{}{waiting}", damage.loss.fault);
+        let run = Run { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
+        runs.0.insert(attention::LEDGER.to_owned(), run);
+    }
+    Ok(runs)
+}
+
 fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let horizon = reads.horizon();
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
     let jobs = jobs(reads);
+    let Standing { damage, unsealed, .. } = reads.standing()?;
     let workspace = reads.workspace().root().display().to_string();
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
@@ -555,6 +578,9 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
         denials,
         rejected: Vec::new(),
         jobs,
+        stops_writes: damage.as_ref().is_some_and(Damage::stops_writes),
+        damage: damage.map(|damage| damage.loss.fault),
+        unsealed,
     };
     if let Some(store) = reads.store()? {
         store.snapshot(|store| {

@@ -5,13 +5,13 @@
 
 mod git;
 mod moving;
-mod standing;
+mod ownership;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use self::git::{Dangling, WorkTree};
-use self::standing::{Standing, StateDir, Where};
+use self::ownership::{Ownership, StateDir, Where};
 use crate::config::Config;
 use crate::domain::ids::RunId;
 use crate::domain::scope::{BadScope, Scope};
@@ -131,7 +131,7 @@ impl Workspace {
             let root = root.canonicalize().map_err(|source| io_error(root, source))?;
             return Self::at(root, None, &state, is_told);
         }
-        if is_told && [standing::ID, LEDGER].iter().any(|file| named.join(file).is_file()) {
+        if is_told && [ownership::ID, LEDGER].iter().any(|file| named.join(file).is_file()) {
             let memory = named.canonicalize().map_err(|source| io_error(named, source))?;
             let root = root_above(start).or_else(|_| start.canonicalize());
             let root = root.map_err(|source| io_error(start, source))?;
@@ -207,7 +207,7 @@ impl Workspace {
             workspace.is_elsewhere = true;
         } else if let Some(git) = workspace.git.as_ref().filter(|_| !workspace.memory.join(STAYS).exists()) {
             let in_git = memory_in(git, &workspace.root);
-            let is_there = in_git.join(standing::ID).exists() || in_git.join(LEDGER).exists();
+            let is_there = in_git.join(ownership::ID).exists() || in_git.join(LEDGER).exists();
             if !is_there && workspace.is_to_be_moved() {
                 workspace.moves_to = Some(in_git);
             } else {
@@ -225,28 +225,30 @@ impl Workspace {
         let is_allowed = !self.is_elsewhere
             || self.place == Where::Named
             || self.state.is_allowed(&self.memory, &self.rules);
-        match self.standing()? {
-            Standing::Absent | Standing::Known | Standing::Sealed | Standing::Unseen if !is_allowed => {
+        match self.ownership()? {
+            Ownership::Absent | Ownership::Known | Ownership::Sealed | Ownership::Unseen if !is_allowed => {
                 let (place, reason) =
                     (self.memory.display().to_string(), "only config.toml names it".to_owned());
                 Err(WorkspaceError::Foreign { place, reason, way: TRUST_IT })
             }
-            Standing::Foreign(reason) => {
+            Ownership::Foreign(reason) => {
                 let way = if self.place == Where::Git { NAME_IT } else { TRUST_IT };
                 Err(WorkspaceError::Foreign { place: self.memory.display().to_string(), reason, way })
             }
-            Standing::Absent | Standing::Known | Standing::Sealed | Standing::Unseen => Ok(self),
+            Ownership::Absent | Ownership::Known | Ownership::Sealed | Ownership::Unseen => Ok(self),
         }
     }
 
-    fn standing(&self) -> Result<Standing, WorkspaceError> {
-        self.state.standing(&self.memory, self.place).map_err(|source| io_error(&self.memory, source))
+    fn ownership(&self) -> Result<Ownership, WorkspaceError> {
+        self.state.ownership(&self.memory, self.place).map_err(|source| io_error(&self.memory, source))
     }
 
     /// Whether a memory lies in the tree that is this user's and not the repository's.
     fn is_to_be_moved(&self) -> bool {
-        let is_ours =
-            matches!(self.state.standing(&self.memory, Where::Tree), Ok(Standing::Known | Standing::Sealed));
+        let is_ours = matches!(
+            self.state.ownership(&self.memory, Where::Tree),
+            Ok(Ownership::Known | Ownership::Sealed)
+        );
         is_ours && self.git.as_ref().is_some_and(|git| git::tracks(&git.top, &self.memory) == Some(false))
     }
 
@@ -298,7 +300,7 @@ impl Workspace {
             let (place, reason) = (memory.display().to_string(), reason.to_owned());
             WorkspaceError::Foreign { place, reason, way }
         };
-        if matches!(state.standing(&memory, Where::Tree), Ok(Standing::Foreign(_))) {
+        if matches!(state.ownership(&memory, Where::Tree), Ok(Ownership::Foreign(_))) {
             if std::fs::symlink_metadata(&memory).is_ok_and(|metadata| !metadata.is_dir()) {
                 return Err(foreign(
                     "it is a link or a file, and no directory",
@@ -569,7 +571,7 @@ impl Workspace {
 
     /// The random name of the memory at this path, now; none where there is no memory.
     pub(crate) fn id(&self) -> Option<String> {
-        standing::id(&self.memory).ok().flatten()
+        ownership::id(&self.memory).ok().flatten()
     }
 
     /// Makes the memory where there is none, and this user's where it is not yet known. Its directory is closed to
@@ -579,7 +581,7 @@ impl Workspace {
     /// [`WorkspaceError`].
     pub fn ensure(&self) -> Result<(), WorkspaceError> {
         let failed = |source| io_error(&self.memory, source);
-        if self.standing()? == Standing::Absent {
+        if self.ownership()? == Ownership::Absent {
             if let Some(parent) = self.memory.parent().filter(|parent| parent.ends_with(BELOW_IN_GIT)) {
                 private::create_dir_all(parent).map_err(failed)?;
             }
@@ -592,9 +594,9 @@ impl Workspace {
 
     /// Makes a memory that is there this user's.
     fn adopted(&self) -> Result<(), WorkspaceError> {
-        let standing = self.standing()?;
-        if standing != Standing::Known {
-            let aside = self.state.adopt(&self.memory, standing == Standing::Sealed);
+        let ownership = self.ownership()?;
+        if ownership != Ownership::Known {
+            let aside = self.state.adopt(&self.memory, ownership == Ownership::Sealed);
             say_set_aside(&aside.map_err(|source| io_error(&self.memory, source))?);
         }
         Ok(())
@@ -602,12 +604,12 @@ impl Workspace {
 
     /// Whether runs wait in the memory that came with it: its writer ends them.
     pub(crate) fn is_just_adopted(&self) -> bool {
-        standing::is_just_adopted(&self.memory)
+        ownership::is_just_adopted(&self.memory)
     }
 
     /// Says that no such run waits any more.
     pub(crate) fn settle_adoption(&self) -> io::Result<()> {
-        standing::settle_adoption(&self.memory)
+        ownership::settle_adoption(&self.memory)
     }
 }
 
@@ -650,7 +652,7 @@ fn is_root(dir: &Path) -> Result<bool, WorkspaceError> {
     }
     let Some(git) = WorkTree::at(dir)? else { return Ok(false) };
     // A branch may lack the directory that others have.
-    let has_memory = memory_in(&git, dir).join(standing::ID).exists();
+    let has_memory = memory_in(&git, dir).join(ownership::ID).exists();
     Ok(has_memory || git.main_top().is_some_and(|main| main != dir && main.join(MARKER).is_dir()))
 }
 

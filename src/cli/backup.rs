@@ -151,7 +151,7 @@ fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
 /// without any is one whose checkpoints were taken away.
 fn seal(context: &Context, copy: &Workspace, ledger: &Reader, head: Cursor) -> Result<(), Failure> {
     let Some(state_home) = &context.environment.state_home else { return Ok(()) };
-    let checkpoints = Checkpoints::of(copy, state_home);
+    let checkpoints = Checkpoints::of(copy, Some(state_home));
     let genesis = ledger.hashes_after(0, 1)?;
     let Some(genesis) = genesis.first().filter(|_| checkpoints.last_size() == 0 && head.seq > 0) else {
         return Ok(());
@@ -159,5 +159,6 @@ fn seal(context: &Context, copy: &Workspace, ledger: &Reader, head: Cursor) -> R
     let mut tree = Tree::default();
     checkpoints::grow(&mut tree, ledger, head.seq)?;
     let checkpoint = Checkpoint::of(Origin::of(genesis), head, &tree);
-    checkpoints.seal(checkpoint, Sources::system().entropy).map_err(Failure::internal)
+    checkpoints.seal_copy(checkpoint, Sources::system().entropy).map_err(Failure::internal)?;
+    Ok(())
 }

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
 use super::search::Search;
-use super::{Context, parse, parse_all, parse_optional};
+use super::{Context, note_damage, parse, parse_all, parse_optional};
 use crate::domain::claim::{Position, Share, Trigger};
 use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, TakePosition};
 use crate::domain::ids::ClaimId;
@@ -264,12 +264,15 @@ impl Evidence {
 impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
         let filter = self.filter(context)?;
-        let page = match context.reads()?.store()? {
+        let mut reads = context.reads()?;
+        let page = match reads.store()? {
             Some(store) => store.claims(&filter)?,
             None => ClaimPage { claims: Vec::new(), next: None },
         };
         let json = serde_json::to_value(&page).map_err(Failure::internal)?;
-        output::print(context.global.json, &table(&page), &json)
+        output::print(context.global.json, &table(&page), &json)?;
+        note_damage(&reads);
+        Ok(())
     }
 
     fn filter(&self, context: &Context) -> Result<ClaimFilter, Rejection> {

@@ -11,6 +11,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let doctor = Doctor {
         workspace: &context.workspace,
         config: &context.config,
+        state_home: context.environment.state_home.as_deref(),
         places: Places::new(context.workspace.root(), &context.environment),
         front: context.front()?,
         agent: context.environment.agent.clone(),

@@ -24,6 +24,7 @@ use crate::runner::provenance::{Git, Host};
 use crate::runner::report::Report;
 use crate::runner::result::{ExperimentResult, Record, Subject};
 use crate::runner::run::StreamKey;
+use crate::runner::tree;
 use crate::store::{ExperimentFilter, ExperimentView};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, Stream, View};
@@ -396,6 +397,7 @@ fn directory(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
 async fn here(order: &Order) -> Result<Box<Report>, Failure> {
     let binary = std::env::current_exe().map_err(Failure::internal)?;
     let bar = output::spinner("running");
+    tree::adopt_orphans().map_err(Failure::internal)?;
     let mut helper = Helper::start(&binary, order).await.map_err(Failure::internal)?;
     loop {
         match helper.next().await {
@@ -405,7 +407,7 @@ async fn here(order: &Order) -> Result<Box<Report>, Failure> {
             }
             Some(Message::Finished(report)) => return Ok(report),
             Some(Message::Lost(problem)) => return Err(Failure::internal(problem)),
-            None => return Err(Failure::internal("the helper left without a report")),
+            None => return Err(Failure::internal("the helper was lost; what it left was ended")),
         }
     }
 }

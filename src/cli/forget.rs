@@ -37,7 +37,7 @@ impl Forget {
         let name = command.name();
         let submission = context.submission(command, None)?;
         let front = context.front()?;
-        let receipt = block_on(async { Ok(front.forget(submission).await?) })?;
+        let receipt = block_on(async { Ok(front.submit_unqueued(submission).await?) })?;
         let json = views::receipt_json(&receipt, name);
         output::print(context.global.json, &output::receipt("erased", &receipt), &json)
     }

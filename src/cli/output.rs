@@ -172,6 +172,11 @@ pub(super) fn line(text: &str) {
     let _ = writeln!(stream(), "{text}");
 }
 
+/// Says something beside the answer, where it does not get between a program and its JSON.
+pub(super) fn note(text: &str) {
+    eprintln!("hm: {}", visible(text));
+}
+
 /// Prints text or JSON, as asked.
 pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
     let mut out = stream();

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::claim::row;
 use super::output::{self, Failure};
-use super::{Context, parse, parse_all, parse_optional};
+use super::{Context, note_damage, parse, parse_all, parse_optional};
 use crate::domain::rejection::Rejection;
 use crate::store::{ClaimFilter, Hit, SearchPage};
 use crate::views::MAX_LIMIT;
@@ -54,12 +54,15 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let search = self.search(context)?;
-        let page = match context.reads()?.store()? {
+        let mut reads = context.reads()?;
+        let page = match reads.store()? {
             Some(store) => store.snapshot(|store| store.search(&search))?,
             None => SearchPage::default(),
         };
         let json = serde_json::to_value(&page).map_err(Failure::internal)?;
-        output::print(context.global.json, &table(&page), &json)
+        output::print(context.global.json, &table(&page), &json)?;
+        note_damage(&reads);
+        Ok(())
     }
 
     fn search(&self, context: &Context) -> Result<crate::store::Search, Rejection> {

@@ -10,7 +10,6 @@ use super::{Context, block_on};
 use crate::client_session::ClientSession;
 use crate::domain::agent::AgentId;
 use crate::mcp::{self, HttpError, HttpFront, HttpOptions, Server, Toolsets};
-use crate::reads::Reads;
 use crate::system;
 use crate::tokens::Tokens;
 
@@ -49,13 +48,8 @@ impl Serve {
                 None => caller,
             };
         }
-        let server = Server::new(
-            caller,
-            context.config.clone(),
-            context.front()?,
-            Reads::of(context.workspace.clone()),
-            &self.toolsets,
-        );
+        let server =
+            Server::new(caller, context.config.clone(), context.front()?, context.present(), &self.toolsets);
         match self.http {
             Some(address) => self.serve_http(context, address, server),
             None => block_on(async { mcp::serve_stdio(server).await.map_err(Failure::internal) }),

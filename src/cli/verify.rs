@@ -1,11 +1,12 @@
 //! `hm verify`: does the ledger still say what was written.
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::Context;
 use super::output::{self, Failure};
 use crate::checkpoints::{Checked, Checkpoints, Loaded};
-use crate::domain::event::{Event, Recorded};
+use crate::domain::event::{Event, LossAccepted, Recorded};
 use crate::domain::ids::RunId;
 use crate::ledger::{Cursor, Filter, LedgerError, Report};
 use crate::reads::Reads;
@@ -37,9 +38,16 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         None => Checked::default(),
     };
     let problem = problem.or(checked.fault);
+    let standing = reads.standing().unwrap_or_default();
+    let (problem, warning) = match standing.damage.filter(|_| problem.is_none()) {
+        Some(damage) if damage.is_older_copy => (None, Some(damage.loss.fault)),
+        Some(damage) => (Some(damage.loss.fault), None),
+        None => (problem, checked.warning.or(standing.unsealed)),
+    };
     // A ledger that does not stand vouches for nothing, and may not be readable.
     let runs = if problem.is_none() { runs_on_record(&mut reads)? } else { Vec::new() };
     let artifacts = runs.len();
+    let accepted = accepted(&mut reads);
     let problem = problem.or_else(|| {
         let broken = views::broken_artifacts(&context.workspace, runs.into_iter());
         broken.into_iter().next().map(|(run, problem)| format!("the files of run {run}: {problem}"))
@@ -53,7 +61,8 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         "fault": problem,
         "checkpoints": checked.holding,
         "artifacts": artifacts,
-        "warning": checked.warning,
+        "warning": warning,
+        "accepted": accepted,
     });
     let mut text = match (&problem, report.events) {
         (None, events) if report.erased > 0 => {
@@ -63,8 +72,11 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         (Some(problem), 0) => format!("broken: {problem}\n"),
         (Some(problem), events) => format!("broken: {problem}\nevents that stand before it: {events}\n"),
     };
-    if let Some(warning) = &checked.warning {
+    if let Some(warning) = &warning {
         text.push_str(&format!("warning: {warning}\n"));
+    }
+    for Accepted { seq, loss } in &accepted {
+        text.push_str(&format!("accepted at event {seq}: {} ({})\n", loss.fault, loss.reason));
     }
     output::print(context.global.json, &text, &json)?;
     if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
@@ -95,6 +107,27 @@ pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, 
     }
 }
 
+/// A damage that the operator accepted.
+#[derive(Serialize)]
+struct Accepted {
+    seq: u64,
+    #[serde(flatten)]
+    loss: LossAccepted,
+}
+
+/// The damages that the operator accepted, as far as the ledger can be read.
+fn accepted(reads: &mut Reads) -> Vec<Accepted> {
+    let wanted = Filter { kind: Some("ledger.loss_accepted".to_owned()), limit: CHUNK, ..Filter::default() };
+    let stored = reads.ledger().ok().flatten().and_then(|ledger| ledger.list(&wanted).ok());
+    let recorded = stored.into_iter().flatten().filter_map(|stored| stored.recorded().ok());
+    recorded
+        .filter_map(|recorded| {
+            let Some(Event::LossAccepted(loss)) = recorded.event else { return None };
+            Some(Accepted { seq: recorded.seq, loss })
+        })
+        .collect()
+}
+
 fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
     let Some(ledger) = reads.ledger()? else {
         return Ok(NOTHING);
@@ -110,11 +143,10 @@ fn damaged(reads: &mut Reads) -> Option<String> {
     reads.ledger().ok()??.check_pages().err().map(|error| error.to_string())
 }
 
-/// Where there is no place for keys there are no checkpoints either; an unreadable ledger is told by the walk.
+/// An unreadable ledger is told by the walk.
 fn sealed(context: &Context, reads: &mut Reads) -> Option<Loaded> {
-    let state_home = context.environment.state_home.as_deref()?;
     let ledger = reads.ledger().ok()?;
-    Checkpoints::of(&context.workspace, state_home).load(ledger).ok()
+    Checkpoints::of(&context.workspace, context.environment.state_home.as_deref()).load(ledger).ok()
 }
 
 /// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.

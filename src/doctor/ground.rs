@@ -14,6 +14,7 @@ use crate::identity::Caller;
 use crate::integrity::{Scan, ScanError};
 use crate::pack::DEFAULT_BUDGET_CHARS;
 use crate::reads::Reads;
+use crate::standing::{Damage, Standing};
 use crate::system;
 use crate::views::{self, ContextOf, View, ViewError};
 use crate::writer::Spool;
@@ -171,6 +172,18 @@ impl Doctor<'_> {
                 let found: Vec<_> = scan.findings.into_iter().map(|finding| finding.message).collect();
                 Check::fault("store", found.join("; "), "do as it says, then run `hm verify`")
             }
+        }
+    }
+
+    /// Whether the ledger is what this machine has seen and sealed of it.
+    pub(super) fn standing(&self) -> Check {
+        match Standing::of(self.workspace, self.state_home) {
+            Err(error) => Check::fault("ledger", error.to_string(), VERIFY),
+            Ok(Standing { damage: Some(damage), .. }) => {
+                Check::fault("ledger", damage.loss.fault, Damage::FIX)
+            }
+            Ok(Standing { unsealed: Some(why), .. }) => Check::note("ledger", why),
+            Ok(_) => Check::ok("ledger", "holds what was sealed of it here"),
         }
     }
 

@@ -72,6 +72,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::ExperimentCancelRequested(_)
         | Event::ExperimentCompleted(_)
         | Event::EventRedacted(_)
+        | Event::LossAccepted(_)
         | Event::PlanAdded(_)
         | Event::PhaseAdded(_)
         | Event::TaskAdded(_)

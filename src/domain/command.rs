@@ -276,6 +276,13 @@ pub struct Forget {
     pub reason: Reason,
 }
 
+/// Accept that the ledger or its checkpoints are damaged, and go on from what is left; the operator's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcceptLoss {
+    /// Why; it stays on record.
+    pub reason: Reason,
+}
+
 /// Add a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddPlan {
@@ -525,6 +532,8 @@ pub enum Command {
     DenyRecord(DenyRecord),
     /// See [`Forget`].
     Forget(Forget),
+    /// See [`AcceptLoss`].
+    AcceptLoss(AcceptLoss),
     /// See [`AddPlan`].
     AddPlan(AddPlan),
     /// See [`AddPhase`].
@@ -579,6 +588,7 @@ impl Command {
             Self::RecordExperiment(_) => "record_experiment",
             Self::DenyRecord(_) => "deny_record",
             Self::Forget(_) => "forget",
+            Self::AcceptLoss(_) => "accept_loss",
             Self::AddPlan(_) => "add_plan",
             Self::AddPhase(_) => "add_phase",
             Self::AddTask(_) => "add_task",
@@ -623,6 +633,7 @@ impl Command {
             | Self::CancelExperiment(_)
             | Self::DenyRecord(_)
             | Self::Forget(_)
+            | Self::AcceptLoss(_)
             | Self::ClaimTask(_)
             | Self::UpdateTask(_)
             | Self::DeclareIntent(_)
@@ -662,6 +673,7 @@ impl Command {
             Self::UpdateTask(of) => Some(of.task_id.uuid()),
             Self::RecordFiring(of) => Some(of.guard.uuid()),
             Self::AliasTarget(_)
+            | Self::AcceptLoss(_)
             | Self::DenyRecord(_)
             | Self::DeclareIntent(_)
             | Self::StartSession(_)
@@ -742,6 +754,7 @@ impl Command {
             Self::RecordOverride(of) => {
                 texts.extend([("verb", of.verb.as_str()), ("reason", of.reason.as_str())]);
             }
+            Self::AcceptLoss(accept) => texts.push(("reason", accept.reason.as_str())),
             Self::AddPlan(plan) => {
                 texts.push(("title", plan.title.as_str()));
                 texts.extend(plan.sot_path.iter().map(|path| ("sot_path", path.as_str())));
@@ -835,6 +848,7 @@ impl Command {
             | Self::CancelExperiment(_)
             | Self::DenyRecord(_)
             | Self::Forget(_)
+            | Self::AcceptLoss(_)
             | Self::ClaimTask(_)
             | Self::UpdateTask(_)
             | Self::DeclareIntent(_)

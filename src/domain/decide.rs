@@ -4,12 +4,14 @@ mod contradiction;
 mod decision;
 mod erasure;
 pub(crate) mod experiment;
+mod loss;
 mod plan;
 mod researcher;
 mod session;
 mod target;
 
 pub use erasure::{Erasure, forget};
+pub use loss::{Loss, accept_loss};
 pub use session::overdue;
 
 use serde::{Deserialize, Serialize};
@@ -139,6 +141,8 @@ pub fn decide(
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
+        // Nor is what is missing from it: `accept_loss`.
+        Command::AcceptLoss(command) => accept_loss(agent, command, None),
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));

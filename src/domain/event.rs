@@ -316,6 +316,19 @@ pub struct EventRedacted {
     pub reason: Reason,
 }
 
+/// The operator accepted a damage of the ledger or of its checkpoints: the ledger goes on after `from`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossAccepted {
+    /// The last event the ledger held then.
+    pub from: u64,
+    /// The last event that it was seen to hold before. Not above `from` where only checkpoints were damaged.
+    pub to: u64,
+    /// What `hm verify` said was wrong.
+    pub fault: Reason,
+    /// Why the operator accepted it.
+    pub reason: Reason,
+}
+
 /// A plan was added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanAdded {
@@ -694,6 +707,7 @@ events! {
     ExperimentCancelRequested(ExperimentCancelRequested) = "experiment.cancel_requested", min_reader 1;
     ExperimentCompleted(ExperimentCompleted) = "experiment.completed", min_reader 1;
     EventRedacted(EventRedacted) = "event.redacted", min_reader 1;
+    LossAccepted(LossAccepted) = "ledger.loss_accepted", min_reader 1;
     PlanAdded(PlanAdded) = "plan.added", min_reader 1;
     PhaseAdded(PhaseAdded) = "phase.added", min_reader 1;
     TaskAdded(TaskAdded) = "task.added", min_reader 1;
@@ -742,6 +756,7 @@ impl Event {
             | Self::ExperimentCancelRequested(_)
             | Self::ExperimentCompleted(_)
             | Self::EventRedacted(_)
+            | Self::LossAccepted(_)
             | Self::PlanAdded(_)
             | Self::PhaseAdded(_)
             | Self::TaskAdded(_)
@@ -796,6 +811,7 @@ impl Event {
             | Self::ExperimentCancelRequested(_)
             | Self::ExperimentCompleted(_)
             | Self::EventRedacted(_)
+            | Self::LossAccepted(_)
             | Self::PlanAdded(_)
             | Self::PhaseAdded(_)
             | Self::IntentDeclared(_)
@@ -839,6 +855,7 @@ impl Event {
             | Self::ContradictionResolved(_)
             | Self::TargetAliased(_)
             | Self::EventRedacted(_)
+            | Self::LossAccepted(_)
             | Self::PlanAdded(_)
             | Self::PhaseAdded(_)
             | Self::TaskAdded(_)
@@ -885,6 +902,7 @@ impl Event {
             | Self::ExperimentCancelRequested(_)
             | Self::ExperimentCompleted(_)
             | Self::EventRedacted(_)
+            | Self::LossAccepted(_)
             | Self::PlanAdded(_)
             | Self::PhaseAdded(_)
             | Self::TaskAdded(_)
@@ -951,6 +969,7 @@ impl Event {
             | Self::SpoolFlushed(_)
             | Self::MemoryDenied(_)
             | Self::EventRedacted(_)
+            | Self::LossAccepted(_)
             | Self::TaskReleased(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)

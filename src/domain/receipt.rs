@@ -43,6 +43,8 @@ pub enum WarningCode {
     SimilarTarget,
     /// What was erased could not be removed from every file yet.
     ErasureUnfinished,
+    /// Events are missing from the ledger: nothing is appended until the operator says how to go on.
+    LedgerDamaged,
     /// Another session asks others to stay away from these files.
     FileLeased,
     /// A task that should have been done before was invalidated.

@@ -450,7 +450,8 @@ impl State {
                 self.observed.insert(recorded.id);
             }
             // The work has folded them.
-            Event::PlanAdded(_)
+            Event::LossAccepted(_)
+            | Event::PlanAdded(_)
             | Event::PhaseAdded(_)
             | Event::TaskAdded(_)
             | Event::TaskClaimed(_)

@@ -109,6 +109,13 @@ impl Checkpoint {
         }
     }
 
+    /// The place it has seen; `None` when its hash is none.
+    pub fn cursor(&self) -> Option<Cursor> {
+        let mut hash = [0; 32];
+        hex::decode_to_slice(&self.head_hash, &mut hash).ok()?;
+        Some(Cursor { seq: self.size, hash })
+    }
+
     /// Seals it.
     pub fn seal(self, key: &Key) -> Sealed {
         let hmac = hex::encode(key.mac(&self).finalize().into_bytes());

@@ -44,6 +44,12 @@ pub enum ImportError {
         /// Where the histories part.
         seq: u64,
     },
+    /// The ledger lost events, and the file does not hold them either.
+    #[error("the ledger lost event {seq}, and the file does not bring it back")]
+    Incomplete {
+        /// An event that is missing.
+        seq: u64,
+    },
     /// The file cannot be read.
     #[error("cannot read it: {0}")]
     Io(#[from] std::io::Error),

@@ -119,13 +119,14 @@ impl Ledger {
     }
 
     /// Appends what an export holds and this ledger does not, exactly as it was, in one transaction; the
-    /// events that both hold must be the same. `progress` hears the seq every few thousand events.
+    /// events that both hold must be the same, and it must bring back what is `missing` here. `progress` hears the seq every few thousand events.
     ///
     /// # Errors
     /// [`ImportError`]; nothing was written then, or the disk did not say.
     pub fn import(
         &mut self,
         from: impl std::io::BufRead,
+        missing: &[Cursor],
         mut progress: impl FnMut(u64),
     ) -> Result<Imported, ImportError> {
         let failed = |source: Error| ImportError::Write(Failure(source));
@@ -145,12 +146,14 @@ impl Ledger {
                     problem: format!("cannot be appended: {error}"),
                 });
             }
-            let here: Option<Hash> = transaction
-                .prepare_cached("SELECT hash FROM events WHERE seq = ?1")
-                .and_then(|mut find| find.query_row([sql_seq(event.seq)], |row| row.get(0)).optional())
-                .map_err(read_failed)?;
+            let here = hash_of(&transaction, event.seq)?;
             if here == Some(event.hash) { Ok(()) } else { Err(ImportError::Diverged { seq: event.seq }) }
         })?;
+        for lost in missing {
+            if hash_of(&transaction, lost.seq)? != Some(lost.hash) {
+                return Err(ImportError::Incomplete { seq: lost.seq });
+            }
+        }
         transaction.commit().map_err(failed)?;
         if last.seq > before.seq {
             self.head = last;
@@ -393,6 +396,14 @@ impl Reader {
                 statement.query_map(params![sql_seq(seq), max as i64], |row| row.get(0))?.collect()
             })
             .map_err(read_failed)
+    }
+
+    /// Whether this event stands there; before the first one there is nothing to miss.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn holds(&self, at: Cursor) -> Result<bool, LedgerError> {
+        Ok(at.seq == 0 || hash_of(&self.db, at.seq)? == Some(at.hash))
     }
 
     /// Copies the ledger into a new file, and walks the chain of the copy.
@@ -711,17 +722,17 @@ fn event(db: &Connection, id: EventId) -> Result<Option<Stored>, LedgerError> {
 }
 
 fn read_from(db: &Connection, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {
-    if cursor.seq > 0 {
-        let here: Option<Hash> = db
-            .prepare_cached("SELECT hash FROM events WHERE seq = ?1")
-            .and_then(|mut statement| statement.query_row([sql_seq(cursor.seq)], |row| row.get(0)).optional())
-            .map_err(read_failed)?;
-        if here != Some(cursor.hash) {
-            return Err(LedgerError::Diverged { seq: cursor.seq });
-        }
+    if cursor.seq > 0 && hash_of(db, cursor.seq)? != Some(cursor.hash) {
+        return Err(LedgerError::Diverged { seq: cursor.seq });
     }
     let sql = format!("SELECT {COLUMNS} WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2");
     select(db, &sql, params![sql_seq(cursor.seq), max as i64])
+}
+
+fn hash_of(db: &Connection, seq: u64) -> Result<Option<Hash>, LedgerError> {
+    db.prepare_cached("SELECT hash FROM events WHERE seq = ?1")
+        .and_then(|mut find| find.query_row([sql_seq(seq)], |row| row.get(0)).optional())
+        .map_err(read_failed)
 }
 
 fn select(db: &Connection, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Stored>, LedgerError> {

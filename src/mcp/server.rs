@@ -1,6 +1,7 @@
 //! The handler of one client: it lists, it reads, it hands commands to the writer's front.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -53,6 +54,7 @@ struct Shared {
     front: Front,
     heads: Heads,
     workspace: Workspace,
+    state_home: Option<PathBuf>,
     /// Handles nobody reads with just now. A read takes one, or opens one, and puts it back.
     idle_reads: Mutex<Vec<Reads>>,
     /// Who may start a read that can take long.
@@ -92,12 +94,14 @@ impl Server {
     /// A server for one caller of a workspace that offers some of the tools.
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads, toolsets: &Toolsets) -> Self {
         let workspace = reads.workspace().clone();
+        let state_home = reads.state_home().map(Path::to_owned);
         let shared = Shared {
             config,
             heads: Heads::of(front.clone()),
             front,
             root: workspace.root().display().to_string(),
             workspace,
+            state_home,
             idle_reads: Mutex::new(vec![reads]),
             long_reads: Semaphore::new(LONG_READS),
             tools: toolsets.tools(),
@@ -160,7 +164,9 @@ impl Server {
     pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
         let idle = || self.shared.idle_reads.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
-        let mut reads = taken.unwrap_or_else(|| Reads::of(self.shared.workspace.clone()));
+        let mut reads = taken.unwrap_or_else(|| {
+            Reads::of(self.shared.workspace.clone()).knowing(self.shared.state_home.clone())
+        });
         let answer = question(&mut reads);
         let mut idle = idle();
         if idle.len() < IDLE_READS {

@@ -310,6 +310,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::ExperimentCancelRequested(_)
             | Event::ExperimentCompleted(_)
             | Event::EventRedacted(_)
+            | Event::LossAccepted(_)
             | Event::PlanAdded(_)
             | Event::PhaseAdded(_)
             | Event::TaskAdded(_)

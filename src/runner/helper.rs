@@ -7,13 +7,17 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use uuid::Uuid;
 
 use super::report::Report;
 use super::run::{Order, Progress, control, run};
+use super::tree;
 use crate::system;
 
 /// The verb that makes the binary a helper.
@@ -31,9 +35,27 @@ pub enum Message {
     Lost(String),
 }
 
+/// How long a helper may take before the program starts: the state of a large repository is read then.
+const PREPARES_WITHIN: Duration = Duration::from_secs(60);
+/// What a helper has for its end beyond what [`tree`] takes to end a run: with the look for what a lost one left
+/// it adds up to timeout + grace + 2 s.
+const SPARE: Duration = Duration::from_millis(500);
+/// How long a helper may take to write its files when no process of its run is left.
+const WRITES_WITHIN: Duration = Duration::from_secs(60);
+/// How long after the timeout, or after it was cancelled, a helper has to say that the run is over.
+const ENDS_WITHIN: Duration =
+    Duration::from_millis((tree::GRACE.as_millis() + tree::SWEEP.as_millis() + SPARE.as_millis()) as u64);
+
 /// A helper that runs an order. When it is dropped, the run is cancelled.
+///
+/// A run has the rights of its helper: it can stop or kill it. So the helper has a deadline, and whenever it is
+/// lost, this process ends the run in its place.
 #[derive(Debug)]
 pub struct Helper {
+    run: Uuid,
+    timeout: Duration,
+    /// When the helper is given up.
+    deadline: Instant,
     child: Child,
     orders: Option<ChildStdin>,
     messages: tokio::io::Lines<tokio::io::BufReader<ChildStdout>>,
@@ -57,28 +79,70 @@ impl Helper {
         let mut line = serde_json::to_vec(order)?;
         line.push(b'\n');
         orders.write_all(&line).await?;
-        Ok(Self { child, orders: Some(orders), messages: tokio::io::BufReader::new(stdout).lines() })
+        let messages = tokio::io::BufReader::new(stdout).lines();
+        let timeout = Duration::from_millis(order.plan.timeout_ms);
+        let deadline = after(PREPARES_WITHIN + timeout);
+        Ok(Self { run: order.run_id, timeout, deadline, child, orders: Some(orders), messages })
     }
 
-    /// The next message; none when the helper has left. Without a report before it, the run is aborted.
+    /// The next message; none when the helper has left or was given up. Without a report before it, the run is
+    /// aborted, and nothing of it lives.
     pub async fn next(&mut self) -> Option<Message> {
         loop {
-            let line = self.messages.next_line().await.ok().flatten()?;
+            let line = tokio::select! {
+                // What the helper said in time counts, also when this process reads it late.
+                biased;
+                line = self.messages.next_line() => line.ok().flatten(),
+                () = tokio::time::sleep_until(self.deadline.into()) => None,
+            };
+            let Some(line) = line else {
+                self.lose().await;
+                return None;
+            };
             if let Ok(message) = serde_json::from_str(&line) {
+                if let Message::Progress(progress) = &message {
+                    self.postpone(progress);
+                }
                 return Some(message);
             }
         }
     }
 
+    fn postpone(&mut self, at: &Progress) {
+        if at.over {
+            self.deadline = after(WRITES_WITHIN);
+        } else if self.orders.is_some() {
+            let left = self.timeout.saturating_sub(Duration::from_millis(at.elapsed_ms));
+            self.deadline = after(left + ENDS_WITHIN);
+        }
+    }
+
+    /// Kills the helper and everything of its run.
+    async fn lose(&mut self) {
+        let (run, helper) = (self.run, self.child.id());
+        let helper = helper.and_then(|id| Pid::from_raw(id.cast_signed()));
+        // A look at every process takes too long for the thread that serves clients.
+        let ended = tokio::task::spawn_blocking(move || tree::end_lost(run, helper)).await;
+        let _ = self.child.kill().await;
+        tracing::warn!(%run, ended = ended.unwrap_or_default(), "the helper of a run was lost");
+    }
+
     /// Ends the run; its report still comes.
     pub fn cancel(&mut self) {
         self.orders = None;
+        self.deadline = self.deadline.min(after(ENDS_WITHIN));
     }
 
     /// The process id of the helper, while it runs.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
+}
+
+/// A moment so far from now; a year away where the clock ends before.
+fn after(wait: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+    system::instant() + wait.min(YEAR)
 }
 
 /// Is the helper: takes an order from stdin and says on stdout what becomes of it.

@@ -131,6 +131,9 @@ pub struct Progress {
     pub stderr_bytes: u64,
     /// The last whole line of standard output, else of standard error, cleaned and redacted.
     pub last_line: Option<String>,
+    /// Whether every process of the run has ended; the helper still writes its files.
+    #[serde(default)]
+    pub over: bool,
 }
 
 /// A run that left no report.
@@ -223,10 +226,13 @@ pub fn run(
     let program = found.as_ref().ok().map(|path| Program::at(path.clone()));
     let started_at = system::now();
     let clock = system::instant();
+    let mut tell = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
+    // The watchdog of the process that gave the order counts the timeout from here.
+    tell(At { clock, over: false });
     let watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
         Ok(started) => {
             let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
-            watch.until_over(&order.plan, |at| progress(at.shown(&stdout.seen, &stderr.seen, &secrets)))
+            watch.until_over(&order.plan, tell)
         }
         Err(problem) => Watched::never_started(&problem),
     };
@@ -366,15 +372,19 @@ impl Watched {
 }
 
 /// The moment of a progress report.
-struct At(Instant);
+struct At {
+    clock: Instant,
+    over: bool,
+}
 
 impl At {
     fn shown(&self, stdout: &Seen, stderr: &Seen, secrets: &Secrets) -> Progress {
         Progress {
-            elapsed_ms: u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
             stdout_bytes: stdout.bytes(),
             stderr_bytes: stderr.bytes(),
             last_line: stdout.last_line(secrets).or_else(|| stderr.last_line(secrets)),
+            over: self.over,
         }
     }
 }
@@ -409,11 +419,14 @@ impl Watch<'_> {
                         break Some(State::TimedOut);
                     }
                     next_tick = system::instant() + TICK;
-                    tick(At(clock));
+                    tick(At { clock, over: false });
                 }
             }
         };
         let left_behind = if stopped.is_some() { tree.terminate() } else { tree.sweep() };
+        if left_behind == 0 {
+            tick(At { clock, over: true });
+        }
         drain(&wakes.receiver, [stdout, stderr]);
         let exit = tree.exit().unwrap_or_default();
         let problem = (left_behind > 0)

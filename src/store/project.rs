@@ -128,6 +128,7 @@ pub(super) fn project(
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::EventRedacted(_)
+        | Event::LossAccepted(_)
         | Event::ExperimentCancelRequested(_) => {}
     }
     Ok(())

@@ -19,6 +19,8 @@ use crate::store::{
     StoreError,
 };
 
+/// The name under which a damaged ledger stands among the faults.
+pub(super) const LEDGER: &str = "ledger";
 /// Entries of each kind that are shown, so that many of one kind hide none of another.
 const MAX_SHOWN: usize = 20;
 /// What is shown of a statement; its id leads to the rest.
@@ -310,7 +312,7 @@ fn proof_of(claim: &str) -> String {
 
 fn faults(runs: &Runs) -> impl Iterator<Item = Need> {
     runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok).map(|(job, run)| {
-        let settle = if job == "integrity" { "hm verify" } else { "hm doctor" };
+        let settle = if ["integrity", LEDGER].contains(&job.as_str()) { "hm verify" } else { "hm doctor" };
         fault(job, run.last_run_at.ms(), run.detail.clone(), settle)
     })
 }

@@ -8,6 +8,7 @@ use crate::domain::claim::{Status, Tier};
 use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
+use crate::standing::Damage;
 use crate::store::{
     ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
 };
@@ -425,6 +426,13 @@ pub(super) fn status(status: &StatusView) -> String {
         count(Status::Deprecated),
         counted(status.counts.negative, "dead end"),
     );
+    if let Some(fault) = &status.damage {
+        let waiting = if status.stops_writes { " (writes wait in the spool)" } else { "" };
+        let _ = writeln!(text, "damaged:   {fault}{waiting}: {}", Damage::FIX);
+    }
+    if let Some(why) = &status.unsealed {
+        let _ = writeln!(text, "sealed:    no, {why}");
+    }
     if status.denials > 0 {
         let _ =
             writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);

@@ -103,13 +103,18 @@ impl Sealer {
 }
 
 fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, told: &Receiver<Ask>) {
-    let mut sealing = None;
+    let (mut sealing, mut told_why) = (None, String::new());
     while let Ok(first) = told.recv() {
         // Only the newest head matters to a thread that fell behind.
         let asked: Vec<Ask> = std::iter::once(first).chain(told.try_iter()).collect();
         let Some(Ask { head, .. }) = asked.last().filter(|ask| ask.head.seq > 0) else { continue };
         if let Err(error) = seal(&mut sealing, workspace, &checkpoints, *head) {
-            tracing::warn!(%error, "no checkpoint");
+            // Each checkpoint that is due meets what stands in the way, until the operator accepts it.
+            let why = error.to_string();
+            if why != told_why {
+                tracing::warn!(%error, "no checkpoint");
+                told_why = why;
+            }
             sealing = None;
         }
         for waiting in asked.into_iter().filter_map(|ask| ask.done) {
@@ -126,7 +131,7 @@ fn seal(
 ) -> Result<(), SealError> {
     if sealing.is_none() {
         *sealing = Reader::open(&workspace.ledger())?.map(|ledger| Sealing {
-            sealed: checkpoints.last_size(),
+            sealed: 0,
             checkpoints: checkpoints.clone(),
             ledger,
             tree: Tree::default(),

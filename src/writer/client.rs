@@ -11,16 +11,16 @@ use interprocess::local_socket::tokio::Stream;
 use interprocess::local_socket::tokio::prelude::*;
 use tokio::sync::{mpsc, oneshot};
 
-use super::commit::{idempotency_conflict, receipt_of};
+use super::commit::receipt_of;
 use super::ground;
 use super::server::{is_ours, socket_name};
-use super::spool::{Spool, SpoolError};
+use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, DenyRecord, Submission};
 use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
-use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::Origin;
 use crate::private;
@@ -282,11 +282,11 @@ impl Front {
         Watch { heads: receiver, task }
     }
 
-    /// Has an event erased, however long it takes. An erasure is never queued: what waits is not erased.
+    /// Has the writer do what is never queued, however long it takes: an erasure, and the acceptance of a loss.
     ///
     /// # Errors
     /// Why not, or that no writer could be started.
-    pub async fn forget(&self, submission: Submission) -> Result<Receipt, Rejection> {
+    pub async fn submit_unqueued(&self, submission: Submission) -> Result<Receipt, Rejection> {
         if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
             return Err(self.refuse(denial, &submission.agent, submission.session).await);
         }
@@ -569,31 +569,8 @@ impl Front {
         if let Some(answer) = self.committed_before(&submission) {
             return answer;
         }
-        let queued = self.shared.spool.append(&submission).map_err(|error: SpoolError| {
-            Rejection::new(
-                Code::Unavailable,
-                format!("no writer answers, and {error}"),
-                "nothing was written: free disk space or mend the permissions, then retry with the same key",
-            )
-        })?;
-        let duplicate = queued.is_some();
-        let first = queued.unwrap_or_else(|| submission.clone());
-        if duplicate && first.command.intent() != submission.command.intent() {
-            return Err(idempotency_conflict(&submission));
-        }
-        Ok(Receipt {
-            lease: None,
-            command_id: first.command_id,
-            state: Acceptance::Queued,
-            entity_id: first.command.entity(),
-            seq: None,
-            duplicate,
-            warnings: Vec::new(),
-            similar: Vec::new(),
-            next: Some(
-                "no writer could be reached: it is committed, if it still passes, once one is".to_owned(),
-            ),
-        })
+        let next = "no writer could be reached: it is committed, if it still passes, once one is";
+        self.shared.spool.accept(&submission, "no writer answers", next)
     }
 
     /// A retry whose first attempt is in the ledger is told so even without a writer.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::experiments::Profiles;
 use super::ground::Ground;
 use super::spool::{Spool, SpoolError};
+use crate::checkpoints::Checkpoints;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::Position;
 use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
@@ -30,6 +31,7 @@ use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, NewEvent, Origin, Stored,
 };
+use crate::standing::{Damage, Standing};
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -165,24 +167,44 @@ pub struct Committer {
     secrets: Secrets,
     sources: Sources,
     profiles: Option<Profiles>,
+    workspace: Workspace,
+    state_home: Option<PathBuf>,
+    standing: Standing,
     crash_at: Option<CrashPoint>,
     /// Last, so that it is dropped after the ledger.
     ground: Option<Ground>,
 }
 
 impl Committer {
-    /// Opens a workspace for writing: folds the state and brings the read models up to the ledger's head.
+    /// [`Committer::open_sealed`] without a place for keys.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open(workspace: &Workspace, policy: Policy, sources: Sources) -> Result<Self, WriterError> {
+        Self::open_sealed(workspace, policy, sources, None)
+    }
+
+    /// Opens a workspace for writing: folds the state and brings the read models up to the ledger's head. A ledger
+    /// that lost events is opened too, and takes none until the operator accepts the loss.
     ///
     /// # Errors
     /// [`WriterError`]. Read models that cannot be folded do not stop the writer; they stay behind
     /// until `hm rebuild`.
-    pub fn open(workspace: &Workspace, policy: Policy, sources: Sources) -> Result<Self, WriterError> {
+    pub fn open_sealed(
+        workspace: &Workspace,
+        policy: Policy,
+        sources: Sources,
+        state_home: Option<&Path>,
+    ) -> Result<Self, WriterError> {
         workspace.ensure()?;
         let ledger = Ledger::open(&workspace.ledger())?;
+        // Before the read models are opened and folded: their position is evidence.
+        let standing = Standing::of(workspace, state_home)?;
+        let is_whole = !standing.damage.as_ref().is_some_and(Damage::stops_writes);
         let state = fold(&ledger)?;
         let owes_erasure = ledger.owes_erasure()?;
         let mut projection = Projection::open(&workspace.team_memory())?;
-        if let Err(error) = projection.catch_up(&ledger) {
+        if let Err(error) = if is_whole { projection.catch_up(&ledger) } else { Ok(()) } {
             tracing::error!(%error, "the read models stay behind until `hm rebuild`");
         }
         let secrets = Secrets::default();
@@ -196,10 +218,13 @@ impl Committer {
             secrets,
             sources,
             profiles: None,
+            workspace: workspace.clone(),
+            state_home: state_home.map(Path::to_owned),
+            standing,
             crash_at: None,
             ground: None,
         };
-        if owes_erasure {
+        if owes_erasure && is_whole {
             // A crash came between the redaction and its end.
             committer.erase()?;
         }
@@ -259,6 +284,16 @@ impl Committer {
         self.ledger.head()
     }
 
+    /// What is wrong with the ledger or its checkpoints, until the operator accepts it.
+    pub const fn damage(&self) -> Option<&Damage> {
+        self.standing.damage.as_ref()
+    }
+
+    /// Whether events are missing, so that nothing is appended.
+    pub fn is_stopped(&self) -> bool {
+        self.damage().is_some_and(Damage::stops_writes)
+    }
+
     /// What the next command is decided against.
     pub const fn state(&self) -> &State {
         &self.state
@@ -272,9 +307,24 @@ impl Committer {
     pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
         let mut outcomes = Vec::with_capacity(group.len());
         let is_forget = |submission: &Submission| matches!(submission.command, Command::Forget(_));
+        let accepts = |submission: &Submission| matches!(submission.command, Command::AcceptLoss(_));
+        let stands_alone = |submission: &Submission| is_forget(submission) || accepts(submission);
         // An erasure finds what came before it in the ledger, and what comes after it finds it done.
-        for part in group.chunk_by(|one, next| !is_forget(one) && !is_forget(next)) {
+        for part in group.chunk_by(|one, next| !stands_alone(one) && !stands_alone(next)) {
+            if self.is_stopped() && !part.iter().any(accepts) {
+                for submission in part {
+                    outcomes.push(self.wait(submission)?);
+                }
+                continue;
+            }
+            if part.iter().any(accepts) {
+                // What lies there may have changed since the writer came.
+                self.standing = Standing::of(&self.workspace, self.state_home.as_deref())?;
+            }
             outcomes.extend(self.commit_items(&part.iter().map(Item::Asked).collect::<Vec<_>>())?);
+            if part.iter().any(accepts) && outcomes.last().is_some_and(Result::is_ok) {
+                self.start_anew()?;
+            }
             if part.iter().any(is_forget)
                 && let Some(Ok(receipt)) = outcomes.last_mut()
                 && self.ledger.owes_erasure()?
@@ -286,7 +336,50 @@ impl Committer {
         Ok(outcomes)
     }
 
+    /// Lets a command wait in the spool while events are missing from the ledger.
+    fn wait(&self, submission: &Submission) -> Result<Result<Receipt, Rejection>, WriterError> {
+        if let Some(answer) = self.known(submission)? {
+            return Ok(answer);
+        }
+        if let Some(denial) = privacy::deny(submission, &self.secrets) {
+            return Ok(Err(denial.into()));
+        }
+        if matches!(submission.command, Command::Forget(_)) {
+            return Ok(Err(stopped()));
+        }
+        let next = "it is committed, if it still passes, once a backup is put back or the operator accepts the loss: \
+                    `hm repair --accept-loss --reason TEXT`";
+        let why = "the ledger lost its end, `hm verify` says where";
+        Ok(self.spool.accept(submission, why, next).map(|receipt| {
+            let warning =
+                Warning { code: WarningCode::LedgerDamaged, message: why.to_owned(), claim_id: None };
+            Receipt { warnings: vec![warning], ..receipt }
+        }))
+    }
+
+    /// Goes on from what is left of the ledger, after its acceptance stands there: a crash before this is done
+    /// leaves the damage as it was, to be accepted again.
+    fn start_anew(&mut self) -> Result<(), WriterError> {
+        if self.standing.acceptable.is_none() {
+            return Ok(());
+        }
+        if self.is_stopped() {
+            self.renew_projection()?;
+        }
+        let genesis = self.ledger.read_from(Cursor::GENESIS, 1)?;
+        let origin = genesis.first().map(|genesis| Origin::of(&genesis.hash));
+        let checkpoints = Checkpoints::of(&self.workspace, self.state_home.as_deref());
+        checkpoints.start_anew(origin.as_ref(), self.ledger.head().seq)?;
+        self.standing = Standing::default();
+        Ok(())
+    }
+
     fn commit_items(&mut self, items: &[Item<'_>]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
+        let is_acceptance = |item: &Item<'_>| matches!(item, Item::Asked(asked) if matches!(asked.command, Command::AcceptLoss(_)));
+        if self.is_stopped() && !items.iter().all(is_acceptance) {
+            // What the writer itself would put on record.
+            return Ok(items.iter().map(|_| Err(stopped())).collect());
+        }
         let mut batches: Vec<Batch> = Vec::new();
         let mut recorded: Vec<Recorded> = Vec::new();
         let mut progress: Vec<Progress> = Vec::with_capacity(items.len());
@@ -369,7 +462,9 @@ impl Committer {
         };
         self.crash(CrashPoint::Appended);
         self.check_ground()?;
-        self.project(start, &recorded, head);
+        if !self.is_stopped() {
+            self.project(start, &recorded, head);
+        }
         self.crash(CrashPoint::Projected);
         let appended = receipts(start, &batches, &recorded);
         Ok(progress.into_iter().map(|done| answer(done, &appended)).collect())
@@ -449,6 +544,8 @@ impl Committer {
         let Submission { agent, command, .. } = submission;
         let decision = if let Command::Forget(command) = command {
             self.decide_erasure(agent, command)?
+        } else if let Command::AcceptLoss(command) = command {
+            decide::accept_loss(agent, command, self.standing.acceptable.as_ref())?
         } else {
             self.decided(submission, now)?
         };
@@ -491,6 +588,7 @@ impl Committer {
                 | Event::ExperimentStarted(_)
                 | Event::ExperimentCancelRequested(_)
                 | Event::EventRedacted(_)
+                | Event::LossAccepted(_)
                 | Event::TaskClaimed(_)
                 | Event::TaskReleased(_)
                 | Event::TaskUpdated(_)
@@ -643,6 +741,10 @@ impl Committer {
     /// # Errors
     /// [`WriterError`] when the ledger cannot be read any more.
     pub fn erase(&mut self) -> Result<bool, WriterError> {
+        if self.is_stopped() {
+            // It would fold anew the read models, whose position says what is missing.
+            return Ok(false);
+        }
         let erased = self.ledger.erase();
         self.crash(CrashPoint::Erased);
         self.state = fold(&self.ledger)?;
@@ -708,6 +810,9 @@ impl Committer {
     /// [`WriterError`]; lines stay in the spool unless they are in the ledger or set aside.
     pub fn replay(&mut self, spool: &Spool) -> Result<Replayed, WriterError> {
         let mut done = Replayed::default();
+        if self.is_stopped() {
+            return Ok(done);
+        }
         let mut offset = 0;
         loop {
             let lines = spool.read_after(offset)?;
@@ -753,6 +858,15 @@ impl Committer {
         let mut submissions: Vec<(&str, Submission)> = Vec::new();
         for line in lines {
             match serde_json::from_str::<Submission>(line) {
+                // A file may say what the operator says at a terminal only.
+                Ok(Submission { command: Command::AcceptLoss(_), .. }) => {
+                    self.set_aside(
+                        spool,
+                        line,
+                        "a loss is accepted by the operator at a terminal, never from a spool",
+                    )?;
+                    done.rejected += 1;
+                }
                 Ok(submission) => submissions.push((line, submission)),
                 // Whole, and of a version that knows more: its writer takes it.
                 Err(_) if is_of_a_newer_version(line) => spool.keep_for_later(line)?,
@@ -915,12 +1029,17 @@ impl Committer {
         progress: impl FnMut(u64),
     ) -> Result<Result<Imported, Rejection>, WriterError> {
         let opened = std::fs::File::open(file).map_err(ImportError::Io);
-        let done = opened.and_then(|from| self.ledger.import(BufReader::new(from), progress));
+        let missing = self.standing.damage.as_ref().map_or(&[][..], |damage| &damage.missing);
+        let done = opened.and_then(|from| self.ledger.import(BufReader::new(from), missing, progress));
         let imported = match done {
             Ok(imported) => imported,
             Err(error) => return Ok(Err(refused_import(file, &error))),
         };
         self.check_ground()?;
+        if self.is_stopped() {
+            // It brought back what was missing.
+            self.standing = Standing::default();
+        }
         if self.ledger.owes_erasure()? {
             // The file says what to erase here, and whatever it says is folded anew with that.
             self.erase()?;
@@ -958,6 +1077,10 @@ fn refused_import(file: &Path, error: &ImportError) -> Rejection {
         ImportError::Line { .. } => {
             (Code::InvalidArgument, "nothing was imported: take a file that `hm export` wrote whole")
         }
+        ImportError::Incomplete { .. } => (
+            Code::Diverged,
+            "nothing was imported: take a file that holds them, or accept the loss as the operator: hm repair",
+        ),
         ImportError::Diverged { .. } => (
             Code::Diverged,
             "nothing was imported: a ledger takes only its own past or future, or anything while it is empty",
@@ -1081,6 +1204,11 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
     let recorded: Vec<Recorded> = stored.iter().filter_map(|stored| stored.recorded().ok()).collect();
     let lease = lease_of(&recorded);
     Some(Ok(Receipt { duplicate: true, lease, ..committed(first.causation, entity_id, last.seq) }))
+}
+
+/// The refusal of what cannot wait while events are missing from the ledger.
+fn stopped() -> Rejection {
+    Rejection::new(Code::Unavailable, "the ledger lost its end, and takes nothing until then", Damage::FIX)
 }
 
 /// What an operator is told whose erasure is on record, and not yet everywhere.

@@ -337,6 +337,10 @@ pub(super) async fn follow(
     mut orders: mpsc::UnboundedReceiver<(Order, watch::Receiver<bool>)>,
     work: Sender<Work>,
 ) {
+    // A process of a run whose helper was killed becomes a child of the writer, which finds and ends it.
+    if let Err(error) = tree::adopt_orphans() {
+        tracing::warn!(%error, "what a killed helper leaves behind is found by its mark alone");
+    }
     while let Some((order, cancelled)) = orders.recv().await {
         let report = one(&binary, &order, cancelled).await;
         if work.send(Work::RunEnded(Ended { run: order.run_id, report })).is_err() {
@@ -359,7 +363,9 @@ async fn one(
                 Some(Message::Finished(report)) => return Ok(report),
                 Some(Message::Lost(problem)) => return Err(problem),
                 Some(Message::Progress(_)) => {}
-                None => return Err("the helper left without a report".to_owned()),
+                None => {
+                    return Err("the helper was lost: stopped, killed or stuck; what it left was ended".to_owned());
+                }
             },
             // A sender that is gone means that the writer is leaving, and with it the helper.
             changed = cancelled.changed(), if !told => {

@@ -28,6 +28,7 @@ use crate::domain::command::{Command, Submission};
 use crate::domain::privacy::{self, Secrets};
 use crate::ledger::{Imported, Origin};
 use crate::private;
+use crate::standing::Damage;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
@@ -79,31 +80,30 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let opened = ground::name_of(&workspace.ledger());
     let spool = Spool::of(workspace);
     let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
-    let mut committer = Committer::open(workspace, config.policy, Sources::system())?
-        .guarding(secrets)
-        .planning(workspace, &config.roster)
-        .crashing_at(options.crash_at);
+    let mut committer =
+        Committer::open_sealed(workspace, config.policy, Sources::system(), options.state_home.as_deref())?
+            .guarding(secrets)
+            .planning(workspace, &config.roster)
+            .crashing_at(options.crash_at);
+    if let Some(damage) = committer.damage() {
+        tracing::error!(fault = %damage.loss.fault, "run `hm verify`");
+    }
     let ground = Ground::of(workspace)?;
     let file = ground::name_of(&workspace.ledger());
     if opened.is_some() && opened != file {
         return Err(WriterError::Replaced(workspace.ledger().display().to_string()));
     }
     committer = committer.standing_on(ground);
-    if workspace.is_just_adopted() {
-        Runs::disown(&mut committer)?;
-        workspace.settle_adoption()?;
-    }
     spool.take_up()?;
-    committer.record_policy()?;
+    record_start(&mut committer, workspace)?;
     if !spool.is_empty() {
         replay(&mut committer, &spool)?;
     }
-    Runs::reconcile(&mut committer)?;
     let identity = Identity { file, ledger: Arc::default() };
     // A front that knows the ledger takes no writer that does not name it.
     identity.learn(&committer)?;
     let sealer = match &options.state_home {
-        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, home))?,
+        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, Some(home)))?,
         None => {
             tracing::warn!("no home directory to keep a key in: no checkpoints");
             Sealer::none()
@@ -117,7 +117,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let runs = Runs::new(workspace, config.secret_patterns.clone(), orders, Arc::clone(&running));
     let binary = std::env::current_exe()?;
     let (failed, failure) = tokio::sync::oneshot::channel();
-    let told = Told { head, identity: identity.clone() };
+    let told = Told { head, identity: identity.clone(), workspace: workspace.clone() };
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
         // The receiver is gone when the process is leaving anyway.
         let _ = failed.send(commit_loop(committer, sealer, background, runs, &spool, &queue, &told));
@@ -156,8 +156,9 @@ fn lock(workspace: &Workspace) -> Result<File, WriterError> {
     }
 }
 
-/// What the committing thread says to the one that serves.
+/// What the committing thread says to the one that serves, and of which workspace.
 struct Told {
+    workspace: Workspace,
     head: watch::Sender<u64>,
     identity: Identity,
 }
@@ -186,6 +187,20 @@ impl Identity {
     }
 }
 
+/// What a writer puts on record before anything else: the rules it decides by, and the end of runs that are no one's.
+/// A ledger that lost events takes it once the loss is accepted.
+fn record_start(committer: &mut Committer, workspace: &Workspace) -> Result<(), WriterError> {
+    if committer.is_stopped() {
+        return Ok(());
+    }
+    committer.record_policy()?;
+    if workspace.is_just_adopted() {
+        Runs::disown(committer)?;
+        workspace.settle_adoption()?;
+    }
+    Runs::reconcile(committer)
+}
+
 /// Commits what was spooled. A spool that cannot be read now is tried again.
 fn replay(committer: &mut Committer, spool: &Spool) -> Result<(), WriterError> {
     match committer.replay(spool) {
@@ -203,7 +218,7 @@ fn commit_loop(
     mut runs: Runs,
     spool: &Spool,
     queue: &Receiver<Work>,
-    Told { head, identity }: &Told,
+    Told { head, identity, workspace }: &Told,
 ) -> Result<(), WriterError> {
     let mut untidy = true;
     loop {
@@ -219,7 +234,7 @@ fn commit_loop(
             }
         };
         // What was spooled was accepted before what comes in now: it goes first.
-        if !spool.is_empty() {
+        if !spool.is_empty() && !committer.is_stopped() {
             replay(&mut committer, spool)?;
             head.send_replace(committer.head().seq);
         }
@@ -258,7 +273,12 @@ fn commit_loop(
                 break;
             }
         }
+        let was_stopped = committer.is_stopped();
         let outcomes = committer.commit(&submissions)?;
+        if submissions.iter().any(|submission| matches!(submission.command, Command::AcceptLoss(_))) {
+            // Before the answer: a `hm verify` that follows expects a checkpoint.
+            sealer.seal_now(committer.head());
+        }
         if submissions.iter().any(|submission| matches!(submission.command, Command::StartSession(_))) {
             background.session_started();
         }
@@ -288,7 +308,17 @@ fn commit_loop(
                 Err(rejection) => Reply::Refused { rejection },
             });
         }
+        if was_stopped && !committer.is_stopped() {
+            // What the writer could not put on record when it came.
+            record_start(&mut committer, workspace)?;
+        }
         for reply in rebuilds {
+            if let Some(damage) = committer.damage().filter(|damage| damage.stops_writes()) {
+                // The position of the read models says what is missing.
+                let message = format!("{}: {}", damage.loss.fault, Damage::FIX);
+                let _ = reply.send(Reply::Failed { message });
+                continue;
+            }
             let of = committer.head().seq;
             let done = committer.rebuild(|seq| {
                 let _ = reply.send(Reply::Rebuilding { seq, of });

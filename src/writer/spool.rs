@@ -5,8 +5,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::commit::idempotency_conflict;
 use crate::domain::command::Submission;
 use crate::domain::ids::IdempotencyKey;
+use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::rejection::{Code, Rejection};
 use crate::private;
 use crate::system;
 use crate::workspace::Workspace;
@@ -87,6 +90,42 @@ impl Spool {
             return Err(error);
         }
         Ok(None)
+    }
+
+    /// Accepts a command for later: durable in the spool, and said to be no more than that. `why` says why it is
+    /// not committed now, and `next` when it will be.
+    ///
+    /// # Errors
+    /// `unavailable` when the spool cannot take it; `idempotency_conflict`.
+    pub(super) fn accept(
+        &self,
+        submission: &Submission,
+        why: &str,
+        next: &str,
+    ) -> Result<Receipt, Rejection> {
+        let queued = self.append(submission).map_err(|error| {
+            Rejection::new(
+                Code::Unavailable,
+                format!("{why}, and {error}"),
+                "nothing was written: free disk space or mend the permissions, then retry with the same key",
+            )
+        })?;
+        let duplicate = queued.is_some();
+        let first = queued.unwrap_or_else(|| submission.clone());
+        if duplicate && first.command.intent() != submission.command.intent() {
+            return Err(idempotency_conflict(submission));
+        }
+        Ok(Receipt {
+            lease: None,
+            command_id: first.command_id,
+            state: Acceptance::Queued,
+            entity_id: first.command.entity(),
+            seq: None,
+            duplicate,
+            warnings: Vec::new(),
+            similar: Vec::new(),
+            next: Some(next.to_owned()),
+        })
     }
 
     /// Commands that wait, without taking the lock: 0 when there is no spool.

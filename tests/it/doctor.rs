@@ -128,6 +128,7 @@ fn a_sound_machine_has_no_faults() {
         ok writer
         ok memory
         ok store
+        ok ledger
         ok pack
         ok claude config
         ok claude server

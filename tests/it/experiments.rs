@@ -309,6 +309,49 @@ async fn a_writer_killed_in_the_middle_leaves_an_aborted_run_and_a_contested_cla
     bench.assert_sound();
 }
 
+/// Processes whose command line holds a text.
+fn alive(text: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("a list of processes").flatten();
+    let commands = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let commands = commands.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    commands.filter(|command| command.contains(text)).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_run_that_stops_or_kills_its_helper_is_over_and_nothing_of_it_lives() {
+    let bench = Bench::new();
+    profiles(&bench);
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let mark = format!("34{:09}", hivemind::system::now().ms() % 1_000_000_000);
+    // One child keeps the mark of the run, one drops it with its environment, and a crowd keeps starting more.
+    let left = format!("(setsid sleep {mark} &); (setsid env -i sleep {mark} &)");
+    let crowd = format!("(setsid sh -c 'while :; do setsid sleep {mark} & sleep 0.02; done' &)");
+    for (name, end) in [
+        ("stops", "kill -STOP $PPID".to_owned()),
+        ("kills", "sleep 0.2; kill -KILL $PPID".to_owned()),
+        ("kills-in-a-crowd", format!("{crowd}; sleep 0.2; kill -KILL $PPID")),
+    ] {
+        let text = format!(
+            "description = \"a test\"\nargv = [\"sh\", \"-c\", \"{left}; {end}; sleep {mark}\"]\ntimeout_ms = 1000\n"
+        );
+        profile(&bench, name, &text);
+        let answer = bench.accepted(&owner, "run_experiment", json!({ "profile": name })).await;
+        let run = answer.field("run_id").to_owned();
+        let state = async |run: &str| {
+            let run = json_of(&owner, &format!("hivemind://experiments/{run}")).await;
+            run["status"].as_str().expect("a state").to_owned()
+        };
+        until(&format!("{name}: the run is over"), async || state(&run).await == "aborted").await;
+        assert_eq!(alive(&mark), [""; 0], "{name}");
+        let next = bench.accepted(&owner, "run_experiment", json!({ "profile": "passes" })).await;
+        let next = next.field("run_id").to_owned();
+        until("the next one has its turn", async || state(&next).await == "succeeded").await;
+    }
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
 #[test]
 fn the_operator_runs_and_records_anything_and_agents_do_not() {
     let bench = Bench::new();

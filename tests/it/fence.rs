@@ -143,7 +143,10 @@ fn a_client_is_seen_among_the_processes_above() {
     fs::copy(sh.canonicalize().expect("a shell"), &claude).expect("a client");
     let told = [
         below(&claude, ""),
-        below(&claude, "env -i PATH=\"$PATH\" sh -c 'true; \"$0\" \"$@\"; exit $?'"),
+        below(
+            &claude,
+            "env -i PATH=\"$PATH\" XDG_STATE_HOME=\"$XDG_STATE_HOME\" sh -c 'true; \"$0\" \"$@\"; exit $?'",
+        ),
         below(sh, "CODEX_SANDBOX=seatbelt sh -c 'unset CODEX_SANDBOX; \"$0\" \"$@\"; exit $?'"),
     ];
     let told: Vec<String> = told.iter().map(|output| without_number(refused(output)) + "\n").collect();

@@ -416,7 +416,7 @@ fn a_crash_leaves_it_forgotten_and_explained() {
         let mut writer = workspace.writer(&["--crash-at", name]);
         wait_until("the writer listens", || block_on(front.writer_is_up()));
         let asked = forget(claim_of(&made).creation_event());
-        let answer = block_on(front.forget(asked.clone()));
+        let answer = block_on(front.submit_unqueued(asked.clone()));
         assert!(aborted(writer.ended()), "{name}: the writer was to abort");
         let mut left = holding(workspace.memory(), PLANTED[0]).len();
         assert_eq!(left == 0, point == CrashPoint::Answered, "{name}: {left} files");
@@ -431,7 +431,7 @@ fn a_crash_leaves_it_forgotten_and_explained() {
         // An answer that was given may be lost with its writer; one that was not is none.
         assert!(answer.is_err() || point == CrashPoint::Answered, "{name}: {answer:?}");
         // The same request again ends in the same place.
-        let receipt = block_on(front.forget(asked)).expect("a receipt");
+        let receipt = block_on(front.submit_unqueued(asked)).expect("a receipt");
         assert_eq!((receipt.seq, receipt.duplicate), (Some(2), point != CrashPoint::Decided), "{name}");
         assert_eq!(holding(workspace.memory(), PLANTED[0]), Vec::<PathBuf>::new(), "{name}");
         workspace.end_writer();

@@ -318,7 +318,10 @@ pub(crate) fn hear(stream: &mut TcpStream, what: &str) -> String {
     let mut heard = Vec::new();
     let mut bytes = [0; 4_096];
     while !String::from_utf8_lossy(&heard).contains(what) {
-        let read = stream.read(&mut bytes).expect("something to hear");
+        let read = match stream.read(&mut bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            read => read.expect("something to hear"),
+        };
         assert!(read > 0, "the stream ended before {what}: {}", String::from_utf8_lossy(&heard));
         heard.extend_from_slice(&bytes[..read]);
     }

@@ -198,6 +198,7 @@ impl Observed {
                 | Event::PolicyChanged(_)
                 | Event::MemoryDenied(_)
                 | Event::EventRedacted(_)
+                | Event::LossAccepted(_)
                 | Event::PlanAdded(_)
                 | Event::PhaseAdded(_)
                 | Event::TaskAdded(_)

@@ -11,6 +11,7 @@ mod completions;
 mod context;
 mod contradictions;
 mod crash;
+mod damage;
 mod decisions;
 mod demo;
 mod disk;

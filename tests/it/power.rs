@@ -378,7 +378,10 @@ fn fault(files: &BTreeMap<String, Vec<u8>>, told: &[Acknowledged], rebuilds: boo
         std::fs::create_dir_all(path.parent().expect("a file lies somewhere")).expect("a directory");
         std::fs::write(path, bytes).expect("a file");
     }
-    let mut committer = match Committer::open(&workspace, Policy::default(), harness::fixed_sources(1)) {
+    let state = dir.path().join("state");
+    let opened =
+        Committer::open_sealed(&workspace, Policy::default(), harness::fixed_sources(1), Some(&state));
+    let mut committer = match opened {
         Ok(committer) => committer,
         Err(error) => return Some(format!("it does not open: {error}")),
     };
@@ -388,12 +391,6 @@ fn fault(files: &BTreeMap<String, Vec<u8>>, told: &[Acknowledged], rebuilds: boo
     if let Some(fault) = report.fault {
         return Some(format!("the chain is broken: {fault}"));
     }
-    let checkpoints = Checkpoints::of(&workspace, &dir.path().join("state"));
-    let loaded = checkpoints.load(Some(&reader)).expect("a readable ledger");
-    let checked = loaded.check(Some(&reader), report.head).expect("a readable ledger");
-    if let Some(fault) = checked.fault {
-        return Some(format!("a checkpoint does not hold: {fault}"));
-    }
     let last_seqs = || -> BTreeMap<CommandId, u64> {
         let events = reader.read_from(Cursor::GENESIS, usize::MAX >> 1).expect("readable events");
         events.iter().map(|event| (event.causation, event.seq)).collect()
@@ -402,6 +399,15 @@ fn fault(files: &BTreeMap<String, Vec<u8>>, told: &[Acknowledged], rebuilds: boo
     let lost = |told: &&Acknowledged| told.committed && seqs.get(&told.command_id).copied() != told.seq;
     if let Some(lost) = told.iter().find(lost) {
         return Some(format!("committed and lost: {lost:?}"));
+    }
+    let checkpoints = Checkpoints::of(&workspace, Some(&state));
+    let loaded = checkpoints.load(Some(&reader)).expect("a readable ledger");
+    let checked = loaded.check(Some(&reader), report.head).expect("a readable ledger");
+    if let Some(fault) = checked.fault {
+        return Some(format!("a checkpoint does not hold: {fault}"));
+    }
+    if let Some(damage) = committer.damage() {
+        return Some(format!("an honest power cut is taken for a damage: {damage:?}"));
     }
     if let Err(error) = committer.replay(&Spool::of(&workspace)) {
         return Some(format!("the spool is not replayed: {error}"));

@@ -182,6 +182,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
             | Event::EventRedacted(_)
+            | Event::LossAccepted(_)
             | Event::ContradictionDetected(_)
             | Event::ContradictionResolved(_)
             | Event::TargetAliased(_)

@@ -40,7 +40,7 @@ pub(super) enum Where {
 
 /// Whose a memory is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Ownership {
     /// There is none yet.
     Absent,
     /// This user's `hm` made it, or was told that it is this user's.
@@ -67,31 +67,31 @@ impl StateDir {
     ///
     /// # Errors
     /// What the system said when nobody can tell, as for a directory that may not be entered.
-    pub(super) fn standing(&self, memory: &Path, place: Where) -> io::Result<Standing> {
+    pub(super) fn ownership(&self, memory: &Path, place: Where) -> io::Result<Ownership> {
         let metadata = match std::fs::symlink_metadata(memory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::Absent),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ownership::Absent),
             other => other?,
         };
         if !metadata.is_dir() {
-            return Ok(Standing::Foreign("it is a link or a file, and no directory".to_owned()));
+            return Ok(Ownership::Foreign("it is a link or a file, and no directory".to_owned()));
         }
         if place != Where::Named
             && let Some(owner) = foreign_owner(&metadata)
         {
-            return Ok(Standing::Foreign(owner));
+            return Ok(Ownership::Foreign(owner));
         }
         if id(memory)?.is_some_and(|id| self.of_memory(&id).is_dir()) {
-            return Ok(Standing::Known);
+            return Ok(Ownership::Known);
         }
         if std::fs::read_dir(memory)?.next().is_none() {
-            return Ok(Standing::Absent);
+            return Ok(Ownership::Absent);
         }
         if self.has_sealed(memory) {
-            return Ok(Standing::Sealed);
+            return Ok(Ownership::Sealed);
         }
         Ok(match place {
-            Where::Git | Where::Named => Standing::Unseen,
-            Where::Tree => Standing::Foreign("hm of this user did not make it".to_owned()),
+            Where::Git | Where::Named => Ownership::Unseen,
+            Where::Tree => Ownership::Foreign("hm of this user did not make it".to_owned()),
         })
     }
 

@@ -1,0 +1,48 @@
+//! The acceptance of a damaged ledger: the operator says that it goes on without what is missing.
+
+use super::Decision;
+use crate::domain::agent::AgentId;
+use crate::domain::command::AcceptLoss;
+use crate::domain::event::LossAccepted;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::text::Reason;
+
+/// What is damaged, as the writer found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// The last event of the ledger.
+    pub from: u64,
+    /// The last event that it was seen to hold.
+    pub to: u64,
+    /// What is wrong, in one sentence.
+    pub fault: String,
+}
+
+/// Decides the acceptance of a damage.
+///
+/// # Errors
+/// `not_allowed`, or `invalid_argument` where nothing is damaged.
+pub fn accept_loss(
+    agent: &AgentId,
+    command: &AcceptLoss,
+    loss: Option<&Loss>,
+) -> Result<Decision, Rejection> {
+    if *agent != AgentId::operator() {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("only the operator accepts a loss, and you are {agent}"),
+            "ask the human to read `hm verify`; writes wait in the spool meanwhile",
+        ));
+    }
+    let Some(Loss { from, to, fault }) = loss else {
+        return Err(Rejection::new(
+            Code::InvalidArgument,
+            "nothing is missing: there is no loss to accept",
+            "nothing to do; `hm verify` says how the ledger stands",
+        ));
+    };
+    let fault: String = fault.chars().take(Reason::MAX_CHARS).collect();
+    let fault = fault.parse().expect("a sentence of ours is not empty");
+    let accepted = LossAccepted { from: *from, to: *to, fault, reason: command.reason.clone() };
+    Ok(Decision { events: vec![accepted.into()], ..Decision::default() })
+}
