@@ -89,8 +89,8 @@ struct Global {
     /// Who speaks, a name or alias of the roster (env HM_AGENT)
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
-    /// Answer as of then: a ledger position or a time; for verbs that read
-    #[arg(long, global = true, value_name = "SEQ|TIME")]
+    /// Answer as of then, for verbs that read: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    #[arg(long, global = true, value_name = "TIME")]
     at: Option<String>,
     /// Answer in JSON, for programs
     #[arg(long, global = true, help_heading = "Global options")]
@@ -209,6 +209,27 @@ enum Verb {
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
+}
+
+/// When what is listed was made.
+#[derive(Debug, Args)]
+struct Made {
+    /// Made then or later: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Made then or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+}
+
+impl Made {
+    fn since(&self) -> Result<Option<Moment>, Rejection> {
+        parse_moment("since", self.since.as_deref())
+    }
+
+    fn until(&self) -> Result<Option<Moment>, Rejection> {
+        parse_moment("until", self.until.as_deref())
+    }
 }
 
 /// Where a verb runs: workspace, settings, caller.
@@ -340,9 +361,9 @@ impl Context {
 
     fn reads(&self) -> Result<Reads, Failure> {
         let mut present = Reads::of(self.workspace.clone());
-        match parse_optional::<Moment>("at", self.global.at.as_deref())? {
+        match parse_moment("at", self.global.at.as_deref())? {
             None => Ok(present),
-            Some(moment) => Ok(present.at(moment).map_err(ViewError::from)?),
+            Some(moment) => Ok(present.at(moment, system::now()).map_err(ViewError::from)?),
         }
     }
 
@@ -525,6 +546,12 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     text.map(|text| parse(argument, text)).transpose()
+}
+
+/// [`parse`] for a moment that may be left out.
+fn parse_moment(argument: &str, text: Option<&str>) -> Result<Option<Moment>, Rejection> {
+    let moment = text.map(|text| Moment::parse(text, system::now())).transpose();
+    moment.map_err(|problem| Rejection::invalid(argument, problem))
 }
 
 /// [`parse`] for an argument that may be repeated.

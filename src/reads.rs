@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::domain::time::Moment;
+use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
-use crate::store::{self, StoreError};
+use crate::store::{self, LeftOut, StoreError};
 use crate::workspace::Workspace;
 
 /// What a front reads from. Reading never writes and never waits for the writer.
@@ -23,6 +23,8 @@ pub struct Reads {
 struct Past {
     dir: TempDir,
     seq: u64,
+    /// What the clock showed then.
+    at: Timestamp,
 }
 
 /// Why there is no going back.
@@ -37,6 +39,41 @@ pub enum TravelError {
     /// There is no room for it.
     #[error("cannot fold the past in a temporary directory: {0}")]
     Io(#[from] std::io::Error),
+    /// Nothing is known of that moment.
+    #[error(transparent)]
+    Unknown(#[from] UnknownMoment),
+}
+
+/// A moment of which nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownMoment {
+    /// There is no such event yet.
+    #[error("the ledger ends at event {head}: there is no event {seq}")]
+    BeyondHead {
+        /// The event that was asked for.
+        seq: u64,
+        /// The last one.
+        head: u64,
+    },
+    /// The ledger begins later.
+    #[error("the ledger begins at {first}: nothing is known of {at}")]
+    BeforeFirst {
+        /// The time that was asked for.
+        at: Timestamp,
+        /// When its first event happened.
+        first: Timestamp,
+    },
+    /// It is yet to come.
+    #[error("{at} is yet to come: it is {now}")]
+    Future {
+        /// The time that was asked for.
+        at: Timestamp,
+        /// The time now.
+        now: Timestamp,
+    },
+    /// Nothing was ever written.
+    #[error("the ledger holds no event: it has no past")]
+    Empty,
 }
 
 /// The file, and whether it has a log: a handle opened where none could be looked into would never see one.
@@ -49,26 +86,77 @@ impl Reads {
         Self { workspace, ledger: None, store: None, past: None }
     }
 
-    /// The same workspace as it was then: the ledger is folded up to there into a temporary database.
+    /// The same workspace as it was then, on the clock of then: the ledger is folded up to there into a temporary
+    /// database. A position in the middle of a command's events means the last of them.
     ///
     /// # Errors
     /// [`TravelError`].
-    pub fn at(&mut self, moment: Moment) -> Result<Self, TravelError> {
+    pub fn at(&mut self, moment: Moment, now: Timestamp) -> Result<Self, TravelError> {
+        let (seq, at) = self.place_of(moment, now)?;
         let dir = tempfile::tempdir()?;
-        let mut seq = 0;
         if let Some(ledger) = self.ledger()? {
-            seq = match moment {
-                Moment::Seq(seq) => seq.min(ledger.head()?.seq),
-                Moment::Time(at) => ledger.seq_at(at)?,
-            };
             store::Projection::open(&past_store(&dir))?.fold_until(ledger, seq)?;
         }
         Ok(Self {
             workspace: self.workspace.clone(),
             ledger: None,
             store: None,
-            past: Some(Past { dir, seq }),
+            past: Some(Past { dir, seq, at }),
         })
+    }
+
+    /// The last event at a moment, and what the clock showed then.
+    fn place_of(&mut self, moment: Moment, now: Timestamp) -> Result<(u64, Timestamp), TravelError> {
+        self.check(moment)?;
+        let first = match self.ledger()? {
+            Some(ledger) => ledger.at(1)?,
+            None => None,
+        };
+        let (ledger, first) = match (self.ledger()?, first) {
+            (Some(ledger), Some(first)) => (ledger, first),
+            _ if moment == Moment::Seq(0) => return Ok((0, now)),
+            _ => return Err(UnknownMoment::Empty.into()),
+        };
+        match moment {
+            Moment::Seq(0) => Ok((0, first)),
+            Moment::Seq(seq) => {
+                let seq = ledger.end_of_batch(seq)?;
+                Ok((seq, ledger.at(seq)?.unwrap_or(now)))
+            }
+            Moment::Time(at) if at > now => Err(UnknownMoment::Future { at, now }.into()),
+            Moment::Time(at) if at < first => Err(UnknownMoment::BeforeFirst { at, first }.into()),
+            Moment::Time(at) => Ok((ledger.seq_at(at)?, at)),
+        }
+    }
+
+    /// Refuses a position that the ledger does not have. Any time is a bound of a list; what is asked as of then is
+    /// looked at more closely.
+    ///
+    /// # Errors
+    /// [`TravelError`].
+    pub fn check(&mut self, moment: Moment) -> Result<(), TravelError> {
+        let Moment::Seq(seq) = moment else { return Ok(()) };
+        let head = self.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+        if seq > head { Err(UnknownMoment::BeyondHead { seq, head }.into()) } else { Ok(()) }
+    }
+
+    /// Asks one state of the read models, on the clock of what is read; no answer while nothing was ever written.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn ask<T>(
+        &mut self,
+        now: Timestamp,
+        questions: impl FnOnce(&store::Reader) -> Result<T, StoreError>,
+    ) -> Result<(Option<T>, LeftOut), StoreError> {
+        let now = self.clock(now);
+        let Some(store) = self.store()? else { return Ok((None, LeftOut::default())) };
+        store.snapshot(now, questions).map(|(answer, left_out)| (Some(answer), left_out))
+    }
+
+    /// What the clock shows: `now`, or the time of the past that is read.
+    pub fn clock(&self, now: Timestamp) -> Timestamp {
+        self.past.as_ref().map_or(now, |past| past.at)
     }
 
     /// The last event these reads may show; `None` for the present.

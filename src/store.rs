@@ -34,11 +34,16 @@ pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, Rows};
 
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::time::Timestamp;
 use crate::ledger::Cursor;
 
 /// Why the read models could not be opened, read or folded.
@@ -109,12 +114,50 @@ impl StoreError {
     }
 }
 
-/// A read-only handle on the read models.
+/// A read-only handle on the read models. Whoever asks does it in a [`Reader::snapshot`]; only there does time
+/// end claims and leases, and is a row that cannot be read left out.
 #[derive(Debug)]
 pub struct Reader {
     db: Connection,
-    /// Rows that could not be read and were left out; none while one stops the question.
-    left_out: Cell<Option<u64>>,
+    asked: RefCell<Option<Asked>>,
+}
+
+/// What the questions of a snapshot have in common.
+#[derive(Debug)]
+struct Asked {
+    now: Timestamp,
+    /// Claims whose time is over and that the writer has not ended yet.
+    expired: BTreeMap<String, Expired>,
+    left_out: LeftOut,
+}
+
+/// A claim whose time is over, as its row stands.
+#[derive(Debug, Clone)]
+struct Expired {
+    claim_type: ClaimType,
+    status: Status,
+    owner: String,
+}
+
+/// Rows that could not be read and were left out of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What is wrong with each, by a hash of the row: however often it is met, it counts once.
+    rows: BTreeMap<u64, String>,
+    /// Those that are claims in force which nobody is asked to settle: what a context counts.
+    settled: BTreeSet<u64>,
+}
+
+impl LeftOut {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// What each begins with, which is mostly an id, and what is wrong with it.
+    pub fn problems(&self) -> impl Iterator<Item = &str> {
+        self.rows.values().map(String::as_str)
+    }
 }
 
 impl Reader {
@@ -124,37 +167,73 @@ impl Reader {
     /// [`StoreError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         crate::ledger::open_readonly(path, "projection")
-            .map(|db| db.map(|db| Self { db, left_out: Cell::new(None) }))
+            .map(|db| db.map(|db| Self { db, asked: RefCell::new(None) }))
             .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
     }
 
-    /// Runs `questions` against one state of the read models, whatever the writer does meanwhile.
+    /// Runs `questions` against one state of the read models as it is at `now`, whatever the writer does meanwhile:
+    /// what time ends by itself has ended, whether the writer has put it down or not. A row that cannot be read is
+    /// left out.
     ///
     /// # Errors
     /// Those of the questions, and [`StoreError::Query`].
     pub fn snapshot<T>(
         &self,
+        now: Timestamp,
         questions: impl FnOnce(&Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<(T, LeftOut), StoreError> {
         let transaction = self.db.unchecked_transaction()?;
-        let answer = questions(self)?;
+        let expired = self.expired(now)?;
+        self.asked.replace(Some(Asked { now, expired, left_out: LeftOut::default() }));
+        let answer = questions(self);
+        let left_out = self.asked.take().map(|asked| asked.left_out).unwrap_or_default();
+        let answer = answer?;
         transaction.finish()?;
-        Ok(answer)
+        Ok((answer, left_out))
     }
 
-    /// Asks questions to which a row that cannot be read is no answer: it is left out, and counted.
-    pub fn leniently<T>(&self, questions: impl FnOnce() -> T) -> (T, u64) {
-        let before = self.left_out.replace(Some(0));
-        let answer = questions();
-        (answer, self.left_out.replace(before).unwrap_or_default())
+    /// Whether the end of a lease has come.
+    fn is_over(&self, lease_until: i64) -> bool {
+        self.asked.borrow().as_ref().is_some_and(|asked| lease_until < asked.now.ms())
     }
 
-    /// Passes a row on; one that cannot be read is left out where that is wanted.
-    fn kept<T>(&self, row: Result<T, impl Into<StoreError>>) -> Result<Option<T>, StoreError> {
-        match (row.map_err(Into::into), self.left_out.get()) {
+    /// Where a claim is: its time may be over.
+    fn status_of(&self, claim: &str, stands: Status) -> Status {
+        if self.is_expired(claim) { Status::Deprecated } else { stands }
+    }
+
+    /// Whether a claim's time is over, and the writer has not put it down yet.
+    fn is_expired(&self, claim: &str) -> bool {
+        self.asked.borrow().as_ref().is_some_and(|asked| asked.expired.contains_key(claim))
+    }
+
+    /// Every claim whose time is over, as a JSON list; none where there is none.
+    fn expired_ids(&self) -> Option<String> {
+        let asked = self.asked.borrow();
+        let expired = asked.as_ref().map(|asked| &asked.expired).filter(|expired| !expired.is_empty())?;
+        Some(serde_json::json!(expired.keys().collect::<Vec<_>>()).to_string())
+    }
+
+    /// How many rows were left out so far, in this snapshot.
+    pub fn left_out(&self) -> u64 {
+        self.asked.borrow().as_ref().map_or(0, |asked| asked.left_out.count())
+    }
+
+    /// How many of them are claims that a context would count.
+    pub fn left_out_settled(&self) -> u64 {
+        self.asked.borrow().as_ref().map_or(0, |asked| asked.left_out.settled.len() as u64)
+    }
+
+    /// Reads a row; one that cannot be read is left out in a snapshot, and stops the question outside of one.
+    fn kept<T, E: Into<StoreError>>(
+        &self,
+        row: &Row<'_>,
+        read: impl FnOnce(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, StoreError> {
+        match (read(row).map_err(Into::into), self.asked.borrow_mut().as_mut()) {
             (Ok(row), _) => Ok(Some(row)),
-            (Err(error), Some(left_out)) if error.is_of_one_row() => {
-                self.left_out.set(Some(left_out + 1));
+            (Err(error), Some(asked)) if error.is_of_one_row() => {
+                asked.left_out.rows.insert(hash_of(row), format!("{}: {error}", beginning_of(row)));
                 Ok(None)
             }
             (Err(error), _) => Err(error),
@@ -162,8 +241,49 @@ impl Reader {
     }
 
     /// [`Reader::kept`] for every row.
-    fn kept_of<T>(&self, rows: impl Iterator<Item = rusqlite::Result<T>>) -> Result<Vec<T>, StoreError> {
-        rows.filter_map(|row| self.kept(row).transpose()).collect()
+    fn kept_of<T, E: Into<StoreError>>(
+        &self,
+        mut rows: Rows<'_>,
+        read: impl Fn(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut kept = Vec::new();
+        while let Some(row) = rows.next()? {
+            kept.extend(self.kept(row, &read)?);
+        }
+        Ok(kept)
+    }
+
+    /// [`Reader::kept`] for the only row there may be.
+    fn kept_one<T, E: Into<StoreError>>(
+        &self,
+        mut rows: Rows<'_>,
+        read: impl Fn(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, StoreError> {
+        match rows.next()? {
+            Some(row) => self.kept(row, &read),
+            None => Ok(None),
+        }
+    }
+
+    /// The first `limit` rows, and where the next page starts: at the place of the last of them, which a column
+    /// holds, where there are more. What is left out has its place on the page.
+    fn page_of<T, E: Into<StoreError>>(
+        &self,
+        mut rows: Rows<'_>,
+        limit: usize,
+        place: &str,
+        read: impl Fn(&Row<'_>) -> Result<T, E>,
+    ) -> Result<(Vec<T>, Option<u64>), StoreError> {
+        let (mut kept, mut seen, mut last) = (Vec::new(), 0, 0);
+        while let Some(row) = rows.next()? {
+            if seen == limit {
+                return Ok((kept, Some(last)));
+            }
+            seen += 1;
+            last = row.get::<_, i64>(place)? as u64;
+            kept.extend(self.kept(row, &read)?);
+        }
+        Ok((kept, None))
     }
 
     /// Copies the read models into a new file.
@@ -181,5 +301,30 @@ impl Reader {
     /// [`StoreError::Query`].
     pub fn folded(&self) -> Result<Cursor, StoreError> {
         fold::folded(&self.db)
+    }
+}
+
+/// A hash of all that a row holds.
+fn hash_of(row: &Row<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut column = 0;
+    while let Ok(value) = row.get_ref(column) {
+        match value {
+            ValueRef::Null => 0.hash(&mut hasher),
+            ValueRef::Integer(number) => number.hash(&mut hasher),
+            ValueRef::Real(number) => number.to_bits().hash(&mut hasher),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.hash(&mut hasher),
+        }
+        column += 1;
+    }
+    hasher.finish()
+}
+
+/// What stands in the first column of a row, which is mostly an id.
+fn beginning_of(row: &Row<'_>) -> String {
+    match row.get_ref(0) {
+        Ok(ValueRef::Integer(number)) => number.to_string(),
+        Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).chars().take(60).collect(),
+        Ok(ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_)) | Err(_) => "a row".to_owned(),
     }
 }

@@ -390,13 +390,8 @@ impl Hooked {
         &mut self,
         question: impl FnOnce(&crate::store::Reader) -> Result<T, crate::store::StoreError>,
     ) -> Result<Option<T>, Failure> {
-        let answer = match self.reads.store() {
-            // A row that cannot be read is left out: it must not silence what the others have to say.
-            Ok(Some(store)) => store.leniently(|| store.snapshot(question)).0.map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        };
-        Ok(answer.map_err(ViewError::from)?)
+        let (answer, _) = self.reads.ask(system::now(), question).map_err(ViewError::from)?;
+        Ok(answer)
     }
 
     fn submit(&self, commands: Vec<Command>) -> Result<(), Failure> {

@@ -19,11 +19,9 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     answer.text.push_str(&format!("writer:    {writer}\n"));
     answer.json["writer_is_up"] = json!(writer_is_up);
     if let Some(agent) = caller.pinned() {
-        let presence = reads.store()?.map(|store| {
-            store.leniently(|| store.snapshot(|store| views::presence(store, agent.as_str()))).0
-        });
+        let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
         let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
-        let banner = pack::banner(&presence.transpose()?.unwrap_or_else(alone));
+        let banner = pack::banner(&presence.unwrap_or_else(alone));
         answer.text.push_str(&format!("{banner}\n"));
         answer.json["agent"] = json!(agent);
         answer.json["banner"] = json!(banner);

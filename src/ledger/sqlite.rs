@@ -342,6 +342,33 @@ impl Reader {
         Ok(seq.map_or(0, |seq| seq as u64))
     }
 
+    /// When an event happened; none where there is no such event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn at(&self, seq: u64) -> Result<Option<Timestamp>, LedgerError> {
+        self.db
+            .prepare_cached("SELECT at_ms FROM events WHERE seq = ?1")
+            .and_then(|mut statement| statement.query_row([sql_seq(seq)], |row| row.get(0)).optional())
+            .map(|at| at.map(Timestamp::from_ms))
+            .map_err(read_failed)
+    }
+
+    /// The last event of the batch that an event belongs to: those that one command caused at one time.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn end_of_batch(&self, seq: u64) -> Result<u64, LedgerError> {
+        let next = "SELECT 1 FROM events e JOIN events n ON n.seq = e.seq + 1 AND n.causation_id = e.causation_id \
+                    AND n.at_ms = e.at_ms AND n.idempotency_key IS NULL WHERE e.seq = ?1";
+        let mut statement = self.db.prepare_cached(next).map_err(read_failed)?;
+        let mut last = seq;
+        while statement.exists([sql_seq(last)]).map_err(read_failed)? {
+            last += 1;
+        }
+        Ok(last)
+    }
+
     /// Events that pass a filter, in ledger order.
     ///
     /// # Errors
@@ -370,14 +397,15 @@ impl Reader {
         Ok(events)
     }
 
-    /// How many events of a type there are.
+    /// How many events of a type there are, up to an event.
     ///
     /// # Errors
     /// [`LedgerError`].
-    pub fn count(&self, kind: &str) -> Result<u64, LedgerError> {
-        let sql = "SELECT count(*) FROM events WHERE type = ?1";
+    pub fn count(&self, kind: &str, until: Option<u64>) -> Result<u64, LedgerError> {
+        let sql = "SELECT count(*) FROM events WHERE type = ?1 AND seq <= ?2";
+        let counted = params![kind, sql_seq(until.unwrap_or(u64::MAX))];
         let count =
-            self.db.prepare_cached(sql).and_then(|mut query| query.query_row([kind], |row| row.get(0)));
+            self.db.prepare_cached(sql).and_then(|mut query| query.query_row(counted, |row| row.get(0)));
         count.map(|count: i64| count as u64).map_err(read_failed)
     }
 

@@ -6,11 +6,14 @@ use serde_json::json;
 
 use super::server::Server;
 use super::uri;
+use crate::reads::TravelError;
 use crate::system;
 use crate::views::{self, ViewError};
 
 /// `_meta` key under which every answer carries the ledger position it shows.
 const SEQ_KEY: &str = "hivemind/seq";
+/// `_meta` key under which an answer says how many rows could not be read.
+const LEFT_OUT_KEY: &str = "hivemind/left_out";
 /// Under which name a JSON answer carries the address of the next page, where there is one.
 const NEXT_KEY: &str = "next_page";
 
@@ -53,7 +56,7 @@ const TEMPLATES: [(&str, &str, &str); 18] = [
     (
         "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}",
         "claims-filtered",
-        "Claims that match; status takes several with commas, since and until are epoch ms",
+        "Claims that match; status takes several with commas; since and until are times, such as 3d (ago) or 2026-11-20",
     ),
     ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
     (
@@ -69,9 +72,9 @@ const TEMPLATES: [(&str, &str, &str); 18] = [
     ),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
     (
-        "hivemind://experiments{?status,profile,claim,since,limit,cursor}",
+        "hivemind://experiments{?status,profile,claim,since,until,limit,cursor}",
         "experiments-filtered",
-        "Runs by status, profile and claim; since is epoch ms",
+        "Runs by status, profile, claim and time: 3d (ago) or 2026-11-20",
     ),
     ("hivemind://experiments/{run}", "experiment", "One run: how it ended, on which commit, and its hashes"),
     ("hivemind://experiments/{run}/stdout", "experiment-stdout", "What a run wrote to standard output"),
@@ -142,6 +145,9 @@ impl Server {
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
             .map_err(|error| match error {
                 ViewError::NotFound(message) => not_found(message, address),
+                ViewError::Travel(TravelError::Unknown(unknown)) => {
+                    ErrorData::invalid_params(unknown.to_string(), None)
+                }
                 ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
                     ErrorData::internal_error(error.to_string(), None)
                 }
@@ -156,6 +162,9 @@ impl Server {
             if wants_json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
+        if answer.left_out > 0 {
+            meta.0.insert(LEFT_OUT_KEY.to_owned(), json!(answer.left_out));
+        }
         let contents = ResourceContents::TextResourceContents {
             uri: address.to_owned(),
             mime_type: Some(mime_type.to_owned()),
@@ -169,7 +178,7 @@ impl Server {
 
     /// Parses an address as this caller means it.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
-        uri::parse(address, self.caller(), &self.root()).map_err(|problem| match problem {
+        uri::parse(address, self.caller(), &self.root(), system::now()).map_err(|problem| match problem {
             uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
             uri::BadAddress::Parameter { .. } => ErrorData::invalid_params(problem.to_string(), None),
         })

@@ -120,8 +120,8 @@ impl Reader {
         for of_session in ["r.child = ?1", "r.parent = ?1"] {
             let mut rows =
                 self.db.prepare_cached(&format!("{RESEARCHER} WHERE {of_session} ORDER BY r.seq"))?;
-            for row in rows.query_map([session], researcher)? {
-                found.push(self.with_findings(row?)?);
+            for researcher in self.kept_of(rows.query([session])?, researcher)? {
+                found.push(self.with_findings(researcher)?);
             }
         }
         Ok(found)

@@ -12,7 +12,7 @@ use hivemind::domain::command::{
 };
 use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
-use hivemind::domain::time::Timestamp;
+use hivemind::domain::time::{Moment, Timestamp};
 use hivemind::domain::tokens::tokens;
 use hivemind::store::{ClaimFilter, Reader, Search, SearchPage, Seen};
 use hivemind::system::Sources;
@@ -306,8 +306,8 @@ fn filters_decide_which_claims_may_answer() {
             ("dead ends", limited("memory build", |f| f.claim_type = Some(ClaimType::Negative))),
             ("of one agent", limited("connection", |f| f.owner = Some("analyst".to_owned()))),
             ("of one session", limited("connection", |f| f.session = Some("s2".to_owned()))),
-            ("early", limited("connection", |f| f.until_ms = Some(2_000))),
-            ("later", limited("connection", |f| f.since_ms = Some(2_001))),
+            ("early", limited("connection", |f| f.until = Some(Moment::Time(Timestamp::from_ms(2_000))))),
+            ("later", limited("connection", |f| f.since = Some(Moment::Time(Timestamp::from_ms(2_001))))),
             ("confirmed", limited("connection", |f| f.status = vec![Status::Confirmed])),
             (
                 "several at once",
