@@ -34,6 +34,7 @@ mod writer;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -48,12 +49,18 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Moment;
 use crate::identity::Caller;
 use crate::reads::Reads;
+use crate::store::StoreError;
 use crate::system::{self, Environment};
 use crate::views::{self, View, ViewError};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
 pub use output::Failure;
+
+/// How long a verb that reads waits for read models that the writer makes anew; those of a large ledger take longer.
+const MADE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it looks.
+const MADE_POLL: Duration = Duration::from_millis(10);
 
 /// One shared, evidence-backed memory for a team of LLM coding agents.
 #[derive(Debug, Parser)]
@@ -348,7 +355,7 @@ impl Context {
 
     /// Prints the answer to a question.
     fn show(&self, view: &View) -> Result<(), Failure> {
-        let mut reads = self.reads()?;
+        let mut reads = self.models()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         // What a program wrote, and XML, mean their line breaks.
         let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
@@ -365,6 +372,22 @@ impl Context {
             None => Ok(present),
             Some(moment) => Ok(present.at(moment, system::now()).map_err(ViewError::from)?),
         }
+    }
+
+    /// [`Context::reads`] with read models of this version: the writer makes them where they are of an older one.
+    fn models(&self) -> Result<Reads, Failure> {
+        let mut reads = self.reads()?;
+        if !matches!(reads.store(), Err(StoreError::Unmade)) {
+            return Ok(reads);
+        }
+        output::note("the read models are of an older version of hm: the writer makes them anew");
+        let front = self.front()?;
+        block_on(async { Ok(front.submit_within(MADE_WITHIN, Vec::new()).await?) })?;
+        let deadline = system::instant() + MADE_WITHIN;
+        while matches!(reads.store(), Err(StoreError::Unmade)) && system::instant() < deadline {
+            std::thread::sleep(MADE_POLL);
+        }
+        Ok(reads)
     }
 
     /// What this process keeps to itself.

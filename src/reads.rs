@@ -136,7 +136,7 @@ impl Reads {
     /// [`TravelError`].
     pub fn check(&mut self, moment: Moment) -> Result<(), TravelError> {
         let Moment::Seq(seq) = moment else { return Ok(()) };
-        let head = self.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+        let head = self.events()?;
         if seq > head { Err(UnknownMoment::BeyondHead { seq, head }.into()) } else { Ok(()) }
     }
 
@@ -176,26 +176,55 @@ impl Reads {
     pub fn ledger(&mut self) -> Result<Option<&ledger::Reader>, ledger::LedgerError> {
         let path = self.workspace.ledger();
         let id = file_id(&path);
-        if self.ledger.as_ref().map(|(opened, _)| *opened) != id {
+        // Without an id it is not there, or may not be looked at: opening says which.
+        if id.is_none() || self.ledger.as_ref().map(|(opened, _)| *opened) != id {
             self.ledger = id.zip(ledger::Reader::open(&path)?);
         }
         Ok(self.ledger.as_ref().map(|(_, reader)| reader))
     }
 
-    /// The read models; `None` while nothing was ever folded.
+    /// The read models; `None` while nothing was ever written.
     ///
     /// # Errors
-    /// [`StoreError`] when the file is there and cannot be read.
+    /// [`StoreError`] when they cannot be read, are not there although events are, or hold less than the ledger for
+    /// good, because only a newer version can fold what follows.
     pub fn store(&mut self) -> Result<Option<&store::Reader>, StoreError> {
         let path = match &self.past {
             Some(past) => past_store(&past.dir),
             None => self.workspace.team_memory(),
         };
         let id = file_id(&path);
-        if self.store.as_ref().map(|(opened, _)| *opened) != id {
-            self.store = id.zip(store::Reader::open(&path)?);
+        if id.is_none() || self.store.as_ref().map(|(opened, _)| *opened) != id {
+            self.store = None;
+            match store::Reader::open(&path) {
+                // Tables that nothing was ever folded into are those of a writer that is just starting.
+                Err(StoreError::Unmade) if self.events()? == 0 => return Ok(None),
+                opened => self.store = id.zip(opened?),
+            }
+        }
+        if self.past.is_none() {
+            let folded = self.store.as_ref().map(|(_, store)| store.folded()).transpose()?;
+            let folded = folded.map_or(0, |folded| folded.seq);
+            let events = match self.events() {
+                // What is folded can be read, whatever befell the ledger since.
+                Err(error) if folded > 0 && !matches!(error, ledger::LedgerError::Newer { .. }) => folded,
+                events => events?,
+            };
+            if folded < events {
+                if let Some(ledger) = self.ledger()? {
+                    ledger.check_known(folded)?;
+                }
+                if folded == 0 {
+                    return Err(StoreError::Unmade);
+                }
+            }
         }
         Ok(self.store.as_ref().map(|(_, reader)| reader))
+    }
+
+    /// How many events there are.
+    fn events(&mut self) -> Result<u64, ledger::LedgerError> {
+        Ok(self.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq))
     }
 }
 

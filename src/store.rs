@@ -35,6 +35,7 @@ pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView}
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -44,7 +45,7 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::time::Timestamp;
-use crate::ledger::Cursor;
+use crate::ledger::{Cursor, Unopened};
 
 /// Why the read models could not be opened, read or folded.
 #[derive(Debug, thiserror::Error)]
@@ -58,16 +59,27 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// Made by a newer version.
-    #[error("{path} was made by a newer version of hm: update hm, or run `hm rebuild` ({detail})")]
+    #[error("{path} was written by a newer version of hm: update hm to go on, nothing is lost ({by})")]
     Newer {
         /// Which file.
         path: String,
-        /// What was found.
-        detail: String,
+        /// Which version that was.
+        by: String,
     },
-    /// Folded by another version, and not yet anew.
-    #[error("the team memory was folded by another version of hm: run `hm rebuild`, or let the writer start")]
-    OldFold,
+    /// It may be there, and the system does not let this process look.
+    #[error("cannot read {path}: {source}: what it holds is not known; {cure}", cure = crate::ledger::CURE)]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Made by an older version or not at all, and by the writer when it starts.
+    #[error(
+        "the read models are not made of this ledger yet, or were made by an older version of hm: the writer makes \
+         them anew when it starts, nothing is lost"
+    )]
+    Unmade,
     /// A query failed.
     #[error("cannot read the team memory: {0}; `hm rebuild` makes it anew from the ledger")]
     Query(#[from] rusqlite::Error),
@@ -93,6 +105,17 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 }
 
 impl StoreError {
+    /// What is wrong with a row, without what to do about it.
+    fn bare(&self) -> String {
+        if let Self::Malformed(problem) = self {
+            problem.clone()
+        } else if let Self::Query(error) = self {
+            error.to_string()
+        } else {
+            self.to_string()
+        }
+    }
+
     /// Whether other rows can be read all the same.
     const fn is_of_one_row(&self) -> bool {
         use rusqlite::Error::{
@@ -107,9 +130,12 @@ impl StoreError {
                     | InvalidColumnType(..)
                     | Utf8Error(..)
             ),
-            Self::Open { .. } | Self::Newer { .. } | Self::OldFold | Self::Fold { .. } | Self::Ledger(_) => {
-                false
-            }
+            Self::Open { .. }
+            | Self::Newer { .. }
+            | Self::Unreadable { .. }
+            | Self::Unmade
+            | Self::Fold { .. }
+            | Self::Ledger(_) => false,
         }
     }
 }
@@ -142,7 +168,7 @@ struct Expired {
 /// Rows that could not be read and were left out of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What is wrong with each, by a hash of the row: however often it is met, it counts once.
+    /// What is wrong with each, by its key: however often a row is met, it counts once.
     rows: BTreeMap<u64, String>,
     /// Those that are claims in force which nobody is asked to settle: what a context counts.
     settled: BTreeSet<u64>,
@@ -164,11 +190,20 @@ impl Reader {
     /// Opens existing read models; `None` when there are none yet.
     ///
     /// # Errors
-    /// [`StoreError::Open`].
+    /// [`StoreError::Open`], [`StoreError::Unreadable`]; [`StoreError::Newer`] and [`StoreError::Unmade`] for those
+    /// of another version.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        crate::ledger::open_readonly(path, "projection")
-            .map(|db| db.map(|db| Self { db, asked: RefCell::new(None) }))
-            .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
+        let shown = || path.display().to_string();
+        let db = crate::ledger::open_readonly(path, "projection").map_err(|problem| match problem {
+            Unopened::Hidden(source) => StoreError::Unreadable { path: shown(), source },
+            Unopened::Failed(source) => StoreError::Open { path: shown(), source },
+        })?;
+        let Some(db) = db else { return Ok(None) };
+        match fold::age(&db)? {
+            Ordering::Less => Err(StoreError::Unmade),
+            Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None) })),
+            Ordering::Greater => Err(StoreError::Newer { path: shown(), by: crate::ledger::written_by(&db) }),
+        }
     }
 
     /// Runs `questions` against one state of the read models as it is at `now`, whatever the writer does meanwhile:
@@ -230,13 +265,23 @@ impl Reader {
         row: &Row<'_>,
         read: impl FnOnce(&Row<'_>) -> Result<T, E>,
     ) -> Result<Option<T>, StoreError> {
-        match (read(row).map_err(Into::into), self.asked.borrow_mut().as_mut()) {
-            (Ok(row), _) => Ok(Some(row)),
-            (Err(error), Some(asked)) if error.is_of_one_row() => {
-                asked.left_out.rows.insert(hash_of(row), format!("{}: {error}", beginning_of(row)));
+        match read(row) {
+            Ok(row) => Ok(Some(row)),
+            Err(error) => {
+                self.leave_out(key_of(row), &beginning_of(row), error.into())?;
                 Ok(None)
             }
-            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Notes that a row cannot be read, where that costs only the row.
+    fn leave_out(&self, key: u64, row: &str, error: StoreError) -> Result<(), StoreError> {
+        match self.asked.borrow_mut().as_mut().filter(|_| error.is_of_one_row()) {
+            Some(asked) => {
+                asked.left_out.rows.insert(key, format!("{row}: {}", error.bare()));
+                Ok(())
+            }
+            None => Err(error),
         }
     }
 
@@ -304,8 +349,12 @@ impl Reader {
     }
 }
 
-/// A hash of all that a row holds.
-fn hash_of(row: &Row<'_>) -> u64 {
+/// What tells a row from others: its id where it begins with one, else all it holds.
+fn key_of(row: &Row<'_>) -> u64 {
+    let begins_with_id = matches!(row.as_ref().column_name(0), Ok("id" | "claim_id"));
+    if let (true, Ok(ValueRef::Text(id))) = (begins_with_id, row.get_ref(0)) {
+        return key_of_id(id);
+    }
     let mut hasher = DefaultHasher::new();
     let mut column = 0;
     while let Ok(value) = row.get_ref(column) {
@@ -317,6 +366,12 @@ fn hash_of(row: &Row<'_>) -> u64 {
         }
         column += 1;
     }
+    hasher.finish()
+}
+
+fn key_of_id(id: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -165,6 +165,11 @@ impl From<ViewError> for Rejection {
             ViewError::NotFound(message) => {
                 Self::new(Code::UnknownClaim, message, "list them first and take the id from there")
             }
+            ViewError::Store(error @ StoreError::Unmade) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "try again in a moment; `hm doctor` says what keeps the writer from starting",
+            ),
             ViewError::Store(error) => Self::new(
                 Code::Unavailable,
                 error.to_string(),

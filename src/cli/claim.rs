@@ -191,7 +191,7 @@ impl Claim {
             }
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
             Self::Why { id } => {
-                let answer = views::why(&mut context.reads()?, parse("id", id)?, system::now())?;
+                let answer = views::why(&mut context.models()?, parse("id", id)?, system::now())?;
                 output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
             }
             Self::List(list) => list.run(context),
@@ -263,7 +263,7 @@ impl Evidence {
 impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
         let filter = self.filter(context)?;
-        let (page, left_out) = views::claims(&mut context.reads()?, &filter, system::now())?;
+        let (page, left_out) = views::claims(&mut context.models()?, &filter, system::now())?;
         let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
         if left_out > 0 {
             json["left_out"] = left_out.into();

@@ -157,6 +157,21 @@ pub(super) fn line(text: &str) {
     let _ = writeln!(stream(), "{text}");
 }
 
+/// Why something did not succeed, on one line.
+pub(super) fn inline(failure: &Failure) -> String {
+    let text = match failure {
+        Failure::Rejected(rejection) => rejection.message.clone(),
+        Failure::Usage(text) | Failure::Internal(text) => text.clone(),
+        Failure::Broken | Failure::Unheard => String::new(),
+    };
+    views::inline(&text, 400)
+}
+
+/// Says on stderr what goes on besides the answer.
+pub(super) fn note(text: &str) {
+    eprintln!("hm: {}", visible(text));
+}
+
 /// Prints text or JSON, as asked.
 pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
     let mut out = stream();

@@ -51,7 +51,7 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let search = self.search(context)?;
-        let (page, left_out) = views::search(&mut context.reads()?, &search, system::now())?;
+        let (page, left_out) = views::search(&mut context.models()?, &search, system::now())?;
         let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
         if left_out > 0 {
             json["left_out"] = left_out.into();

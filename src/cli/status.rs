@@ -10,7 +10,7 @@ use crate::views::{self, View};
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let caller = context.caller()?;
-    let mut reads = context.reads()?;
+    let mut reads = context.models()?;
     let mut answer = views::answer(&mut reads, &context.config, &View::Status, system::now())?;
     let front = context.front()?;
     let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;

@@ -7,12 +7,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::chain::{self, Column};
-use super::migrate::{Unmigrated, migrate};
+use super::migrate::{Unmigrated, known, migrate, migrated, written_by};
 use super::{
     AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Stored, erase, import, verify,
 };
 use crate::domain::agent::AgentId;
+use crate::domain::event::READER;
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::time::Timestamp;
 
@@ -72,7 +73,7 @@ impl Ledger {
         let mut db = Connection::open(path).map_err(|source| cannot_open(path, source))?;
         configure_writer(&db).map_err(|source| cannot_open(path, source))?;
         migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
-            Unmigrated::Newer(detail) => LedgerError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Newer(by) => LedgerError::Newer { path: path.display().to_string(), by },
             Unmigrated::Failed(source) => cannot_open(path, source),
         })?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
@@ -251,9 +252,34 @@ impl Reader {
     /// # Errors
     /// [`LedgerError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
-        open_readonly(path, "events")
-            .map(|db| db.map(|db| Self { db }))
-            .map_err(|source| cannot_open(path, source))
+        let shown = || path.display().to_string();
+        let db = open_readonly(path, "events").map_err(|problem| match problem {
+            Unopened::Hidden(source) => LedgerError::Unreadable { path: shown(), source },
+            Unopened::Failed(source) => cannot_open(path, source),
+        })?;
+        let Some(db) = db else { return Ok(None) };
+        if migrated(&db).map_err(read_failed)? > known(&migrations::migrations::runner()) {
+            return Err(LedgerError::Newer { path: shown(), by: written_by(&db) });
+        }
+        Ok(Some(Self { db }))
+    }
+
+    /// Refuses the event after a position that only a newer version can fold.
+    ///
+    /// # Errors
+    /// [`LedgerError::Newer`].
+    pub fn check_known(&self, after: u64) -> Result<(), LedgerError> {
+        let next = "SELECT min_reader FROM events WHERE seq = ?1";
+        let needed: Option<u32> = self
+            .db
+            .prepare_cached(next)
+            .and_then(|mut next| next.query_row([sql_seq(after + 1)], |row| row.get(0)).optional())
+            .map_err(read_failed)?;
+        if needed.is_some_and(|needed| needed > READER) {
+            let path = self.db.path().unwrap_or_default().to_owned();
+            return Err(LedgerError::Newer { path, by: written_by(&self.db) });
+        }
+        Ok(())
     }
 
     /// The last event.
@@ -533,11 +559,21 @@ pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Why a database is not open.
+pub(crate) enum Unopened {
+    /// The system does not say whether there is one.
+    Hidden(std::io::Error),
+    /// It cannot be read.
+    Failed(Error),
+}
+
 /// Opens a database that another process writes; `None` when the file does not exist, or has not got that far yet
 /// that it has its tables, of which this is one.
-pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Error> {
-    if !path.exists() {
-        return Ok(None);
+pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Unopened> {
+    match std::fs::File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Unopened::Hidden(error)),
+        Ok(_) => {}
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let attempt = |name: &Path, flags| {
@@ -561,6 +597,7 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
         }
         other => other,
     }
+    .map_err(Unopened::Failed)
 }
 
 /// Whether anything stands in the write-ahead log of a database.

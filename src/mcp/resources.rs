@@ -1,5 +1,7 @@
 //! The read side: what is listed, what the templates are, and one read.
 
+use std::time::Duration;
+
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
@@ -7,9 +9,14 @@ use serde_json::json;
 use super::server::Server;
 use super::uri;
 use crate::reads::TravelError;
+use crate::store::StoreError;
 use crate::system;
 use crate::views::{self, ViewError};
 
+/// How long a read waits for read models that the writer makes anew; those of a large ledger take longer.
+const MADE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it looks.
+const MADE_POLL: Duration = Duration::from_millis(10);
 /// `_meta` key under which every answer carries the ledger position it shows.
 const SEQ_KEY: &str = "hivemind/seq";
 /// `_meta` key under which an answer says how many rows could not be read.
@@ -137,21 +144,32 @@ impl Server {
     /// Reads one resource.
     pub(super) async fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
         let uri::Address { view, json: wants_json, moment } = self.address(address)?;
-        let answer = self
-            .with_long_reads(move |server, reads| {
-                views::answer_at(reads, server.config(), &view, system::now(), moment)
-            })
-            .await
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?
-            .map_err(|error| match error {
-                ViewError::NotFound(message) => not_found(message, address),
-                ViewError::Travel(TravelError::Unknown(unknown)) => {
-                    ErrorData::invalid_params(unknown.to_string(), None)
-                }
-                ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
-                    ErrorData::internal_error(error.to_string(), None)
-                }
-            })?;
+        let deadline = system::instant() + MADE_WITHIN;
+        let answer = loop {
+            let view = view.clone();
+            let answer = self
+                .with_long_reads(move |server, reads| {
+                    views::answer_at(reads, server.config(), &view, system::now(), moment)
+                })
+                .await
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            let is_unmade = matches!(answer, Err(ViewError::Store(StoreError::Unmade)));
+            if !is_unmade || system::instant() >= deadline {
+                break answer;
+            }
+            // A writer that cannot be had leaves the error as it is.
+            let _ = self.front().submit_within(MADE_WITHIN, Vec::new()).await;
+            tokio::time::sleep(MADE_POLL).await;
+        };
+        let answer = answer.map_err(|error| match error {
+            ViewError::NotFound(message) => not_found(message, address),
+            ViewError::Travel(TravelError::Unknown(unknown)) => {
+                ErrorData::invalid_params(unknown.to_string(), None)
+            }
+            ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
+                ErrorData::internal_error(error.to_string(), None)
+            }
+        })?;
         let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
         let (mut text, mut json) = (answer.text, answer.json);
         if let Some(next) = next {

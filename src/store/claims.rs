@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
 use super::index::{self, Limit};
-use super::{Expired, Reader, StoreError, fold};
+use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
@@ -244,7 +244,13 @@ pub struct ClaimView {
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id";
-const SUMMARY_COLUMNS: usize = 19;
+pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
+     claim_id FROM claim_evidence";
+pub(super) const POSITION: &str =
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id FROM consensus";
+/// What follows the creation of a claim, from where `claim_status_history` has it.
+pub(super) const MOVE: &str =
+    "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
 
 impl Reader {
     /// One claim with everything known about it.
@@ -252,28 +258,13 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
-        let sql = format!(
-            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede \
-             FROM claims c WHERE c.id = ?1"
-        );
         let id = id.to_string();
-        let found = self
-            .db
-            .prepare_cached(&sql)?
-            .query_row([&id], |row| {
-                let rest = |column: usize| row.get::<_, Option<String>>(SUMMARY_COLUMNS + column);
-                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?))
-            })
-            .optional()?;
-        let Some((summary, session, ttl_hours, trigger, proposes_to_supersede)) = found else {
+        let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
+        let found =
+            self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
+        let Some((summary, Own { session, ttl_hours, trigger, proposes_to_supersede })) = found else {
             return Ok(None);
         };
-        let summary = summary?;
-        let trigger = trigger
-            .map(|json| serde_json::from_str(&json))
-            .transpose()
-            .map_err(|error| StoreError::Malformed(error.to_string()))?;
-        let summary = self.as_of_now(summary);
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
@@ -343,9 +334,6 @@ impl Reader {
         let mut position = "c.created_seq";
         if let Some(limits) = filter.limits(&names.unwrap_or_default()).filter(|_| !filter.starts_at_status())
         {
-            if !fold::is_current(&self.db)? {
-                return Err(StoreError::OldFold);
-            }
             // CROSS JOIN keeps the order: one claim, or the newest in the index first.
             if filter.id.is_some() {
                 select.from =
@@ -377,7 +365,7 @@ impl Reader {
             && let Some(asked) = self.asked.borrow_mut().as_mut()
             && is_settled(row)
         {
-            asked.left_out.settled.insert(super::hash_of(row));
+            asked.left_out.settled.insert(super::key_of(row));
         }
         read.map(|claim| self.as_of_now(claim))
     }
@@ -457,53 +445,87 @@ impl Reader {
     }
 
     fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
-        let sql = "SELECT agent, position, reason, evidence_ref, created_at FROM consensus \
-                   WHERE claim_id = ?1 ORDER BY agent";
-        let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, |row| {
-            Ok::<_, rusqlite::Error>(PositionHeld {
-                agent: row.get(0)?,
-                position: row.get(1)?,
-                reason: row.get(2)?,
-                evidence_ref: row.get(3)?,
-                at: row.get(4)?,
-            })
-        })
+        let mut statement =
+            self.db.prepare_cached(&format!("{POSITION} WHERE claim_id = ?1 ORDER BY agent"))?;
+        self.kept_of(statement.query([claim])?, position)
     }
 
     fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
-        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq \
-                   FROM claim_evidence WHERE claim_id = ?1 ORDER BY seq";
-        let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, |row| {
-            Ok::<_, StoreError>(Evidence {
-                evidence_ref: row.get(0)?,
-                relation: row.get(1)?,
-                added_by: row.get(2)?,
-                weight: row.get(3)?,
-                note: row.get(4)?,
-                at: row.get(5)?,
-                grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
-                stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
-            })
-        })
+        let mut statement =
+            self.db.prepare_cached(&format!("{EVIDENCE} WHERE claim_id = ?1 ORDER BY seq"))?;
+        self.kept_of(statement.query([claim])?, evidence)
     }
 
     fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
         let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
                    FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, |row| {
-            Ok::<_, rusqlite::Error>(StatusChange {
-                from: row.get(0)?,
-                to: row.get(1)?,
-                by: row.get(2)?,
-                reason: row.get(3)?,
-                at: row.get(4)?,
-                seq: row.get::<_, i64>(5)? as u64,
-            })
-        })
+        self.kept_of(statement.query([claim])?, change)
     }
+}
+
+pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
+    Ok(PositionHeld {
+        agent: row.get(0)?,
+        position: row.get(1)?,
+        reason: row.get(2)?,
+        evidence_ref: row.get(3)?,
+        at: row.get(4)?,
+    })
+}
+
+pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence, StoreError> {
+    Ok(Evidence {
+        evidence_ref: row.get(0)?,
+        relation: row.get(1)?,
+        added_by: row.get(2)?,
+        weight: row.get(3)?,
+        note: row.get(4)?,
+        at: row.get(5)?,
+        grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
+        stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
+    })
+}
+
+pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
+    Ok(StatusChange {
+        from: row.get(0)?,
+        to: row.get(1)?,
+        by: row.get(2)?,
+        reason: row.get(3)?,
+        at: row.get(4)?,
+        seq: row.get::<_, i64>(5)? as u64,
+    })
+}
+
+/// The statement that reads claims with all that stands in their rows, up to its conditions.
+pub(super) fn whole_rows() -> String {
+    format!("SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede FROM claims c")
+}
+
+/// Reads all of a claim's own row.
+pub(super) fn is_legible(row: &Row<'_>) -> Result<(), StoreError> {
+    summary(row)?;
+    own(row)?;
+    Ok(())
+}
+
+/// What only a claim's own page shows of its row.
+struct Own {
+    session: Option<String>,
+    ttl_hours: Option<u32>,
+    trigger: Option<Trigger>,
+    proposes_to_supersede: Option<String>,
+}
+
+fn own(row: &Row<'_>) -> Result<Own, StoreError> {
+    let trigger = row.get::<_, Option<String>>("trigger_when")?.map(|json| serde_json::from_str(&json));
+    Ok(Own {
+        session: row.get("session")?,
+        ttl_hours: row.get("ttl_hours")?,
+        trigger: trigger.transpose().map_err(malformed)?,
+        proposes_to_supersede: row.get("proposes_to_supersede")?,
+    })
 }
 
 /// Whether a row that cannot be read is that of a claim which a context would count, as far as it says.

@@ -83,13 +83,17 @@ pub struct ContradictionPage {
     pub next: Option<u64>,
 }
 
-const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
+pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
      x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
      AND p.position = 'challenge' AND x.left_claim = x.right_claim";
+
+/// The first columns of the two sides.
+const LEFT: usize = 7;
+const RIGHT: usize = 13;
 
 impl Reader {
     /// A page of contradictions, newest first.
@@ -118,7 +122,7 @@ impl Reader {
         let rows = statement.query(params![status, tier.as_str(), before, most, expired])?;
         let (contradictions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(row))?;
-        Ok(ContradictionPage { contradictions, next })
+        Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
     }
 
     /// One contradiction, open or over.
@@ -127,11 +131,18 @@ impl Reader {
     /// [`StoreError`].
     pub fn contradiction(&self, id: EventId) -> Result<Option<Contradiction>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("SELECT {COLUMNS} WHERE x.id = ?1"))?;
-        self.kept_one(one.query([id.to_string()])?, |row| self.contradiction_of(row))
+        Ok(self.kept_one(one.query([id.to_string()])?, |row| self.contradiction_of(row))?.flatten())
     }
 
-    /// A contradiction from its row, as time has left its sides.
-    fn contradiction_of(&self, row: &Row<'_>) -> Result<Contradiction, StoreError> {
+    /// A contradiction from its row, as time has left its sides; none where the claim of a side cannot be read, which
+    /// is what is left out then.
+    fn contradiction_of(&self, row: &Row<'_>) -> Result<Option<Contradiction>, StoreError> {
+        for (first, claim) in [(LEFT, row.get::<_, String>(LEFT)), (RIGHT, row.get(RIGHT))] {
+            if let (Ok(claim), Err(error)) = (claim, side(row, first)) {
+                self.leave_out(super::key_of_id(claim.as_bytes()), &claim, error)?;
+                return Ok(None);
+            }
+        }
         let mut both = contradiction(row)?;
         let mut is_over = false;
         for side in [&mut both.left, &mut both.right] {
@@ -141,7 +152,7 @@ impl Reader {
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
         }
-        Ok(both)
+        Ok(Some(both))
     }
 
     /// The contradictions a claim is or was part of, oldest first.
@@ -151,7 +162,8 @@ impl Reader {
              UNION SELECT id FROM belief_contradictions WHERE right_claim = ?1) ORDER BY x.created_seq"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        self.kept_of(statement.query([claim])?, |row| self.contradiction_of(row))
+        let found = self.kept_of(statement.query([claim])?, |row| self.contradiction_of(row))?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Every name that means the same target, the given one included; any other scope has one name.
@@ -198,9 +210,9 @@ pub struct Target {
     pub aliases: Vec<String>,
 }
 
-fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
+pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
-    let (left, right) = (side(row, 7)?, SideView { challenge: row.get(19)?, ..side(row, 13)? });
+    let (left, right) = (side(row, LEFT)?, SideView { challenge: row.get(19)?, ..side(row, RIGHT)? });
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,

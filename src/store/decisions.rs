@@ -93,7 +93,7 @@ pub struct DecisionFilter {
     pub limit: usize,
 }
 
-const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
+pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 impl Reader {
@@ -163,7 +163,7 @@ impl Reader {
     }
 }
 
-fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
+pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
     Ok(DecisionSummary {
         claim_id: row.get(0)?,
         statement: row.get(1)?,

@@ -104,7 +104,7 @@ pub struct ExperimentPage {
     pub next: Option<u64>,
 }
 
-const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
+pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq FROM experiments";
 
 impl Reader {
@@ -168,7 +168,7 @@ impl Reader {
     }
 }
 
-fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
+pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
     let word = |column: usize| row.get::<_, Option<String>>(column);
     let outcome = word(12)?.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
     Ok(ExperimentView {

@@ -311,12 +311,13 @@ pub struct Titles {
     pub phase: Option<String>,
 }
 
-const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
+/// Reads tasks. A malformed list fails its own row, where it is parsed, and not the whole statement.
+pub(super) const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
      session, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
-     (SELECT json_group_array(t.id) FROM json_each(tasks.depends_on) JOIN tasks t ON t.id = json_each.value \
+     (SELECT json_group_array(t.id) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) JOIN tasks t ON t.id = json_each.value \
       WHERE t.status = 'invalidated') AS invalidated FROM tasks";
 
-fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
+pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
     Ok(TaskView {
         id: row.get("id")?,
         title: row.get("title")?,
@@ -368,7 +369,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn ready_tasks(&self, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let is_next = "NOT EXISTS \
-             (SELECT 1 FROM json_each(tasks.depends_on) LEFT JOIN tasks t ON t.id = json_each.value \
+             (SELECT 1 FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) LEFT JOIN tasks t ON t.id = json_each.value \
               WHERE t.status NOT IN ('done', 'invalidated'))";
         let mut free = self.db.prepare_cached(&format!(
             "{TASK} WHERE status = 'open' AND session IS NULL AND {is_next} ORDER BY created_seq LIMIT ?1"

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary, Select, made_at, malformed};
-use super::{Reader, StoreError, fold};
+use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
@@ -196,9 +196,6 @@ impl Reader {
     /// # Errors
     /// [`StoreError`]; never because of what the question says.
     pub fn search(&self, search: &Search) -> Result<SearchPage, StoreError> {
-        if !fold::is_current(&self.db)? {
-            return Err(StoreError::OldFold);
-        }
         let question = self.question(&search.tokens())?;
         if question.words().is_empty() {
             return Ok(SearchPage::default());

@@ -309,13 +309,15 @@ pub struct BeliefSnapshot {
     pub seq: u64,
 }
 
-const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
+pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
      end_cause, prompt_seq, told_seq, summary, started_seq, seq, \
      (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
+pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
+pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq FROM anchors";
 const SPLIT: &str =
     "SELECT child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq FROM splits";
 
-fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
     Ok(SessionView {
         session: row.get("session")?,
@@ -393,17 +395,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn dialogue(&self, session: &str) -> Result<Vec<TurnView>, StoreError> {
-        let mut found = self
-            .db
-            .prepare_cached("SELECT role, text, at, seq FROM turns WHERE session = ?1 ORDER BY seq")?;
-        self.kept_of(found.query([session])?, |row| {
-            Ok::<_, rusqlite::Error>(TurnView {
-                role: word(row, "role")?,
-                text: row.get(1)?,
-                at: row.get(2)?,
-                seq: row.get::<_, i64>(3)? as u64,
-            })
-        })
+        let mut found = self.db.prepare_cached(&format!("{TURN} WHERE session = ?1 ORDER BY seq"))?;
+        self.kept_of(found.query([session])?, turn_view)
     }
 
     /// What the anchors hold, the newest first.
@@ -411,10 +404,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn anchors(&self, limit: usize) -> Result<Vec<AnchorView>, StoreError> {
-        let mut found = self.db.prepare_cached(
-            "SELECT key, value, agent, saved_at, seq FROM anchors WHERE superseded_by IS NULL \
-             ORDER BY seq DESC LIMIT ?1",
-        )?;
+        let held = format!("{ANCHOR} WHERE superseded_by IS NULL ORDER BY seq DESC LIMIT ?1");
+        let mut found = self.db.prepare_cached(&held)?;
         self.kept_of(found.query([limit as i64])?, anchor_view)
     }
 
@@ -423,9 +414,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn anchor_history(&self, key: &str) -> Result<Vec<AnchorView>, StoreError> {
-        let mut found = self.db.prepare_cached(
-            "SELECT key, value, agent, saved_at, seq FROM anchors WHERE key = ?1 ORDER BY seq DESC",
-        )?;
+        let mut found = self.db.prepare_cached(&format!("{ANCHOR} WHERE key = ?1 ORDER BY seq DESC"))?;
         self.kept_of(found.query([key])?, anchor_view)
     }
 
@@ -496,7 +485,16 @@ impl Reader {
     }
 }
 
-fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
+pub(super) fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
+    Ok(TurnView {
+        role: word(row, "role")?,
+        text: row.get(1)?,
+        at: row.get(2)?,
+        seq: row.get::<_, i64>(3)? as u64,
+    })
+}
+
+pub(super) fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
     Ok(AnchorView {
         key: row.get(0)?,
         value: row.get(1)?,

@@ -31,6 +31,7 @@ mod init;
 mod integrity;
 mod kill;
 mod laws;
+mod legible;
 mod mcp;
 mod notes;
 mod packs;
