@@ -36,8 +36,8 @@ const WITHIN: Duration = Duration::from_millis(900);
 /// How long the start of a session waits for the writer: most of what it has.
 const WRITER_WITHIN: Duration = Duration::from_millis(500);
 /// What is said where no context can be.
-const NOT_YET: &str = "The shared memory cannot be read at this moment, and is not empty: read hivemind://context before you \
-     start, and tell the human if that fails too.";
+const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
+     hivemind://context before you start, and tell the human if that fails too.";
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.

@@ -402,7 +402,9 @@ fn a_memory_that_cannot_be_read_is_not_empty() {
         }
         let (told, _) = start(&shell, None);
         assert!(
-            told.contains("is not empty") && told.contains(why) && !told.contains("hivemind_state"),
+            told.contains("does not mean that it is empty")
+                && told.contains(why)
+                && !told.contains("hivemind_state"),
             "{told}"
         );
         std::fs::remove_file(&runtime).expect("what was put there");
