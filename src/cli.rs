@@ -37,6 +37,7 @@ use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -53,12 +54,18 @@ use crate::domain::time::Moment;
 use crate::identity::{Caller, Surroundings};
 use crate::reads::Reads;
 use crate::standing::{Damage, Standing};
+use crate::store::StoreError;
 use crate::system::{self, Environment};
 use crate::views::{self, View, ViewError};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
 pub use output::Failure;
+
+/// How long a verb that reads waits for read models that the writer makes anew; those of a large ledger take longer.
+const MADE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it looks.
+const MADE_POLL: Duration = Duration::from_millis(10);
 
 /// One shared, evidence-backed memory for a team of LLM coding agents.
 #[derive(Debug, Parser)]
@@ -97,8 +104,8 @@ struct Global {
     /// Be the operator without a terminal, and why: for scripts; it goes on record
     #[arg(long, global = true, value_name = "REASON", help_heading = "Global options")]
     operator_override: Option<String>,
-    /// Answer as of then: a ledger position or a time; for verbs that read
-    #[arg(long, global = true, value_name = "SEQ|TIME")]
+    /// Answer as of then, for verbs that read: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    #[arg(long, global = true, value_name = "TIME")]
     at: Option<String>,
     /// Answer in JSON, for programs
     #[arg(long, global = true, help_heading = "Global options")]
@@ -223,6 +230,27 @@ enum Verb {
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
+}
+
+/// When what is listed was made.
+#[derive(Debug, Args)]
+struct Made {
+    /// Made then or later: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Made then or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+}
+
+impl Made {
+    fn since(&self) -> Result<Option<Moment>, Rejection> {
+        parse_moment("since", self.since.as_deref())
+    }
+
+    fn until(&self) -> Result<Option<Moment>, Rejection> {
+        parse_moment("until", self.until.as_deref())
+    }
 }
 
 /// Where a verb runs: workspace, settings, caller.
@@ -422,7 +450,7 @@ impl Context {
 
     /// Prints the answer to a question.
     fn show(&self, view: &View) -> Result<(), Failure> {
-        let mut reads = self.reads()?;
+        let mut reads = self.models()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         // What a program wrote, and XML, mean their line breaks.
         let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
@@ -437,15 +465,31 @@ impl Context {
 
     fn reads(&self) -> Result<Reads, Failure> {
         let mut present = self.present();
-        match parse_optional::<Moment>("at", self.global.at.as_deref())? {
+        match parse_moment("at", self.global.at.as_deref())? {
             None => Ok(present),
-            Some(moment) => Ok(present.at(moment).map_err(ViewError::from)?),
+            Some(moment) => Ok(present.at(moment, system::now()).map_err(ViewError::from)?),
         }
     }
 
     /// What is there now.
     fn present(&self) -> Reads {
         Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone())
+    }
+
+    /// [`Context::reads`] with read models of this version: the writer makes them where they are of an older one.
+    fn models(&self) -> Result<Reads, Failure> {
+        let mut reads = self.reads()?;
+        if !matches!(reads.store(), Err(StoreError::Unmade)) {
+            return Ok(reads);
+        }
+        output::note("the read models are of an older version of hm: the writer makes them anew");
+        let front = self.front()?;
+        block_on(async { Ok(front.submit_within(MADE_WITHIN, Vec::new()).await?) })?;
+        let deadline = system::instant() + MADE_WITHIN;
+        while matches!(reads.store(), Err(StoreError::Unmade)) && system::instant() < deadline {
+            std::thread::sleep(MADE_POLL);
+        }
+        Ok(reads)
     }
 
     /// What this process keeps to itself.
@@ -632,6 +676,12 @@ where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     text.map(|text| parse(argument, text)).transpose()
+}
+
+/// [`parse`] for a moment that may be left out.
+fn parse_moment(argument: &str, text: Option<&str>) -> Result<Option<Moment>, Rejection> {
+    let moment = text.map(|text| Moment::parse(text, system::now())).transpose();
+    moment.map_err(|problem| Rejection::invalid(argument, problem))
 }
 
 /// [`parse`] for an argument that may be repeated.

@@ -14,6 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{self, LedgerError, Origin};
 use crate::private;
 use crate::store::{self, StoreError};
+use crate::system;
 use crate::workspace::Workspace;
 
 /// How many of the newest events have chain and payload checked: some tens of milliseconds of work. All of
@@ -86,6 +87,7 @@ impl Scan {
             (Some(ledger), Some(store)) => {
                 scan.follows(store, ledger, stop)?;
                 scan.rows(store, ledger, stop)?;
+                scan.legible(store, stop)?;
             }
             (None, Some(store)) => scan.without_ledger(workspace, store)?,
             (_, None) => {}
@@ -218,6 +220,19 @@ impl Scan {
                         );
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that views leave out.
+    fn legible(&mut self, store: &store::Reader, stop: &AtomicBool) -> Result<(), ScanError> {
+        let unreadable = store.unreadable(system::now(), PAGE, || unless_stopped(stop))?;
+        for (table, left_out) in unreadable {
+            for problem in left_out.problems() {
+                let what =
+                    format!("a row of {table} cannot be read and is left out: run `hm rebuild` ({problem})");
+                self.add("unreadable_row", what);
             }
         }
         Ok(())

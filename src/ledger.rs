@@ -15,10 +15,10 @@ pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub(crate) use erase::rewrite;
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
-pub(crate) use migrate::{Unmigrated, migrate};
+pub(crate) use migrate::{Unmigrated, known, migrate, migrated, written_by};
 pub(crate) use sqlite::{
-    AUTOCHECKPOINT_PAGES, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly, refuse_links,
-    truncate_log,
+    AUTOCHECKPOINT_PAGES, Unopened, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly,
+    refuse_links, truncate_log,
 };
 pub use sqlite::{Ledger, Reader};
 pub use verify::{Fault, Report};
@@ -32,6 +32,9 @@ use crate::domain::time::Timestamp;
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 /// The most one event may carry, in bytes of payload (spec 01); larger ones are refused.
 pub const MAX_PAYLOAD_BYTES: usize = 32 * 1024;
+
+/// What helps where a file of the memory cannot be read.
+pub(crate) const CURE: &str = "mend its permissions, or run hm as the user it belongs to";
 
 /// A SHA-256 or HMAC-SHA-256 value.
 pub type Hash = [u8; 32];
@@ -218,12 +221,22 @@ pub enum LedgerError {
         source: std::io::Error,
     },
     /// Made by a newer version.
-    #[error("the ledger {path} was written by a newer version of hm: update hm ({detail})")]
+    #[error(
+        "the ledger {path} was written by a newer version of hm: update hm to go on, nothing is lost ({by})"
+    )]
     Newer {
         /// Which file.
         path: String,
-        /// What was found.
-        detail: String,
+        /// Which version that was.
+        by: String,
+    },
+    /// It may be there, and the system does not let this process look.
+    #[error("cannot read {path}: {source}: what it holds is not known; {CURE}")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// SQLite is older than the fix for a bug that could lose data.
     #[error("this build carries SQLite {found}, older than {needed}: rebuild hm with its bundled SQLite")]

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::domain::time::Moment;
+use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::standing::Standing;
-use crate::store::{self, StoreError};
+use crate::store::{self, LeftOut, StoreError};
 use crate::workspace::Workspace;
 
 /// What a front reads from. Reading never writes and never waits for the writer.
@@ -25,6 +25,8 @@ pub struct Reads {
 struct Past {
     dir: TempDir,
     seq: u64,
+    /// What the clock showed then.
+    at: Timestamp,
 }
 
 /// Why there is no going back.
@@ -39,6 +41,41 @@ pub enum TravelError {
     /// There is no room for it.
     #[error("cannot fold the past in a temporary directory: {0}")]
     Io(#[from] std::io::Error),
+    /// Nothing is known of that moment.
+    #[error(transparent)]
+    Unknown(#[from] UnknownMoment),
+}
+
+/// A moment of which nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownMoment {
+    /// There is no such event yet.
+    #[error("the ledger ends at event {head}: there is no event {seq}")]
+    BeyondHead {
+        /// The event that was asked for.
+        seq: u64,
+        /// The last one.
+        head: u64,
+    },
+    /// The ledger begins later.
+    #[error("the ledger begins at {first}: nothing is known of {at}")]
+    BeforeFirst {
+        /// The time that was asked for.
+        at: Timestamp,
+        /// When its first event happened.
+        first: Timestamp,
+    },
+    /// It is yet to come.
+    #[error("{at} is yet to come: it is {now}")]
+    Future {
+        /// The time that was asked for.
+        at: Timestamp,
+        /// The time now.
+        now: Timestamp,
+    },
+    /// Nothing was ever written.
+    #[error("the ledger holds no event: it has no past")]
+    Empty,
 }
 
 /// The file, and whether it has a log: a handle opened where none could be looked into would never see one.
@@ -73,18 +110,15 @@ impl Reads {
         }
     }
 
-    /// The same workspace as it was then: the ledger is folded up to there into a temporary database.
+    /// The same workspace as it was then, on the clock of then: the ledger is folded up to there into a temporary
+    /// database. A position in the middle of a command's events means the last of them.
     ///
     /// # Errors
     /// [`TravelError`].
-    pub fn at(&mut self, moment: Moment) -> Result<Self, TravelError> {
+    pub fn at(&mut self, moment: Moment, now: Timestamp) -> Result<Self, TravelError> {
+        let (seq, at) = self.place_of(moment, now)?;
         let dir = tempfile::tempdir()?;
-        let mut seq = 0;
         if let Some(ledger) = self.ledger()? {
-            seq = match moment {
-                Moment::Seq(seq) => seq.min(ledger.head()?.seq),
-                Moment::Time(at) => ledger.seq_at(at)?,
-            };
             store::Projection::open(&past_store(&dir))?.fold_until(ledger, seq)?;
         }
         Ok(Self {
@@ -92,8 +126,62 @@ impl Reads {
             state_home: self.state_home.clone(),
             ledger: None,
             store: None,
-            past: Some(Past { dir, seq }),
+            past: Some(Past { dir, seq, at }),
         })
+    }
+
+    /// The last event at a moment, and what the clock showed then.
+    fn place_of(&mut self, moment: Moment, now: Timestamp) -> Result<(u64, Timestamp), TravelError> {
+        self.check(moment)?;
+        let first = match self.ledger()? {
+            Some(ledger) => ledger.at(1)?,
+            None => None,
+        };
+        let (ledger, first) = match (self.ledger()?, first) {
+            (Some(ledger), Some(first)) => (ledger, first),
+            _ if moment == Moment::Seq(0) => return Ok((0, now)),
+            _ => return Err(UnknownMoment::Empty.into()),
+        };
+        match moment {
+            Moment::Seq(0) => Ok((0, first)),
+            Moment::Seq(seq) => {
+                let seq = ledger.end_of_batch(seq)?;
+                Ok((seq, ledger.at(seq)?.unwrap_or(now)))
+            }
+            Moment::Time(at) if at > now => Err(UnknownMoment::Future { at, now }.into()),
+            Moment::Time(at) if at < first => Err(UnknownMoment::BeforeFirst { at, first }.into()),
+            Moment::Time(at) => Ok((ledger.seq_at(at)?, at)),
+        }
+    }
+
+    /// Refuses a position that the ledger does not have. Any time is a bound of a list; what is asked as of then is
+    /// looked at more closely.
+    ///
+    /// # Errors
+    /// [`TravelError`].
+    pub fn check(&mut self, moment: Moment) -> Result<(), TravelError> {
+        let Moment::Seq(seq) = moment else { return Ok(()) };
+        let head = self.events()?;
+        if seq > head { Err(UnknownMoment::BeyondHead { seq, head }.into()) } else { Ok(()) }
+    }
+
+    /// Asks one state of the read models, on the clock of what is read; no answer while nothing was ever written.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn ask<T>(
+        &mut self,
+        now: Timestamp,
+        questions: impl FnOnce(&store::Reader) -> Result<T, StoreError>,
+    ) -> Result<(Option<T>, LeftOut), StoreError> {
+        let now = self.clock(now);
+        let Some(store) = self.store()? else { return Ok((None, LeftOut::default())) };
+        store.snapshot(now, questions).map(|(answer, left_out)| (Some(answer), left_out))
+    }
+
+    /// What the clock shows: `now`, or the time of the past that is read.
+    pub fn clock(&self, now: Timestamp) -> Timestamp {
+        self.past.as_ref().map_or(now, |past| past.at)
     }
 
     /// The last event these reads may show; `None` for the present.
@@ -113,26 +201,55 @@ impl Reads {
     pub fn ledger(&mut self) -> Result<Option<&ledger::Reader>, ledger::LedgerError> {
         let path = self.workspace.ledger();
         let id = file_id(&path);
-        if self.ledger.as_ref().map(|(opened, _)| *opened) != id {
+        // Without an id it is not there, or may not be looked at: opening says which.
+        if id.is_none() || self.ledger.as_ref().map(|(opened, _)| *opened) != id {
             self.ledger = id.zip(ledger::Reader::open(&path)?);
         }
         Ok(self.ledger.as_ref().map(|(_, reader)| reader))
     }
 
-    /// The read models; `None` while nothing was ever folded.
+    /// The read models; `None` while nothing was ever written.
     ///
     /// # Errors
-    /// [`StoreError`] when the file is there and cannot be read.
+    /// [`StoreError`] when they cannot be read, are not there although events are, or hold less than the ledger for
+    /// good, because only a newer version can fold what follows.
     pub fn store(&mut self) -> Result<Option<&store::Reader>, StoreError> {
         let path = match &self.past {
             Some(past) => past_store(&past.dir),
             None => self.workspace.team_memory(),
         };
         let id = file_id(&path);
-        if self.store.as_ref().map(|(opened, _)| *opened) != id {
-            self.store = id.zip(store::Reader::open(&path)?);
+        if id.is_none() || self.store.as_ref().map(|(opened, _)| *opened) != id {
+            self.store = None;
+            match store::Reader::open(&path) {
+                // Tables that nothing was ever folded into are those of a writer that is just starting.
+                Err(StoreError::Unmade) if self.events()? == 0 => return Ok(None),
+                opened => self.store = id.zip(opened?),
+            }
+        }
+        if self.past.is_none() {
+            let folded = self.store.as_ref().map(|(_, store)| store.folded()).transpose()?;
+            let folded = folded.map_or(0, |folded| folded.seq);
+            let events = match self.events() {
+                // What is folded can be read, whatever befell the ledger since.
+                Err(error) if folded > 0 && !matches!(error, ledger::LedgerError::Newer { .. }) => folded,
+                events => events?,
+            };
+            if folded < events {
+                if let Some(ledger) = self.ledger()? {
+                    ledger.check_known(folded)?;
+                }
+                if folded == 0 {
+                    return Err(StoreError::Unmade);
+                }
+            }
         }
         Ok(self.store.as_ref().map(|(_, reader)| reader))
+    }
+
+    /// How many events there are.
+    fn events(&mut self) -> Result<u64, ledger::LedgerError> {
+        Ok(self.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq))
     }
 }
 

@@ -34,12 +34,18 @@ pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, Rows};
 
-use crate::ledger::Cursor;
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Cursor, Unopened};
 
 /// Why the read models could not be opened, read or folded.
 #[derive(Debug, thiserror::Error)]
@@ -53,16 +59,27 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// Made by a newer version.
-    #[error("{path} was made by a newer version of hm: update hm, or run `hm rebuild` ({detail})")]
+    #[error("{path} was written by a newer version of hm: update hm to go on, nothing is lost ({by})")]
     Newer {
         /// Which file.
         path: String,
-        /// What was found.
-        detail: String,
+        /// Which version that was.
+        by: String,
     },
-    /// Folded by another version, and not yet anew.
-    #[error("the team memory was folded by another version of hm: run `hm rebuild`, or let the writer start")]
-    OldFold,
+    /// It may be there, and the system does not let this process look.
+    #[error("cannot read {path}: {source}: what it holds is not known; {cure}", cure = crate::ledger::CURE)]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Made by an older version or not at all, and by the writer when it starts.
+    #[error(
+        "the read models are not made of this ledger yet, or were made by an older version of hm: the writer makes \
+         them anew when it starts, nothing is lost"
+    )]
+    Unmade,
     /// A query failed.
     #[error("cannot read the team memory: {0}; `hm rebuild` makes it anew from the ledger")]
     Query(#[from] rusqlite::Error),
@@ -88,6 +105,17 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
 }
 
 impl StoreError {
+    /// What is wrong with a row, without what to do about it.
+    fn bare(&self) -> String {
+        if let Self::Malformed(problem) = self {
+            problem.clone()
+        } else if let Self::Query(error) = self {
+            error.to_string()
+        } else {
+            self.to_string()
+        }
+    }
+
     /// Whether other rows can be read all the same.
     const fn is_of_one_row(&self) -> bool {
         use rusqlite::Error::{
@@ -102,68 +130,205 @@ impl StoreError {
                     | InvalidColumnType(..)
                     | Utf8Error(..)
             ),
-            Self::Open { .. } | Self::Newer { .. } | Self::OldFold | Self::Fold { .. } | Self::Ledger(_) => {
-                false
-            }
+            Self::Open { .. }
+            | Self::Newer { .. }
+            | Self::Unreadable { .. }
+            | Self::Unmade
+            | Self::Fold { .. }
+            | Self::Ledger(_) => false,
         }
     }
 }
 
-/// A read-only handle on the read models.
+/// A read-only handle on the read models. Whoever asks does it in a [`Reader::snapshot`]; only there does time
+/// end claims and leases, and is a row that cannot be read left out.
 #[derive(Debug)]
 pub struct Reader {
     db: Connection,
-    /// Rows that could not be read and were left out; none while one stops the question.
-    left_out: Cell<Option<u64>>,
+    asked: RefCell<Option<Asked>>,
+}
+
+/// What the questions of a snapshot have in common.
+#[derive(Debug)]
+struct Asked {
+    now: Timestamp,
+    /// Claims whose time is over and that the writer has not ended yet.
+    expired: BTreeMap<String, Expired>,
+    left_out: LeftOut,
+}
+
+/// A claim whose time is over, as its row stands.
+#[derive(Debug, Clone)]
+struct Expired {
+    claim_type: ClaimType,
+    status: Status,
+    owner: String,
+}
+
+/// Rows that could not be read and were left out of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What is wrong with each, by its key: however often a row is met, it counts once.
+    rows: BTreeMap<u64, String>,
+    /// Those that are claims in force which nobody is asked to settle: what a context counts.
+    settled: BTreeSet<u64>,
+}
+
+impl LeftOut {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// What each begins with, which is mostly an id, and what is wrong with it.
+    pub fn problems(&self) -> impl Iterator<Item = &str> {
+        self.rows.values().map(String::as_str)
+    }
 }
 
 impl Reader {
     /// Opens existing read models; `None` when there are none yet.
     ///
     /// # Errors
-    /// [`StoreError::Open`].
+    /// [`StoreError::Open`], [`StoreError::Unreadable`]; [`StoreError::Newer`] and [`StoreError::Unmade`] for those
+    /// of another version.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        crate::ledger::open_readonly(path, "projection")
-            .map(|db| db.map(|db| Self { db, left_out: Cell::new(None) }))
-            .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
+        let shown = || path.display().to_string();
+        let db = crate::ledger::open_readonly(path, "projection").map_err(|problem| match problem {
+            Unopened::Hidden(source) => StoreError::Unreadable { path: shown(), source },
+            Unopened::Failed(source) => StoreError::Open { path: shown(), source },
+        })?;
+        let Some(db) = db else { return Ok(None) };
+        match fold::age(&db)? {
+            Ordering::Less => Err(StoreError::Unmade),
+            Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None) })),
+            Ordering::Greater => Err(StoreError::Newer { path: shown(), by: crate::ledger::written_by(&db) }),
+        }
     }
 
-    /// Runs `questions` against one state of the read models, whatever the writer does meanwhile.
+    /// Runs `questions` against one state of the read models as it is at `now`, whatever the writer does meanwhile:
+    /// what time ends by itself has ended, whether the writer has put it down or not. A row that cannot be read is
+    /// left out.
     ///
     /// # Errors
     /// Those of the questions, and [`StoreError::Query`].
     pub fn snapshot<T>(
         &self,
+        now: Timestamp,
         questions: impl FnOnce(&Self) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<(T, LeftOut), StoreError> {
         let transaction = self.db.unchecked_transaction()?;
-        let answer = questions(self)?;
+        let expired = self.expired(now)?;
+        self.asked.replace(Some(Asked { now, expired, left_out: LeftOut::default() }));
+        let answer = questions(self);
+        let left_out = self.asked.take().map(|asked| asked.left_out).unwrap_or_default();
+        let answer = answer?;
         transaction.finish()?;
-        Ok(answer)
+        Ok((answer, left_out))
     }
 
-    /// Asks questions to which a row that cannot be read is no answer: it is left out, and counted.
-    pub fn leniently<T>(&self, questions: impl FnOnce() -> T) -> (T, u64) {
-        let before = self.left_out.replace(Some(0));
-        let answer = questions();
-        (answer, self.left_out.replace(before).unwrap_or_default())
+    /// Whether the end of a lease has come.
+    fn is_over(&self, lease_until: i64) -> bool {
+        self.asked.borrow().as_ref().is_some_and(|asked| lease_until < asked.now.ms())
     }
 
-    /// Passes a row on; one that cannot be read is left out where that is wanted.
-    fn kept<T>(&self, row: Result<T, impl Into<StoreError>>) -> Result<Option<T>, StoreError> {
-        match (row.map_err(Into::into), self.left_out.get()) {
-            (Ok(row), _) => Ok(Some(row)),
-            (Err(error), Some(left_out)) if error.is_of_one_row() => {
-                self.left_out.set(Some(left_out + 1));
+    /// Where a claim is: its time may be over.
+    fn status_of(&self, claim: &str, stands: Status) -> Status {
+        if self.is_expired(claim) { Status::Deprecated } else { stands }
+    }
+
+    /// Whether a claim's time is over, and the writer has not put it down yet.
+    fn is_expired(&self, claim: &str) -> bool {
+        self.asked.borrow().as_ref().is_some_and(|asked| asked.expired.contains_key(claim))
+    }
+
+    /// Every claim whose time is over, as a JSON list; none where there is none.
+    fn expired_ids(&self) -> Option<String> {
+        let asked = self.asked.borrow();
+        let expired = asked.as_ref().map(|asked| &asked.expired).filter(|expired| !expired.is_empty())?;
+        Some(serde_json::json!(expired.keys().collect::<Vec<_>>()).to_string())
+    }
+
+    /// How many rows were left out so far, in this snapshot.
+    pub fn left_out(&self) -> u64 {
+        self.asked.borrow().as_ref().map_or(0, |asked| asked.left_out.count())
+    }
+
+    /// How many of them are claims that a context would count.
+    pub fn left_out_settled(&self) -> u64 {
+        self.asked.borrow().as_ref().map_or(0, |asked| asked.left_out.settled.len() as u64)
+    }
+
+    /// Reads a row; one that cannot be read is left out in a snapshot, and stops the question outside of one.
+    fn kept<T, E: Into<StoreError>>(
+        &self,
+        row: &Row<'_>,
+        read: impl FnOnce(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, StoreError> {
+        match read(row) {
+            Ok(row) => Ok(Some(row)),
+            Err(error) => {
+                self.leave_out(key_of(row), &beginning_of(row), error.into())?;
                 Ok(None)
             }
-            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Notes that a row cannot be read, where that costs only the row.
+    fn leave_out(&self, key: u64, row: &str, error: StoreError) -> Result<(), StoreError> {
+        match self.asked.borrow_mut().as_mut().filter(|_| error.is_of_one_row()) {
+            Some(asked) => {
+                asked.left_out.rows.insert(key, format!("{row}: {}", error.bare()));
+                Ok(())
+            }
+            None => Err(error),
         }
     }
 
     /// [`Reader::kept`] for every row.
-    fn kept_of<T>(&self, rows: impl Iterator<Item = rusqlite::Result<T>>) -> Result<Vec<T>, StoreError> {
-        rows.filter_map(|row| self.kept(row).transpose()).collect()
+    fn kept_of<T, E: Into<StoreError>>(
+        &self,
+        mut rows: Rows<'_>,
+        read: impl Fn(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut kept = Vec::new();
+        while let Some(row) = rows.next()? {
+            kept.extend(self.kept(row, &read)?);
+        }
+        Ok(kept)
+    }
+
+    /// [`Reader::kept`] for the only row there may be.
+    fn kept_one<T, E: Into<StoreError>>(
+        &self,
+        mut rows: Rows<'_>,
+        read: impl Fn(&Row<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, StoreError> {
+        match rows.next()? {
+            Some(row) => self.kept(row, &read),
+            None => Ok(None),
+        }
+    }
+
+    /// The first `limit` rows, and where the next page starts: at the place of the last of them, which a column
+    /// holds, where there are more. What is left out has its place on the page.
+    fn page_of<T, E: Into<StoreError>>(
+        &self,
+        mut rows: Rows<'_>,
+        limit: usize,
+        place: &str,
+        read: impl Fn(&Row<'_>) -> Result<T, E>,
+    ) -> Result<(Vec<T>, Option<u64>), StoreError> {
+        let (mut kept, mut seen, mut last) = (Vec::new(), 0, 0);
+        while let Some(row) = rows.next()? {
+            if seen == limit {
+                return Ok((kept, Some(last)));
+            }
+            seen += 1;
+            last = row.get::<_, i64>(place)? as u64;
+            kept.extend(self.kept(row, &read)?);
+        }
+        Ok((kept, None))
     }
 
     /// Copies the read models into a new file.
@@ -181,5 +346,40 @@ impl Reader {
     /// [`StoreError::Query`].
     pub fn folded(&self) -> Result<Cursor, StoreError> {
         fold::folded(&self.db)
+    }
+}
+
+/// What tells a row from others: its id where it begins with one, else all it holds.
+fn key_of(row: &Row<'_>) -> u64 {
+    let begins_with_id = matches!(row.as_ref().column_name(0), Ok("id" | "claim_id"));
+    if let (true, Ok(ValueRef::Text(id))) = (begins_with_id, row.get_ref(0)) {
+        return key_of_id(id);
+    }
+    let mut hasher = DefaultHasher::new();
+    let mut column = 0;
+    while let Ok(value) = row.get_ref(column) {
+        match value {
+            ValueRef::Null => 0.hash(&mut hasher),
+            ValueRef::Integer(number) => number.hash(&mut hasher),
+            ValueRef::Real(number) => number.to_bits().hash(&mut hasher),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.hash(&mut hasher),
+        }
+        column += 1;
+    }
+    hasher.finish()
+}
+
+fn key_of_id(id: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What stands in the first column of a row, which is mostly an id.
+fn beginning_of(row: &Row<'_>) -> String {
+    match row.get_ref(0) {
+        Ok(ValueRef::Integer(number)) => number.to_string(),
+        Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).chars().take(60).collect(),
+        Ok(ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_)) | Err(_) => "a row".to_owned(),
     }
 }

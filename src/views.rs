@@ -27,9 +27,10 @@ use crate::schedule::{self, Run, Runs};
 use crate::standing::{Damage, Standing};
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
-    DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, PhaseView, PlanGraph, Reader,
+    DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, LeftOut, PhaseView, PlanGraph, Reader,
     RejectedCommand, Search, SearchPage, StoreError, Target,
 };
+use crate::workspace::Workspace;
 use crate::writer::Spool;
 
 pub use briefing::briefing;
@@ -103,6 +104,19 @@ pub enum View {
     Attention(Option<AgentId>),
 }
 
+impl View {
+    /// The moments between which what is listed was made.
+    fn bounds(&self) -> [Option<Moment>; 2] {
+        if let Self::Claims(filter) | Self::Search(Search { filter, .. }) = self {
+            [filter.since, filter.until]
+        } else if let Self::Experiments(filter) = self {
+            [filter.since, filter.until]
+        } else {
+            [None, None]
+        }
+    }
+}
+
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -116,6 +130,8 @@ pub struct Answer {
     pub mime_type: &'static str,
     /// Where the next page of a list starts; none on the last one.
     pub next: Option<Next>,
+    /// Rows that could not be read and are not shown.
+    pub left_out: u64,
 }
 
 /// The start of the next page: the same question with this parameter.
@@ -150,10 +166,20 @@ impl From<ViewError> for Rejection {
             ViewError::NotFound(message) => {
                 Self::new(Code::UnknownClaim, message, "list them first and take the id from there")
             }
+            ViewError::Store(error @ StoreError::Unmade) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "try again in a moment; `hm doctor` says what keeps the writer from starting",
+            ),
             ViewError::Store(error) => Self::new(
                 Code::Unavailable,
                 error.to_string(),
                 "nothing was changed; try again after the cure",
+            ),
+            ViewError::Travel(TravelError::Unknown(unknown)) => Self::new(
+                Code::InvalidArgument,
+                unknown.to_string(),
+                "`hm log` lists events with their times",
             ),
             ViewError::Travel(error) => Self::new(
                 Code::Unavailable,
@@ -266,11 +292,15 @@ pub struct StatusView {
     pub unsealed: Option<String>,
 }
 
-/// Answers one question. `now` only serves to say how long ago things were.
+/// Answers one question as it is at `now`.
 ///
 /// # Errors
 /// [`ViewError`]; nothing is ever written.
 pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
+    let now = reads.clock(now);
+    for moment in view.bounds().into_iter().flatten() {
+        reads.check(moment)?;
+    }
     match view {
         View::Events(filter) => {
             // One more than is shown says whether there is a next page; after the latest there is none.
@@ -301,9 +331,9 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             Ok(page(event.seq, to_json(&event), text))
         }
         View::Status => {
-            let status = status(reads)?;
+            let (status, left_out) = status(reads, now)?;
             let text = markdown::status(&status);
-            Ok(page(status.folded_seq, to_json(&status), text))
+            Ok(page(status.folded_seq, to_json(&status), text).without(left_out.count()))
         }
         View::Output(run, stream) => {
             let seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
@@ -316,29 +346,9 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
             let (json, text) = experiments::profiles(reads.workspace(), &[]);
             Ok(page(seq, json, text))
         }
-        View::Experiments(filter) => {
-            let workspace = reads.workspace().clone();
-            let (seq, found) = match reads.store()? {
-                Some(store) => {
-                    store.snapshot(|store| Ok((store.folded()?.seq, store.experiments(filter)?)))?
-                }
-                None => (0, ExperimentPage::default()),
-            };
-            let (json, text) = experiments::page(&workspace, &found, now);
-            Ok(page(seq, json, text).followed_by("cursor", found.next))
-        }
-        View::Experiment(id) => {
-            let workspace = reads.workspace().clone();
-            let found = match reads.store()? {
-                Some(store) => store.snapshot(|store| Ok((store.folded()?.seq, store.experiment(*id)?)))?,
-                None => (0, None),
-            };
-            let (seq, Some(run)) = found else {
-                return Err(ViewError::NotFound(format!("no run has the id {id}")));
-            };
-            Ok(page(seq, experiment_json(&workspace, &run), experiments::one(&run, now)))
-        }
-        View::Claims(_)
+        View::Experiments(_)
+        | View::Experiment(_)
+        | View::Claims(_)
         | View::Claim(_)
         | View::Search(_)
         | View::Decisions(_)
@@ -352,27 +362,58 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Session(_)
         | View::Turn0(_)
         | View::Anchors
-        | View::Beliefs(..) => match reads.store()? {
-            Some(store) => store.snapshot(|store| Ok(from_store(store, config, view, now)))?,
-            None => empty(config, view, now),
-        },
-        View::Context(of) => {
-            let runs = troubles(reads, now)?;
-            match reads.store()? {
-                Some(store) => store
-                    .snapshot(|store| Ok(Ok(context::context(store, config.stale_after, of, &runs, now))))?,
-                None => Ok(context::empty(of, now)),
-            }
-        }
-        View::Attention(agent) => {
-            let runs = troubles(reads, now)?;
-            match reads.store()? {
-                Some(store) => {
-                    Ok(store.snapshot(|store| attention::attention(store, agent.as_ref(), &runs, now))?)
+        | View::Beliefs(..)
+        | View::Context(_)
+        | View::Attention(_) => {
+            let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
+            let from = Beside { workspace: &workspace, config, runs: &runs, now };
+            match reads.ask(now, |store| Ok(from_store(store, &from, view)))? {
+                // It may be the row that cannot be read.
+                (Some(Err(ViewError::NotFound(_))), left_out) if left_out.count() > 0 => {
+                    let problem = left_out.problems().next().unwrap_or_default().to_owned();
+                    Err(StoreError::Malformed(problem).into())
                 }
-                None => Ok(attention::empty(agent.as_ref(), &runs, now)),
+                (Some(answer), left_out) => Ok(answer?.without(left_out.count())),
+                (None, _) => empty(&from, view),
             }
         }
+    }
+}
+
+/// Claims that match, for who shows them in another way, and how many rows were left out.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn claims(
+    reads: &mut Reads,
+    filter: &ClaimFilter,
+    now: Timestamp,
+) -> Result<(ClaimPage, u64), ViewError> {
+    for moment in [filter.since, filter.until].into_iter().flatten() {
+        reads.check(moment)?;
+    }
+    let (page, left_out) = reads.ask(now, |store| store.claims(filter))?;
+    Ok((page.unwrap_or(ClaimPage { claims: Vec::new(), next: None }), left_out.count()))
+}
+
+/// Claims that answer a question, for who shows them in another way, and how many rows were left out.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn search(reads: &mut Reads, search: &Search, now: Timestamp) -> Result<(SearchPage, u64), ViewError> {
+    for moment in [search.filter.since, search.filter.until].into_iter().flatten() {
+        reads.check(moment)?;
+    }
+    let (page, left_out) = reads.ask(now, |store| store.search(search))?;
+    Ok((page.unwrap_or_default(), left_out.count()))
+}
+
+/// What is said of rows that cannot be read; nothing where there are none.
+pub fn without(rows: u64) -> String {
+    match rows {
+        0 => String::new(),
+        1 => "1 row cannot be read and is left out: `hm rebuild`\n".to_owned(),
+        rows => format!("{rows} rows cannot be read and are left out: `hm rebuild`\n"),
     }
 }
 
@@ -389,27 +430,33 @@ pub fn answer_at(
 ) -> Result<Answer, ViewError> {
     match moment {
         None => answer(reads, config, view, now),
-        Some(moment) => {
-            let mut then = reads.at(moment)?;
-            let now = match moment {
-                Moment::Time(time) => time,
-                Moment::Seq(_) => last_event_at(&mut then)?.unwrap_or(now),
-            };
-            answer(&mut then, config, view, now)
-        }
+        Some(moment) => answer(&mut reads.at(moment, now)?, config, view, now),
     }
 }
 
-/// When the last event happened.
-fn last_event_at(reads: &mut Reads) -> Result<Option<Timestamp>, ViewError> {
-    let last = ledger::Filter { until: reads.horizon(), limit: 1, newest: true, ..ledger::Filter::default() };
-    let Some(ledger) = reads.ledger()? else { return Ok(None) };
-    Ok(ledger.list(&last)?.first().map(|event| event.at))
+/// What an answer from the read models needs besides them.
+struct Beside<'a> {
+    workspace: &'a Workspace,
+    config: &'a Config,
+    runs: &'a Runs,
+    now: Timestamp,
 }
 
-fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
+fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
+    let &Beside { workspace, config, runs, now } = from;
     let seq = store.folded()?.seq;
     match view {
+        View::Experiments(filter) => {
+            let found = store.experiments(filter)?;
+            let answer = shown_as(seq, experiments::page(workspace, &found, now));
+            Ok(answer.followed_by("cursor", found.next))
+        }
+        View::Experiment(id) => {
+            let run = store.experiment(*id)?.ok_or_else(|| unknown_run(*id))?;
+            Ok(page(seq, experiment_json(workspace, &run), experiments::one(&run, now)))
+        }
+        View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
+        View::Attention(agent) => Ok(attention::attention(store, agent.as_ref(), runs, now)?),
         View::Claims(filter) => Ok(claims_page(seq, &store.claims(filter)?, "claims", now)),
         View::Claim(id) => {
             let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
@@ -429,10 +476,7 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
         }
         View::ReadyTasks => Ok(shown_as(seq, work::ready(&store.ready_tasks(DEFAULT_LIMIT)?, now))),
         View::Sessions(before, limit) => {
-            let mut found = store.sessions_before(*before, limit + 1)?;
-            let has_more = found.len() > *limit;
-            found.truncate(*limit);
-            let next = found.last().map(|last| last.started_seq).filter(|_| has_more);
+            let (found, next) = store.sessions_before(*before, *limit)?;
             Ok(shown_as(seq, work::sessions(&found, now)).followed_by("cursor", next))
         }
         View::Session(id) => {
@@ -467,20 +511,15 @@ fn from_store(store: &Reader, config: &Config, view: &View, now: Timestamp) -> R
             }
             Ok(shown_as(seq, work::beliefs(&snapshot, &statements, now)))
         }
-        View::Events(_)
-        | View::Event(_)
-        | View::Status
-        | View::Experiments(_)
-        | View::Experiment(_)
-        | View::Output(..)
-        | View::Context(_)
-        | View::Attention(_)
-        | View::Profiles => Err(ViewError::NotFound("events are not in the read models".to_owned())),
+        View::Events(_) | View::Event(_) | View::Status | View::Output(..) | View::Profiles => {
+            Err(ViewError::NotFound("events are not in the read models".to_owned()))
+        }
     }
 }
 
 /// Answers before anything was ever written.
-fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
+fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
+    let &Beside { workspace, config, runs, now } = from;
     let nothing = ClaimPage { claims: Vec::new(), next: None };
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
@@ -500,17 +539,23 @@ fn empty(config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewErr
         View::Session(id) | View::Turn0(id) => Err(unknown_session(id)),
         View::Anchors => Ok(shown_as(0, work::anchors(&[], now))),
         View::Beliefs(agent, _) => Err(no_beliefs(agent)),
+        View::Experiments(_) => {
+            Ok(shown_as(0, experiments::page(workspace, &ExperimentPage::default(), now)))
+        }
+        View::Experiment(id) => Err(unknown_run(*id)),
+        View::Context(of) => Ok(context::empty(of, now)),
+        View::Attention(agent) => Ok(attention::empty(agent.as_ref(), runs, now)),
         View::Claims(_)
         | View::Events(_)
         | View::Event(_)
         | View::Status
-        | View::Experiments(_)
-        | View::Experiment(_)
         | View::Output(..)
-        | View::Context(_)
-        | View::Attention(_)
         | View::Profiles => Ok(claims_page(0, &nothing, "claims", now)),
     }
+}
+
+fn unknown_run(id: RunId) -> ViewError {
+    ViewError::NotFound(format!("no run has the id {id}"))
 }
 
 fn unknown_claim(id: ClaimId) -> String {
@@ -556,7 +601,7 @@ fn troubles(reads: &Reads, now: Timestamp) -> Result<Runs, ViewError> {
     Ok(runs)
 }
 
-fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
+fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), ViewError> {
     let horizon = reads.horizon();
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
@@ -565,7 +610,10 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
     let workspace = reads.workspace().root().display().to_string();
     let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
-    let denials = reads.ledger()?.map(|ledger| ledger.count(MEMORY_DENIED)).transpose()?.unwrap_or(0);
+    let denials = match reads.ledger()? {
+        Some(ledger) => ledger.count(MEMORY_DENIED, horizon)?,
+        None => 0,
+    };
     let memory = reads.workspace().memory().display().to_string();
     let mut status = StatusView {
         workspace,
@@ -582,18 +630,16 @@ fn status(reads: &mut Reads) -> Result<StatusView, ViewError> {
         damage: damage.map(|damage| damage.loss.fault),
         unsealed,
     };
-    if let Some(store) = reads.store()? {
-        store.snapshot(|store| {
-            status.folded_seq = store.folded()?.seq;
-            status.counts = store.counts()?;
-            status.agents_seen = store.agents()?.len() as u64;
-            status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
-            Ok(())
-        })?;
-    }
+    let (_, left_out) = reads.ask(now, |store| {
+        status.folded_seq = store.folded()?.seq;
+        status.counts = store.counts()?;
+        status.agents_seen = store.agents()?.len() as u64;
+        status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
+        Ok(())
+    })?;
     // The writer may have appended between the two reads; that is not being behind.
     status.ledger_seq = status.ledger_seq.max(status.folded_seq);
-    Ok(status)
+    Ok((status, left_out))
 }
 
 fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentView> {
@@ -619,13 +665,24 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
 }
 
 fn page(seq: u64, json: Value, text: String) -> Answer {
-    Answer { seq, json, text, mime_type: "text/markdown", next: None }
+    Answer { seq, json, text, mime_type: "text/markdown", next: None, left_out: 0 }
 }
 
 impl Answer {
     fn followed_by(self, parameter: &'static str, value: Option<impl ToString>) -> Self {
         let next = value.map(|value| Next { parameter, value: value.to_string() });
         Self { next, ..self }
+    }
+
+    /// Says how many rows were left out; a context says so in its own words.
+    fn without(mut self, rows: u64) -> Self {
+        if rows > 0 {
+            self.json["left_out"] = rows.into();
+            if self.mime_type == "text/markdown" {
+                self.text.push_str(&without(rows));
+            }
+        }
+        Self { left_out: rows, ..self }
     }
 }
 

@@ -122,9 +122,11 @@ impl At {
     fn timestamp(&self) -> Result<Timestamp, Rejection> {
         match self {
             Self::Ms(ms) => Ok(Timestamp::from_ms(*ms)),
-            Self::Text(text) => match text.parse() {
+            Self::Text(text) => match Moment::parse(text, system::now()) {
                 Ok(Moment::Time(time)) => Ok(time),
-                _ => Err(Rejection::invalid("at", "it is no time such as 2026-11-20T22:10:00Z")),
+                _ => {
+                    Err(Rejection::invalid("at", "it is no time such as 2026-11-20T22:10:00Z or 2026-11-20"))
+                }
             },
         }
     }

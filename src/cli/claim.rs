@@ -136,9 +136,8 @@ pub(super) struct List {
     /// Come out of this task
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Made at or after this time, in epoch milliseconds
-    #[arg(long, value_name = "MS")]
-    since_ms: Option<i64>,
+    #[command(flatten)]
+    made: super::Made,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
@@ -192,7 +191,7 @@ impl Claim {
             }
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
             Self::Why { id } => {
-                let answer = views::why(&mut context.reads()?, parse("id", id)?, system::now())?;
+                let answer = views::why(&mut context.models()?, parse("id", id)?, system::now())?;
                 output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
             }
             Self::List(list) => list.run(context),
@@ -264,13 +263,13 @@ impl Evidence {
 impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
         let filter = self.filter(context)?;
-        let mut reads = context.reads()?;
-        let page = match reads.store()? {
-            Some(store) => store.claims(&filter)?,
-            None => ClaimPage { claims: Vec::new(), next: None },
-        };
-        let json = serde_json::to_value(&page).map_err(Failure::internal)?;
-        output::print(context.global.json, &table(&page), &json)?;
+        let mut reads = context.models()?;
+        let (page, left_out) = views::claims(&mut reads, &filter, system::now())?;
+        let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
+        if left_out > 0 {
+            json["left_out"] = left_out.into();
+        }
+        output::print(context.global.json, &(table(&page) + &views::without(left_out)), &json)?;
         note_damage(&reads);
         Ok(())
     }
@@ -286,8 +285,8 @@ impl List {
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
             owner: owner.map(|agent| agent.to_string()),
             session: self.session.clone(),
-            since_ms: self.since_ms,
-            until_ms: None,
+            since: self.made.since()?,
+            until: self.made.until()?,
             before: self.cursor,
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
         })

@@ -179,6 +179,8 @@ pub(super) struct List {
     /// Asked for about this claim
     #[arg(long, value_name = "CLAIM")]
     claim: Option<String>,
+    #[command(flatten)]
+    made: super::Made,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     limit: usize,
@@ -197,7 +199,8 @@ impl Experiment {
                 status: parse_optional("status", list.status.as_deref())?,
                 profile: parse_optional("profile", list.profile.as_deref())?,
                 claim: parse_optional("claim", list.claim.as_deref())?,
-                since_ms: None,
+                since: list.made.since()?,
+                until: list.made.until()?,
                 before: list.cursor,
                 limit: list.limit,
             })),

@@ -38,8 +38,8 @@ const WITHIN: Duration = Duration::from_millis(900);
 /// How long the start of a session waits for the writer: most of what it has.
 const WRITER_WITHIN: Duration = Duration::from_millis(500);
 /// What is said where no context can be.
-const NOT_YET: &str =
-    "The shared memory cannot be read at this moment: read hivemind://context before you start.";
+const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
+     hivemind://context before you start, and tell the human if that fails too.";
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
@@ -65,7 +65,7 @@ impl Hook {
             let call = Call::parse(client, &String::from_utf8_lossy(&payload));
             let answer = Hooked::of(call.clone(), global.clone()).and_then(|mut hooked| hooked.answer());
             let answer = answer.unwrap_or_else(|failure| {
-                tracing::debug!(?failure, "a hook has nothing to say");
+                tracing::info!(?failure, "a hook has nothing to say");
                 unopened(&call, &global).map_or(Answer::Silence, Answer::Context)
             });
             // Whoever waited too long has gone.
@@ -178,7 +178,11 @@ impl Hooked {
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
-        block_on(async { Ok(front.submit_within(WRITER_WITHIN, started).await?) })?;
+        let submitted = block_on(async { Ok(front.submit_within(WRITER_WITHIN, started).await?) });
+        if let Err(failure) = submitted {
+            // What can be read, or why not, is to be said all the same.
+            tracing::info!(?failure, "the start of the session is not recorded");
+        }
         let split = self.store(|store| store.split_into(session.as_str())).ok().flatten().flatten();
         let goes_on = split.map(|split| {
             format!(
@@ -262,17 +266,11 @@ impl Hooked {
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
-        let pack = if self.is_unfolded() { None } else { self.pack(room).ok() };
-        Answer::Context(said + pack.as_deref().unwrap_or(NOT_YET))
-    }
-
-    /// Whether there is something to know that the read models do not have: they are being made anew.
-    fn is_unfolded(&mut self) -> bool {
-        let has_events = match self.reads.ledger() {
-            Ok(ledger) => ledger.is_some_and(|ledger| ledger.head().is_ok_and(|head| head.seq > 0)),
-            Err(_) => false,
-        };
-        has_events && !matches!(self.reads.store(), Ok(Some(_)))
+        let pack = self.pack(room).unwrap_or_else(|failure| {
+            tracing::info!(?failure, "a session starts without its memory");
+            format!("{NOT_YET} Why: {}.", output::inline(&failure))
+        });
+        Answer::Context(said + &pack)
     }
 
     /// What was said, without secrets; nothing for white space.
@@ -439,13 +437,8 @@ impl Hooked {
         &mut self,
         question: impl FnOnce(&crate::store::Reader) -> Result<T, crate::store::StoreError>,
     ) -> Result<Option<T>, Failure> {
-        let answer = match self.reads.store() {
-            // A row that cannot be read is left out: it must not silence what the others have to say.
-            Ok(Some(store)) => store.leniently(|| store.snapshot(question)).0.map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        };
-        Ok(answer.map_err(ViewError::from)?)
+        let (answer, _) = self.reads.ask(system::now(), question).map_err(ViewError::from)?;
+        Ok(answer)
     }
 
     fn submit(&self, commands: Vec<Command>) -> Result<(), Failure> {

@@ -172,7 +172,17 @@ pub(super) fn line(text: &str) {
     let _ = writeln!(stream(), "{text}");
 }
 
-/// Says something beside the answer, where it does not get between a program and its JSON.
+/// Why something did not succeed, on one line.
+pub(super) fn inline(failure: &Failure) -> String {
+    let text = match failure {
+        Failure::Rejected(rejection) => rejection.message.clone(),
+        Failure::Usage(text) | Failure::Internal(text) => text.clone(),
+        Failure::Broken | Failure::Unheard => String::new(),
+    };
+    views::inline(&text, 400)
+}
+
+/// Says on stderr what goes on besides the answer.
 pub(super) fn note(text: &str) {
     eprintln!("hm: {}", visible(text));
 }

@@ -7,7 +7,8 @@ use super::output::{self, Failure};
 use super::{Context, note_damage, parse, parse_all, parse_optional};
 use crate::domain::rejection::Rejection;
 use crate::store::{ClaimFilter, Hit, SearchPage};
-use crate::views::MAX_LIMIT;
+use crate::system;
+use crate::views::{self, MAX_LIMIT};
 
 /// Hits shown unless asked otherwise: they fit a screen, two lines each.
 const DEFAULT_HITS: u64 = 10;
@@ -36,12 +37,8 @@ pub(super) struct Search {
     /// Made in this session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Made at or after this time, in epoch milliseconds
-    #[arg(long, value_name = "MS")]
-    since_ms: Option<i64>,
-    /// Made at or before this time, in epoch milliseconds
-    #[arg(long, value_name = "MS")]
-    until_ms: Option<i64>,
+    #[command(flatten)]
+    made: super::Made,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_HITS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
@@ -54,13 +51,13 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let search = self.search(context)?;
-        let mut reads = context.reads()?;
-        let page = match reads.store()? {
-            Some(store) => store.snapshot(|store| store.search(&search))?,
-            None => SearchPage::default(),
-        };
-        let json = serde_json::to_value(&page).map_err(Failure::internal)?;
-        output::print(context.global.json, &table(&page), &json)?;
+        let mut reads = context.models()?;
+        let (page, left_out) = views::search(&mut reads, &search, system::now())?;
+        let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
+        if left_out > 0 {
+            json["left_out"] = left_out.into();
+        }
+        output::print(context.global.json, &(table(&page) + &views::without(left_out)), &json)?;
         note_damage(&reads);
         Ok(())
     }
@@ -73,8 +70,8 @@ impl Search {
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
             owner: owner.map(|agent| agent.to_string()),
             session: self.session.clone(),
-            since_ms: self.since_ms,
-            until_ms: self.until_ms,
+            since: self.made.since()?,
+            until: self.made.until()?,
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
             ..ClaimFilter::default()
         };

@@ -127,7 +127,7 @@ impl Session {
             }
             Self::Split { reason, used, window } => {
                 let (agent, session) = context.speaker("split_session")?;
-                let mut reads = context.reads()?;
+                let mut reads = context.models()?;
                 let child = parse("child", &system::new_id().to_string())?;
                 let turn0 = views::turn0(
                     &mut reads,
@@ -149,7 +149,7 @@ impl Session {
             Self::Spawn { profile, prompt, task, key } => {
                 let profile = parse("profile", profile)?;
                 let (agent, session) = context.speaker("spawn_researcher")?;
-                let mut reads = context.reads()?;
+                let mut reads = context.models()?;
                 let run_id = RunId::from_uuid(system::new_id());
                 let turn0 = views::briefing(
                     &mut reads,

@@ -11,7 +11,7 @@ use crate::writer::Spool;
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let caller = context.caller()?;
-    let mut reads = context.reads()?;
+    let mut reads = context.models()?;
     let mut answer = views::answer(&mut reads, &context.config, &View::Status, system::now())?;
     let front = context.front()?;
     let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
@@ -20,11 +20,9 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     answer.text.push_str(&format!("writer:    {writer}\n"));
     answer.json["writer_is_up"] = json!(writer_is_up);
     if let Some(agent) = caller.pinned() {
-        let presence = reads.store()?.map(|store| {
-            store.leniently(|| store.snapshot(|store| views::presence(store, agent.as_str()))).0
-        });
+        let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
         let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
-        let banner = pack::banner(&presence.transpose()?.unwrap_or_else(alone));
+        let banner = pack::banner(&presence.unwrap_or_else(alone));
         answer.text.push_str(&format!("{banner}\n"));
         answer.json["agent"] = json!(agent);
         answer.json["banner"] = json!(banner);

@@ -28,6 +28,8 @@ const UP_POLL: Duration = Duration::from_millis(20);
 
 /// What mends read models that cannot be read.
 const REBUILD: &str = "run `hm rebuild`: nothing is lost";
+/// What helps with what a newer version wrote.
+const UPDATE: &str = "update this hm: nothing is lost, and writes wait in the spool";
 /// What tells more about a ledger that cannot be read.
 const VERIFY: &str = "run `hm verify`, which says what is damaged";
 
@@ -159,12 +161,16 @@ impl Doctor<'_> {
         Err(format!("it does not answer within {} s", UP_WITHIN.as_secs()))
     }
 
-    /// What can be seen of ledger and read models at a glance.
+    /// What can be seen of ledger and read models.
     pub(super) fn store(&self) -> Check {
-        match Scan::quick(self.workspace, &AtomicBool::new(false)) {
-            // The ledger is the truth; the read models are made from it.
-            Err(error @ ScanError::Store(_)) => Check::fault("store", error.to_string(), REBUILD),
-            Err(error) => Check::fault("store", error.to_string(), VERIFY),
+        let go_on = AtomicBool::new(false);
+        // Only what is fine at a glance is worth a closer look.
+        let scan = match Scan::quick(self.workspace, &go_on) {
+            Ok(scan) if scan.findings.is_empty() => Scan::of(self.workspace, &go_on),
+            other => other,
+        };
+        match scan {
+            Err(error) => Check::fault("store", error.to_string(), cure(&error)),
             Ok(scan) if scan.findings.is_empty() => {
                 Check::ok("store", "readable, up to date, with room to grow")
             }
@@ -196,7 +202,10 @@ impl Doctor<'_> {
             let view = View::Context(ContextOf { agent: agent.clone(), session: None, budget, window: None });
             match views::answer(&mut reads, self.config, &view, system::now()) {
                 Ok(answer) => largest = largest.max((answer.text.chars().count(), agent.to_string())),
-                Err(error @ ViewError::Store(_)) => return Check::fault("pack", error.to_string(), REBUILD),
+                Err(ViewError::Store(error)) => {
+                    let error = ScanError::from(error);
+                    return Check::fault("pack", error.to_string(), cure(&error));
+                }
                 Err(error) => return Check::fault("pack", error.to_string(), VERIFY),
             }
         }
@@ -211,6 +220,27 @@ impl Doctor<'_> {
             true => Check::ok("pack", message).with(data),
             false => Check::fault("pack", message, "this is a mistake in hm: please report it").with(data),
         }
+    }
+}
+
+/// What mends a memory that cannot be read. The ledger is the truth; the read models are made from it.
+fn cure(error: &ScanError) -> &'static str {
+    use crate::ledger::LedgerError;
+    use crate::store::StoreError;
+    if let ScanError::Ledger(LedgerError::Newer { .. })
+    | ScanError::Store(StoreError::Newer { .. } | StoreError::Ledger(LedgerError::Newer { .. })) = error
+    {
+        UPDATE
+    } else if let ScanError::Ledger(LedgerError::Unreadable { .. })
+    | ScanError::Store(
+        StoreError::Unreadable { .. } | StoreError::Ledger(LedgerError::Unreadable { .. }),
+    ) = error
+    {
+        crate::ledger::CURE
+    } else if let ScanError::Store(_) = error {
+        REBUILD
+    } else {
+        VERIFY
     }
 }
 

@@ -4,6 +4,49 @@ use refinery::Runner;
 use refinery::error::Kind;
 use rusqlite::{Connection, Error};
 
+/// This program's version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Values of each part of a version, as a database keeps them in one number.
+const PARTS: i32 = 1_000;
+
+/// Leaves word in a database which version writes it, for older ones that cannot read it. An older one leaves the
+/// word of a newer one: what that wrote may still be there.
+pub(crate) fn sign(db: &Connection) -> Result<(), Error> {
+    let ours = number_of(VERSION);
+    if signature(db)? < ours { db.pragma_update(None, "application_id", ours) } else { Ok(()) }
+}
+
+/// Which newer version of hm wrote a database, in words.
+pub(crate) fn written_by(db: &Connection) -> String {
+    match signature(db) {
+        Ok(number) if number > number_of(VERSION) => {
+            let (major, rest) = (number / PARTS / PARTS, number % (PARTS * PARTS));
+            format!("hm {major}.{}.{} wrote it, this is hm {VERSION}", rest / PARTS, rest % PARTS)
+        }
+        _ => format!("which one it does not say, this is hm {VERSION}"),
+    }
+}
+
+fn signature(db: &Connection) -> Result<i32, Error> {
+    db.query_row("PRAGMA application_id", [], |row| row.get(0))
+}
+
+/// `1.2.3` as one number that rises with it.
+fn number_of(version: &str) -> i32 {
+    let parts = version.split(['.', '-', '+']).take(3);
+    parts.fold(0, |number, part| number * PARTS + part.parse::<i32>().unwrap_or_default().clamp(0, PARTS - 1))
+}
+
+/// The last migration that a database has.
+pub(crate) fn migrated(db: &Connection) -> Result<i64, Error> {
+    db.query_row("SELECT coalesce(max(version), 0) FROM refinery_schema_history", [], |row| row.get(0))
+}
+
+/// The last migration that this binary knows.
+pub(crate) fn known(runner: &Runner) -> i64 {
+    runner.get_migrations().iter().map(|migration| i64::from(migration.version())).max().unwrap_or_default()
+}
+
 /// Why a schema is not up to date.
 pub(crate) enum Unmigrated {
     /// The file has migrations that this binary does not know, or knows differently.
@@ -34,7 +77,7 @@ pub(crate) fn leave_moved(path: &std::path::Path, runner: Runner) -> Result<(), 
 /// # Errors
 /// [`Unmigrated`]; the schema is as it was.
 pub(crate) fn migrate(db: &mut Connection, runner: Runner) -> Result<(), Unmigrated> {
-    let Err(error) = runner.set_grouped(true).run(db) else { return Ok(()) };
+    let Err(error) = runner.set_grouped(true).run(db) else { return sign(db).map_err(Unmigrated::Failed) };
     let source = if let Kind::Connection(_, source) = error.kind() { source.downcast_ref() } else { None };
     Err(match source {
         Some(Error::SqliteFailure(code, said)) => {
@@ -43,6 +86,9 @@ pub(crate) fn migrate(db: &mut Connection, runner: Runner) -> Result<(), Unmigra
         Some(Error::SqlInputError { error, msg, .. }) => {
             Unmigrated::Failed(Error::SqliteFailure(*error, Some(msg.clone())))
         }
-        _ => Unmigrated::Newer(error.to_string()),
+        _ => {
+            tracing::debug!(%error, "the schema is of another version");
+            Unmigrated::Newer(written_by(db))
+        }
     })
 }

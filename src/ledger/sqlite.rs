@@ -7,12 +7,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::chain::{self, Column};
-use super::migrate::{Unmigrated, migrate};
+use super::migrate::{Unmigrated, known, migrate, migrated, written_by};
 use super::{
     AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Stored, erase, import, verify,
 };
 use crate::domain::agent::AgentId;
+use crate::domain::event::READER;
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::time::Timestamp;
 
@@ -73,7 +74,7 @@ impl Ledger {
         let mut db = Connection::open(path).map_err(|source| cannot_open(path, source))?;
         configure_writer(&db).map_err(|source| cannot_open(path, source))?;
         migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
-            Unmigrated::Newer(detail) => LedgerError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Newer(by) => LedgerError::Newer { path: path.display().to_string(), by },
             Unmigrated::Failed(source) => cannot_open(path, source),
         })?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)
@@ -255,9 +256,34 @@ impl Reader {
     /// # Errors
     /// [`LedgerError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
-        open_readonly(path, "events")
-            .map(|db| db.map(|db| Self { db }))
-            .map_err(|source| cannot_open(path, source))
+        let shown = || path.display().to_string();
+        let db = open_readonly(path, "events").map_err(|problem| match problem {
+            Unopened::Hidden(source) => LedgerError::Unreadable { path: shown(), source },
+            Unopened::Failed(source) => cannot_open(path, source),
+        })?;
+        let Some(db) = db else { return Ok(None) };
+        if migrated(&db).map_err(read_failed)? > known(&migrations::migrations::runner()) {
+            return Err(LedgerError::Newer { path: shown(), by: written_by(&db) });
+        }
+        Ok(Some(Self { db }))
+    }
+
+    /// Refuses the event after a position that only a newer version can fold.
+    ///
+    /// # Errors
+    /// [`LedgerError::Newer`].
+    pub fn check_known(&self, after: u64) -> Result<(), LedgerError> {
+        let next = "SELECT min_reader FROM events WHERE seq = ?1";
+        let needed: Option<u32> = self
+            .db
+            .prepare_cached(next)
+            .and_then(|mut next| next.query_row([sql_seq(after + 1)], |row| row.get(0)).optional())
+            .map_err(read_failed)?;
+        if needed.is_some_and(|needed| needed > READER) {
+            let path = self.db.path().unwrap_or_default().to_owned();
+            return Err(LedgerError::Newer { path, by: written_by(&self.db) });
+        }
+        Ok(())
     }
 
     /// The last event.
@@ -346,6 +372,33 @@ impl Reader {
         Ok(seq.map_or(0, |seq| seq as u64))
     }
 
+    /// When an event happened; none where there is no such event.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn at(&self, seq: u64) -> Result<Option<Timestamp>, LedgerError> {
+        self.db
+            .prepare_cached("SELECT at_ms FROM events WHERE seq = ?1")
+            .and_then(|mut statement| statement.query_row([sql_seq(seq)], |row| row.get(0)).optional())
+            .map(|at| at.map(Timestamp::from_ms))
+            .map_err(read_failed)
+    }
+
+    /// The last event of the batch that an event belongs to: those that one command caused at one time.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn end_of_batch(&self, seq: u64) -> Result<u64, LedgerError> {
+        let next = "SELECT 1 FROM events e JOIN events n ON n.seq = e.seq + 1 AND n.causation_id = e.causation_id \
+                    AND n.at_ms = e.at_ms AND n.idempotency_key IS NULL WHERE e.seq = ?1";
+        let mut statement = self.db.prepare_cached(next).map_err(read_failed)?;
+        let mut last = seq;
+        while statement.exists([sql_seq(last)]).map_err(read_failed)? {
+            last += 1;
+        }
+        Ok(last)
+    }
+
     /// Events that pass a filter, in ledger order.
     ///
     /// # Errors
@@ -374,14 +427,15 @@ impl Reader {
         Ok(events)
     }
 
-    /// How many events of a type there are.
+    /// How many events of a type there are, up to an event.
     ///
     /// # Errors
     /// [`LedgerError`].
-    pub fn count(&self, kind: &str) -> Result<u64, LedgerError> {
-        let sql = "SELECT count(*) FROM events WHERE type = ?1";
+    pub fn count(&self, kind: &str, until: Option<u64>) -> Result<u64, LedgerError> {
+        let sql = "SELECT count(*) FROM events WHERE type = ?1 AND seq <= ?2";
+        let counted = params![kind, sql_seq(until.unwrap_or(u64::MAX))];
         let count =
-            self.db.prepare_cached(sql).and_then(|mut query| query.query_row([kind], |row| row.get(0)));
+            self.db.prepare_cached(sql).and_then(|mut query| query.query_row(counted, |row| row.get(0)));
         count.map(|count: i64| count as u64).map_err(read_failed)
     }
 
@@ -526,12 +580,33 @@ pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Why a database is not open.
+pub(crate) enum Unopened {
+    /// The system does not say whether there is one.
+    Hidden(std::io::Error),
+    /// It cannot be read.
+    Failed(Error),
+}
+
+/// Whether a file is there and may be read. It is not opened for that: closing it would drop the locks that this
+/// process holds on it through SQLite.
+fn readable(path: &Path) -> std::io::Result<()> {
+    if std::fs::metadata(path)?.is_dir() {
+        return Err(std::io::ErrorKind::IsADirectory.into());
+    }
+    #[cfg(unix)]
+    rustix::fs::access(path, rustix::fs::Access::READ_OK)?;
+    Ok(())
+}
+
 /// Opens a database that another process writes; `None` when the file does not exist, or has not got that far yet
 /// that it has its tables, of which this is one.
-pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Error> {
-    refuse_links(path)?;
-    if !path.exists() {
-        return Ok(None);
+pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Unopened> {
+    refuse_links(path).map_err(Unopened::Failed)?;
+    match readable(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Unopened::Hidden(error)),
+        Ok(()) => {}
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let attempt = |name: &Path, flags| {
@@ -555,6 +630,7 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
         }
         other => other,
     }
+    .map_err(Unopened::Failed)
 }
 
 /// Fails where a database or a file beside it is a symbolic link: it may lead to any file of the user.

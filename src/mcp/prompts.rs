@@ -159,10 +159,8 @@ fn session_start(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorDat
 
 fn pre_stop_gate(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let of = server.asker(given)?;
-    let gate = server.ask(|reads| {
-        let gate = reads.store()?.map(|store| store.snapshot(|store| views::gate(store, &of)));
-        Ok(gate.transpose()?.unwrap_or_default())
-    })?;
+    let gate = server.ask(|reads| Ok(reads.ask(system::now(), |store| views::gate(store, &of))?.0))?;
+    let gate = gate.unwrap_or_default();
     let nothing =
         || "Nothing of your session is open: no task, no lease, no claim without evidence.\n".to_owned();
     let gate = pack::stop_gate(&gate).unwrap_or_else(nothing);

@@ -1,16 +1,26 @@
 //! The read side: what is listed, what the templates are, and one read.
 
+use std::time::Duration;
+
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
 use super::server::Server;
 use super::uri;
+use crate::reads::TravelError;
+use crate::store::StoreError;
 use crate::system;
 use crate::views::{self, ViewError};
 
+/// How long a read waits for read models that the writer makes anew; those of a large ledger take longer.
+const MADE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it looks.
+const MADE_POLL: Duration = Duration::from_millis(10);
 /// `_meta` key under which every answer carries the ledger position it shows.
 const SEQ_KEY: &str = "hivemind/seq";
+/// `_meta` key under which an answer says how many rows could not be read.
+const LEFT_OUT_KEY: &str = "hivemind/left_out";
 /// Under which name a JSON answer carries the address of the next page, where there is one.
 const NEXT_KEY: &str = "next_page";
 
@@ -53,7 +63,7 @@ const TEMPLATES: [(&str, &str, &str); 18] = [
     (
         "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}",
         "claims-filtered",
-        "Claims that match; status takes several with commas, since and until are epoch ms",
+        "Claims that match; status takes several with commas; since and until are times, such as 3d (ago) or 2026-11-20",
     ),
     ("hivemind://claims/{id}", "claim", "One claim: statement, positions, evidence, history, successors"),
     (
@@ -69,9 +79,9 @@ const TEMPLATES: [(&str, &str, &str); 18] = [
     ),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
     (
-        "hivemind://experiments{?status,profile,claim,since,limit,cursor}",
+        "hivemind://experiments{?status,profile,claim,since,until,limit,cursor}",
         "experiments-filtered",
-        "Runs by status, profile and claim; since is epoch ms",
+        "Runs by status, profile, claim and time: 3d (ago) or 2026-11-20",
     ),
     ("hivemind://experiments/{run}", "experiment", "One run: how it ended, on which commit, and its hashes"),
     ("hivemind://experiments/{run}/stdout", "experiment-stdout", "What a run wrote to standard output"),
@@ -134,17 +144,31 @@ impl Server {
     /// Reads one resource.
     pub(super) async fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
         let uri::Address { view, json: wants_json, moment } = self.address(address)?;
-        let answer = self
-            .with_long_reads(move |server, reads| {
-                views::answer_at(reads, server.config(), &view, system::now(), moment)
-            })
-            .await?
-            .map_err(|error| match error {
-                ViewError::NotFound(message) => not_found(message, address),
-                ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
-                    ErrorData::internal_error(error.to_string(), None)
-                }
-            })?;
+        let deadline = system::instant() + MADE_WITHIN;
+        let answer = loop {
+            let view = view.clone();
+            let answer = self
+                .with_long_reads(move |server, reads| {
+                    views::answer_at(reads, server.config(), &view, system::now(), moment)
+                })
+                .await?;
+            let is_unmade = matches!(answer, Err(ViewError::Store(StoreError::Unmade)));
+            if !is_unmade || system::instant() >= deadline {
+                break answer;
+            }
+            // A writer that cannot be had leaves the error as it is.
+            let _ = self.front().submit_within(MADE_WITHIN, Vec::new()).await;
+            tokio::time::sleep(MADE_POLL).await;
+        };
+        let answer = answer.map_err(|error| match error {
+            ViewError::NotFound(message) => not_found(message, address),
+            ViewError::Travel(TravelError::Unknown(unknown)) => {
+                ErrorData::invalid_params(unknown.to_string(), None)
+            }
+            ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
+                ErrorData::internal_error(error.to_string(), None)
+            }
+        })?;
         let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
         let (mut text, mut json) = (answer.text, answer.json);
         if let Some(next) = next {
@@ -155,6 +179,9 @@ impl Server {
             if wants_json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
+        if answer.left_out > 0 {
+            meta.0.insert(LEFT_OUT_KEY.to_owned(), json!(answer.left_out));
+        }
         let contents = ResourceContents::TextResourceContents {
             uri: address.to_owned(),
             mime_type: Some(mime_type.to_owned()),
@@ -168,7 +195,7 @@ impl Server {
 
     /// Parses an address as this caller means it.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
-        uri::parse(address, self.caller(), &self.root()).map_err(|problem| match problem {
+        uri::parse(address, self.caller(), &self.root(), system::now()).map_err(|problem| match problem {
             uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
             uri::BadAddress::NotPlain | uri::BadAddress::Parameter { .. } => {
                 ErrorData::invalid_params(problem.to_string(), None)

@@ -5,7 +5,7 @@ use url::Url;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{SearchMode, Status, Tier};
 use crate::domain::scope::Scope;
-use crate::domain::time::Moment;
+use crate::domain::time::{Moment, Timestamp};
 use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
@@ -39,8 +39,8 @@ pub(super) enum BadAddress {
     Parameter { name: String, problem: String },
 }
 
-/// Parses an address for a caller: `hivemind://context` is the pinned agent's.
-pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, BadAddress> {
+/// Parses an address for a caller: `hivemind://context` is the pinned agent's, and `3d` is so long before `now`.
+pub(super) fn parse(text: &str, caller: &Caller, root: &str, now: Timestamp) -> Result<Address, BadAddress> {
     let unknown = || BadAddress::Unknown(text.chars().take(200).collect());
     let url = Url::parse(text).map_err(|_| unknown())?;
     if url.scheme() != "hivemind" {
@@ -61,16 +61,16 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str) -> Result<Address, 
         Some("json") => true,
         Some(_) => return Err(bad("format", "use json, or leave it out")),
     };
-    let moment = parameters.parse("at")?;
+    let moment = parameters.moment("at", now)?;
     let view = match (kind, id) {
-        ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root)?),
+        ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root, now)?),
         ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
-        ("search", "") => View::Search(search(&mut parameters, root)?),
+        ("search", "") => View::Search(search(&mut parameters, root, now)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?, parameters.parse("cursor")?),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
         ("targets", "") => View::Targets,
-        ("experiments", "") => View::Experiments(experiment_filter(&mut parameters)?),
+        ("experiments", "") => View::Experiments(experiment_filter(&mut parameters, now)?),
         ("experiments", path) => run_view(path)?,
         ("profiles", "") => View::Profiles,
         ("agents", "") => View::Agents,
@@ -135,6 +135,11 @@ impl Parameters {
     {
         self.take(name).map(|value| value.parse().map_err(|problem| bad(name, problem))).transpose()
     }
+
+    fn moment(&mut self, name: &str, now: Timestamp) -> Result<Option<Moment>, BadAddress> {
+        let moment = self.take(name).map(|value| Moment::parse(&value, now));
+        moment.transpose().map_err(|problem| bad(name, problem))
+    }
 }
 
 fn bad(name: &str, problem: impl ToString) -> BadAddress {
@@ -182,14 +187,14 @@ fn statuses(parameters: &mut Parameters) -> Result<Vec<Status>, BadAddress> {
     parsed.map_err(|problem| bad("status", problem))
 }
 
-fn search(parameters: &mut Parameters, root: &str) -> Result<Search, BadAddress> {
+fn search(parameters: &mut Parameters, root: &str, now: Timestamp) -> Result<Search, BadAddress> {
     let query = parameters.take("q").ok_or_else(|| bad("q", "say what to look for, in any words"))?;
     let filter = ClaimFilter {
         status: statuses(parameters)?,
         claim_type: parameters.parse("type")?,
         scope: scope(parameters, root)?,
-        since_ms: parameters.parse("since")?,
-        until_ms: parameters.parse("until")?,
+        since: parameters.moment("since", now)?,
+        until: parameters.moment("until", now)?,
         limit: limit(parameters)?,
         ..ClaimFilter::default()
     };
@@ -197,7 +202,12 @@ fn search(parameters: &mut Parameters, root: &str) -> Result<Search, BadAddress>
     Ok(Search { query, mode, filter, seen: parameters.parse("cursor")?.unwrap_or_default() })
 }
 
-fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Result<ClaimFilter, BadAddress> {
+fn claim_filter(
+    parameters: &mut Parameters,
+    caller: &Caller,
+    root: &str,
+    now: Timestamp,
+) -> Result<ClaimFilter, BadAddress> {
     let owner = parameters.take("owner").map(|name| agent(caller, &name)).transpose()?;
     Ok(ClaimFilter {
         status: statuses(parameters)?,
@@ -206,8 +216,8 @@ fn claim_filter(parameters: &mut Parameters, caller: &Caller, root: &str) -> Res
         owner: owner.map(|agent| agent.to_string()),
         session: parameters.take("session"),
         task: parameters.parse("task")?,
-        since_ms: parameters.parse("since")?,
-        until_ms: parameters.parse("until")?,
+        since: parameters.moment("since", now)?,
+        until: parameters.moment("until", now)?,
         limit: limit(parameters)?,
         before: parameters.parse("cursor")?,
         ..ClaimFilter::default()
@@ -248,12 +258,13 @@ fn run_view(path: &str) -> Result<View, BadAddress> {
     }
 }
 
-fn experiment_filter(parameters: &mut Parameters) -> Result<ExperimentFilter, BadAddress> {
+fn experiment_filter(parameters: &mut Parameters, now: Timestamp) -> Result<ExperimentFilter, BadAddress> {
     Ok(ExperimentFilter {
         status: parameters.parse("status")?,
         profile: parameters.parse("profile")?,
         claim: parameters.parse("claim")?,
-        since_ms: parameters.parse("since")?,
+        since: parameters.moment("since", now)?,
+        until: parameters.moment("until", now)?,
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
     })
@@ -293,6 +304,7 @@ mod tests {
 
     use super::parse;
     use crate::domain::agent::Roster;
+    use crate::domain::time::Timestamp;
     use crate::identity::Caller;
 
     fn check(addresses: &[&str], expected: Expect) {
@@ -300,7 +312,7 @@ mod tests {
         let caller = Caller::new(Roster::default(), Some("ops"), session).expect("a known agent");
         let lines: Vec<String> = addresses
             .iter()
-            .map(|address| match parse(address, &caller, "/shop") {
+            .map(|address| match parse(address, &caller, "/shop", Timestamp::from_ms(1_795_309_837_834)) {
                 Ok(parsed) => {
                     format!("{address} -> {:?}{}", parsed.view, if parsed.json { " json" } else { "" })
                 }
@@ -327,7 +339,10 @@ mod tests {
                 "hivemind://claims?colour=red",
                 "hivemind://search",
                 "hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5",
-                "hivemind://search?q=%22%29%20OR%20%28&since=1&until=2",
+                "hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22",
+                "hivemind://claims?since=90m&until=%2357",
+                "hivemind://experiments?since=2d&until=1795309837834",
+                "hivemind://status?at=soon",
                 "hivemind://search?q=pool&mode=all",
                 "hivemind://search?q=pool&cursor=next",
                 "hivemind://negative?cursor=7",
@@ -354,8 +369,11 @@ mod tests {
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
-                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, task: None, since_ms: None, until_ms: None, before: None, limit: 5 }, seen: Seen({}) })
-                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, task: None, since_ms: Some(1), until_ms: Some(2), before: None, limit: 50 }, seen: Seen({}) })
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, task: None, since: None, until: None, before: None, limit: 5 }, seen: Seen({}) })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, task: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), before: None, limit: 50 }, seen: Seen({}) })
+                hivemind://claims?since=90m&until=%2357 -> Claims(ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, task: None, since: Some(Time(Timestamp(1795304437834))), until: Some(Seq(57)), before: None, limit: 50 })
+                hivemind://experiments?since=2d&until=1795309837834 -> Experiments(ExperimentFilter { status: None, profile: None, claim: None, since: Some(Time(Timestamp(1795137037834))), until: Some(Time(Timestamp(1795309837834))), before: None, limit: 50 })
+                hivemind://status?at=soon -> at: `soon` is no moment: give a time (2026-11-20T22:10:00Z), a date (2026-11-20, its beginning in UTC), epoch milliseconds, how long ago (45s, 90m, 2h, 3d, 1w), or a ledger position (#1200)
                 hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit
                 hivemind://search?q=pool&cursor=next -> cursor: this is no cursor of a search: take it from the page before, as it is
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, Row, ToSql, params};
+use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
 use super::index::{self, Limit};
-use super::{Reader, StoreError, fold};
+use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::scope::Scope;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Moment, Timestamp};
 
 /// How far a chain of successors is followed; longer chains are shown from their end.
 const CHAIN_DEPTH: usize = 32;
@@ -35,10 +35,10 @@ pub struct ClaimFilter {
     pub session: Option<String>,
     /// Came out of this task.
     pub task: Option<TaskId>,
-    /// Made at or after, epoch ms.
-    pub since_ms: Option<i64>,
-    /// Made at or before, epoch ms.
-    pub until_ms: Option<i64>,
+    /// Made then or later.
+    pub since: Option<Moment>,
+    /// Made then or earlier.
+    pub until: Option<Moment>,
     /// Older than this: the `next` of the page before.
     pub before: Option<u64>,
     /// At most so many; 0 means none.
@@ -244,7 +244,13 @@ pub struct ClaimView {
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id";
-const SUMMARY_COLUMNS: usize = 19;
+pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
+     claim_id FROM claim_evidence";
+pub(super) const POSITION: &str =
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id FROM consensus";
+/// What follows the creation of a claim, from where `claim_status_history` has it.
+pub(super) const MOVE: &str =
+    "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
 
 impl Reader {
     /// One claim with everything known about it.
@@ -252,27 +258,13 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
-        let sql = format!(
-            "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede \
-             FROM claims c WHERE c.id = ?1"
-        );
         let id = id.to_string();
-        let found = self
-            .db
-            .prepare_cached(&sql)?
-            .query_row([&id], |row| {
-                let rest = |column: usize| row.get::<_, Option<String>>(SUMMARY_COLUMNS + column);
-                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?))
-            })
-            .optional()?;
-        let Some((summary, session, ttl_hours, trigger, proposes_to_supersede)) = found else {
+        let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
+        let found =
+            self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
+        let Some((summary, Own { session, ttl_hours, trigger, proposes_to_supersede })) = found else {
             return Ok(None);
         };
-        let summary = summary?;
-        let trigger = trigger
-            .map(|json| serde_json::from_str(&json))
-            .transpose()
-            .map_err(|error| StoreError::Malformed(error.to_string()))?;
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
@@ -295,6 +287,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
         let mut select = Select::default();
+        let expired = self.expired_ids();
         match filter.status.as_slice() {
             [] if filter.in_force => {
                 let gone = select.bind(Status::Deprecated.as_str());
@@ -302,30 +295,45 @@ impl Reader {
             }
             [] => {}
             // One status is a range of its index, in order; several are looked up and sorted.
-            [status] => {
+            [status] if *status != Status::Deprecated || expired.is_none() => {
                 let wanted = select.bind(status.as_str());
                 select.require(format!("c.status = {wanted}"));
             }
             several => {
                 let wanted: Vec<&str> = several.iter().map(|status| status.as_str()).collect();
                 let wanted = select.bind(serde_json::json!(wanted).to_string());
-                select.require(format!("c.status IN (SELECT value FROM json_each({wanted}))"));
+                let stands = format!("c.status IN (SELECT value FROM json_each({wanted}))");
+                let expired = expired.clone().filter(|_| several.contains(&Status::Deprecated));
+                let wanted = match expired.map(|expired| select.bind(expired)) {
+                    Some(expired) => {
+                        format!("({stands} OR c.id IN (SELECT value FROM json_each({expired})))")
+                    }
+                    None => stands,
+                };
+                select.require(wanted);
             }
+        }
+        let shows_deprecated = filter.status.contains(&Status::Deprecated);
+        if (filter.in_force || !filter.status.is_empty())
+            && !shows_deprecated
+            && let Some(expired) = expired
+        {
+            let expired = select.bind(expired);
+            select.require(format!("c.id NOT IN (SELECT value FROM json_each({expired}))"));
         }
         select.require_if("c.id =", filter.id.map(|id| id.to_string()));
         select.require_if("c.claim_type =", filter.claim_type.map(ClaimType::as_str));
         select.require_if("c.owner =", filter.owner.clone());
         select.require_if("c.session =", filter.session.clone());
         select.require_if("c.origin_task_id =", filter.task.map(|task| task.to_string()));
-        select.require_if("c.created_at >=", filter.since_ms);
-        select.require_if("c.created_at <=", filter.until_ms);
+        for (moment, comparison) in [(filter.since, ">="), (filter.until, "<=")] {
+            let Some((column, value)) = moment.map(made_at) else { continue };
+            select.require_if(&format!("c.{column} {comparison}"), Some(value));
+        }
         let names = filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
         let mut position = "c.created_seq";
         if let Some(limits) = filter.limits(&names.unwrap_or_default()).filter(|_| !filter.starts_at_status())
         {
-            if !fold::is_current(&self.db)? {
-                return Err(StoreError::OldFold);
-            }
             // CROSS JOIN keeps the order: one claim, or the newest in the index first.
             if filter.id.is_some() {
                 select.from =
@@ -345,22 +353,51 @@ impl Reader {
             filter.limit + 1
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(values))?;
-        let mut claims = Vec::new();
-        while let Some(row) = rows.next()? {
-            claims.extend(self.kept(summary(row))?);
-        }
-        let next = (claims.len() > filter.limit).then(|| {
-            claims.truncate(filter.limit);
-            claims.last().map_or(0, |last| last.created_seq)
-        });
+        let rows = statement.query(rusqlite::params_from_iter(values))?;
+        let (claims, next) = self.page_of(rows, filter.limit, "created_seq", |row| self.summary(row))?;
         Ok(ClaimPage { claims, next })
+    }
+
+    /// A claim as lists show it, from its row; notes which ones a context would count.
+    fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+        let read = summary(row);
+        if read.is_err()
+            && let Some(asked) = self.asked.borrow_mut().as_mut()
+            && is_settled(row)
+        {
+            asked.left_out.settled.insert(super::key_of(row));
+        }
+        read.map(|claim| self.as_of_now(claim))
+    }
+
+    fn as_of_now(&self, claim: ClaimSummary) -> ClaimSummary {
+        ClaimSummary { status: self.status_of(&claim.id, claim.status), ..claim }
+    }
+
+    /// Claims whose time is over and that are not deprecated yet.
+    pub(super) fn expired(&self, now: Timestamp) -> Result<BTreeMap<String, Expired>, StoreError> {
+        let sql = "SELECT id, claim_type, status, owner FROM claims WHERE ttl_hours IS NOT NULL \
+                   AND status <> 'deprecated' AND created_at + ttl_hours * 3600000 <= ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([now.ms()])?;
+        let mut expired = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let read = || -> Result<(String, Expired), StoreError> {
+                let word = |column: usize| row.get::<_, String>(column);
+                let claim_type = word(1)?.parse().map_err(malformed)?;
+                let status = word(2)?.parse().map_err(malformed)?;
+                Ok((word(0)?, Expired { claim_type, status, owner: word(3)? }))
+            };
+            // Whoever asks for one that cannot be read is told so.
+            expired.extend(read().ok());
+        }
+        Ok(expired)
     }
 
     /// One claim as lists show it.
     pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
-        self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
+        self.kept_one(self.db.prepare_cached(&sql)?.query([id])?, |row| self.summary(row))
     }
 
     /// What dead ends say besides their statements, by their ids.
@@ -379,19 +416,14 @@ impl Reader {
                       AND reason IS NOT NULL ORDER BY seq DESC LIMIT 1)) \
                    FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([serde_json::to_string(&ids).map_err(malformed)?])?;
-        let mut warnings = BTreeMap::new();
-        while let Some(row) = rows.next()? {
-            warnings.extend(self.kept(warning(row))?);
-        }
-        Ok(warnings)
+        let rows = statement.query([serde_json::to_string(&ids).map_err(malformed)?])?;
+        Ok(self.kept_of(rows, warning)?.into_iter().collect())
     }
 
     fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([claim], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.kept_of(statement.query([claim])?, |row| row.get(0))
     }
 
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
@@ -413,57 +445,101 @@ impl Reader {
     }
 
     fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
-        let sql = "SELECT agent, position, reason, evidence_ref, created_at FROM consensus \
-                   WHERE claim_id = ?1 ORDER BY agent";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([claim], |row| {
-            Ok(PositionHeld {
-                agent: row.get(0)?,
-                position: row.get(1)?,
-                reason: row.get(2)?,
-                evidence_ref: row.get(3)?,
-                at: row.get(4)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let mut statement =
+            self.db.prepare_cached(&format!("{POSITION} WHERE claim_id = ?1 ORDER BY agent"))?;
+        self.kept_of(statement.query([claim])?, position)
     }
 
     fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
-        let sql = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq \
-                   FROM claim_evidence WHERE claim_id = ?1 ORDER BY seq";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([claim])?;
-        let mut evidence = Vec::new();
-        while let Some(row) = rows.next()? {
-            evidence.push(Evidence {
-                evidence_ref: row.get(0)?,
-                relation: row.get(1)?,
-                added_by: row.get(2)?,
-                weight: row.get(3)?,
-                note: row.get(4)?,
-                at: row.get(5)?,
-                grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
-                stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
-            });
-        }
-        Ok(evidence)
+        let mut statement =
+            self.db.prepare_cached(&format!("{EVIDENCE} WHERE claim_id = ?1 ORDER BY seq"))?;
+        self.kept_of(statement.query([claim])?, evidence)
     }
 
     fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
         let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
                    FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map(params![claim], |row| {
-            Ok(StatusChange {
-                from: row.get(0)?,
-                to: row.get(1)?,
-                by: row.get(2)?,
-                reason: row.get(3)?,
-                at: row.get(4)?,
-                seq: row.get::<_, i64>(5)? as u64,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.kept_of(statement.query([claim])?, change)
+    }
+}
+
+pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
+    Ok(PositionHeld {
+        agent: row.get(0)?,
+        position: row.get(1)?,
+        reason: row.get(2)?,
+        evidence_ref: row.get(3)?,
+        at: row.get(4)?,
+    })
+}
+
+pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence, StoreError> {
+    Ok(Evidence {
+        evidence_ref: row.get(0)?,
+        relation: row.get(1)?,
+        added_by: row.get(2)?,
+        weight: row.get(3)?,
+        note: row.get(4)?,
+        at: row.get(5)?,
+        grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
+        stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
+    })
+}
+
+pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
+    Ok(StatusChange {
+        from: row.get(0)?,
+        to: row.get(1)?,
+        by: row.get(2)?,
+        reason: row.get(3)?,
+        at: row.get(4)?,
+        seq: row.get::<_, i64>(5)? as u64,
+    })
+}
+
+/// The statement that reads claims with all that stands in their rows, up to its conditions.
+pub(super) fn whole_rows() -> String {
+    format!("SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede FROM claims c")
+}
+
+/// Reads all of a claim's own row.
+pub(super) fn is_legible(row: &Row<'_>) -> Result<(), StoreError> {
+    summary(row)?;
+    own(row)?;
+    Ok(())
+}
+
+/// What only a claim's own page shows of its row.
+struct Own {
+    session: Option<String>,
+    ttl_hours: Option<u32>,
+    trigger: Option<Trigger>,
+    proposes_to_supersede: Option<String>,
+}
+
+fn own(row: &Row<'_>) -> Result<Own, StoreError> {
+    let trigger = row.get::<_, Option<String>>("trigger_when")?.map(|json| serde_json::from_str(&json));
+    Ok(Own {
+        session: row.get("session")?,
+        ttl_hours: row.get("ttl_hours")?,
+        trigger: trigger.transpose().map_err(malformed)?,
+        proposes_to_supersede: row.get("proposes_to_supersede")?,
+    })
+}
+
+/// Whether a row that cannot be read is that of a claim which a context would count, as far as it says.
+fn is_settled(row: &Row<'_>) -> bool {
+    let word = |column: usize| row.get::<_, String>(column).unwrap_or_default();
+    let is_settled = matches!(word(3).parse(), Ok(Status::Proposed | Status::Confirmed));
+    is_settled && word(2) != ClaimType::Negative.as_str()
+}
+
+/// The column that says when something was made, as a moment is compared with it, and the moment's value there.
+pub(super) fn made_at(moment: Moment) -> (&'static str, i64) {
+    match moment {
+        Moment::Seq(seq) => ("created_seq", i64::try_from(seq).unwrap_or(i64::MAX)),
+        Moment::Time(at) => ("created_at", at.ms()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Questions about contradictions and about the names of targets.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::claims::malformed;
@@ -83,13 +83,17 @@ pub struct ContradictionPage {
     pub next: Option<u64>,
 }
 
-const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
+pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
      x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
      AND p.position = 'challenge' AND x.left_claim = x.right_claim";
+
+/// The first columns of the two sides.
+const LEFT: usize = 7;
+const RIGHT: usize = 13;
 
 impl Reader {
     /// A page of contradictions, newest first.
@@ -100,21 +104,25 @@ impl Reader {
         let status = if filter.resolved { "resolved" } else { "open" };
         let tier = if filter.weak { Tier::Weak } else { Tier::Strong };
         let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
+        // The end of a claim's time ends what it contradicts.
+        let expired = self.expired_ids();
+        let is_expired = "(x.left_claim IN (SELECT value FROM json_each(?5)) \
+                           OR x.right_claim IN (SELECT value FROM json_each(?5)))";
+        let is_wanted = match (&expired, filter.resolved) {
+            (None, _) => "x.status = ?1 AND ?5 IS NULL".to_owned(),
+            (Some(_), false) => format!("x.status = ?1 AND NOT {is_expired}"),
+            (Some(_), true) => format!("(x.status = ?1 OR {is_expired})"),
+        };
         let sql = format!(
-            "SELECT {COLUMNS} WHERE x.status = ?1 AND x.tier = ?2 AND x.created_seq < ?3 \
+            "SELECT {COLUMNS} WHERE {is_wanted} AND x.tier = ?2 AND x.created_seq < ?3 \
              ORDER BY x.created_seq DESC LIMIT ?4"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows = statement.query(params![status, tier.as_str(), before, filter.limit as i64 + 1])?;
-        let mut contradictions = Vec::new();
-        while let Some(row) = rows.next()? {
-            contradictions.extend(self.kept(contradiction(row))?);
-        }
-        let next = (contradictions.len() > filter.limit).then(|| {
-            contradictions.truncate(filter.limit);
-            contradictions.last().map_or(0, |last| last.seq)
-        });
-        Ok(ContradictionPage { contradictions, next })
+        let most = filter.limit as i64 + 1;
+        let rows = statement.query(params![status, tier.as_str(), before, most, expired])?;
+        let (contradictions, next) =
+            self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(row))?;
+        Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
     }
 
     /// One contradiction, open or over.
@@ -123,7 +131,28 @@ impl Reader {
     /// [`StoreError`].
     pub fn contradiction(&self, id: EventId) -> Result<Option<Contradiction>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("SELECT {COLUMNS} WHERE x.id = ?1"))?;
-        one.query_row([id.to_string()], |row| Ok(contradiction(row))).optional()?.transpose()
+        Ok(self.kept_one(one.query([id.to_string()])?, |row| self.contradiction_of(row))?.flatten())
+    }
+
+    /// A contradiction from its row, as time has left its sides; none where the claim of a side cannot be read, which
+    /// is what is left out then.
+    fn contradiction_of(&self, row: &Row<'_>) -> Result<Option<Contradiction>, StoreError> {
+        for (first, claim) in [(LEFT, row.get::<_, String>(LEFT)), (RIGHT, row.get(RIGHT))] {
+            if let (Ok(claim), Err(error)) = (claim, side(row, first)) {
+                self.leave_out(super::key_of_id(claim.as_bytes()), &claim, error)?;
+                return Ok(None);
+            }
+        }
+        let mut both = contradiction(row)?;
+        let mut is_over = false;
+        for side in [&mut both.left, &mut both.right] {
+            is_over |= self.is_expired(&side.claim_id);
+            side.status = side.status.map(|stands| self.status_of(&side.claim_id, stands));
+        }
+        if is_over && both.cause.is_none() {
+            both.cause = Some(Resolution::Expired);
+        }
+        Ok(Some(both))
     }
 
     /// The contradictions a claim is or was part of, oldest first.
@@ -133,12 +162,8 @@ impl Reader {
              UNION SELECT id FROM belief_contradictions WHERE right_claim = ?1) ORDER BY x.created_seq"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows = statement.query([claim])?;
-        let mut contradictions = Vec::new();
-        while let Some(row) = rows.next()? {
-            contradictions.push(contradiction(row)?);
-        }
-        Ok(contradictions)
+        let found = self.kept_of(statement.query([claim])?, |row| self.contradiction_of(row))?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Every name that means the same target, the given one included; any other scope has one name.
@@ -148,9 +173,7 @@ impl Reader {
             let sql = "SELECT name FROM targets WHERE name <> ?1 AND \
                        canonical = (SELECT canonical FROM targets WHERE name = ?1) ORDER BY name";
             let mut statement = self.db.prepare_cached(sql)?;
-            for name in statement.query_map([scope.as_str()], |row| row.get(0))? {
-                names.push(name?);
-            }
+            names.extend(self.kept_of(statement.query([scope.as_str()])?, |row| row.get::<_, String>(0))?);
         }
         Ok(names)
     }
@@ -162,10 +185,11 @@ impl Reader {
     pub fn targets(&self) -> Result<Vec<Target>, StoreError> {
         let sql = "SELECT canonical, name FROM targets ORDER BY canonical, name";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
+        let rows = self.kept_of(statement.query([])?, |row| {
+            Ok::<(String, String), rusqlite::Error>((row.get(0)?, row.get(1)?))
+        })?;
         let mut targets: Vec<Target> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (target, name): (String, String) = (row.get(0)?, row.get(1)?);
+        for (target, name) in rows {
             if targets.last().is_none_or(|last| last.target != target) {
                 targets.push(Target { target: target.clone(), aliases: Vec::new() });
             }
@@ -186,9 +210,9 @@ pub struct Target {
     pub aliases: Vec<String>,
 }
 
-fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
+pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
-    let (left, right) = (side(row, 7)?, SideView { challenge: row.get(19)?, ..side(row, 13)? });
+    let (left, right) = (side(row, LEFT)?, SideView { challenge: row.get(19)?, ..side(row, RIGHT)? });
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,

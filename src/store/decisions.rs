@@ -1,9 +1,10 @@
 //! Questions about decisions: what is decided, why, instead of what, and what became of it.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::{Reader, StoreError};
+use crate::domain::claim::Status;
 use crate::domain::scope::Scope;
 
 /// An alternative that was not chosen.
@@ -92,7 +93,7 @@ pub struct DecisionFilter {
     pub limit: usize,
 }
 
-const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
+pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 impl Reader {
@@ -103,31 +104,19 @@ impl Reader {
     pub fn decisions(&self, filter: &DecisionFilter) -> Result<DecisionPage, StoreError> {
         let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
         let limit = filter.limit as i64 + 1;
-        let rows: Result<Vec<DecisionSummary>, _> = match &filter.target {
-            Some(target) => self
-                .db
-                .prepare_cached(&format!(
-                    "SELECT {SUMMARY} WHERE d.target IN (SELECT value FROM json_each(?1)) \
-                     AND d.created_seq < ?2 ORDER BY d.created_seq DESC LIMIT ?3"
-                ))?
-                .query_map(
-                    params![serde_json::json!(self.names_of(target)?).to_string(), before, limit],
-                    summary,
-                )?
-                .collect(),
-            None => self
-                .db
-                .prepare_cached(&format!(
-                    "SELECT {SUMMARY} WHERE d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
-                ))?
-                .query_map(params![before, limit], summary)?
-                .collect(),
+        let names = filter.target.as_ref().map(|target| self.names_of(target)).transpose()?;
+        let on_target = match &names {
+            Some(_) => "d.target IN (SELECT value FROM json_each(?3)) AND",
+            None => "?3 IS NULL AND",
         };
-        let mut decisions = rows?;
-        let next = (decisions.len() > filter.limit).then(|| {
-            decisions.truncate(filter.limit);
-            decisions.last().map_or(0, |last| last.created_seq)
-        });
+        let sql = format!(
+            "SELECT {SUMMARY} WHERE {on_target} d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let names = names.map(|names| serde_json::json!(names).to_string());
+        let rows = statement.query(params![before, limit, names])?;
+        let (decisions, next) =
+            self.page_of(rows, filter.limit, "created_seq", |row| self.decision_summary(row))?;
         Ok(DecisionPage { decisions, next })
     }
 
@@ -136,41 +125,45 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub(super) fn decision(&self, claim_id: &str) -> Result<Option<DecisionView>, StoreError> {
-        let found = self
-            .db
-            .prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?
-            .query_row([claim_id], summary)
-            .optional()?;
+        let mut found = self.db.prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?;
+        let found = self.kept_one(found.query([claim_id])?, |row| self.decision_summary(row))?;
         let Some(summary) = found else { return Ok(None) };
-        let alternatives = self
-            .db
-            .prepare_cached(
-                "SELECT a.alternative_id, c.statement, a.rejection_reason FROM decision_alternatives a \
-                 JOIN claims c ON c.id = a.alternative_id WHERE a.decision_id = ?1 ORDER BY a.alternative_id",
-            )?
-            .query_map([claim_id], |row| {
-                Ok(AlternativeView {
-                    claim_id: row.get(0)?,
-                    statement: row.get(1)?,
-                    rejection_reason: row.get(2)?,
-                })
-            })?
-            .collect::<Result<_, _>>()?;
-        let outcomes = self
-            .db
-            .prepare_cached(
-                "SELECT outcome, notes, recorded_by, recorded_at FROM decision_outcomes \
-                 WHERE decision_id = ?1 ORDER BY seq",
-            )?
-            .query_map([claim_id], |row| {
-                Ok(OutcomeView { outcome: row.get(0)?, notes: row.get(1)?, by: row.get(2)?, at: row.get(3)? })
-            })?
-            .collect::<Result<_, _>>()?;
+        let mut alternatives = self.db.prepare_cached(
+            "SELECT a.alternative_id, c.statement, a.rejection_reason FROM decision_alternatives a \
+             JOIN claims c ON c.id = a.alternative_id WHERE a.decision_id = ?1 ORDER BY a.alternative_id",
+        )?;
+        let alternatives = self.kept_of(alternatives.query([claim_id])?, |row| {
+            Ok::<_, rusqlite::Error>(AlternativeView {
+                claim_id: row.get(0)?,
+                statement: row.get(1)?,
+                rejection_reason: row.get(2)?,
+            })
+        })?;
+        let mut outcomes = self.db.prepare_cached(
+            "SELECT outcome, notes, recorded_by, recorded_at FROM decision_outcomes \
+             WHERE decision_id = ?1 ORDER BY seq",
+        )?;
+        let outcomes = self.kept_of(outcomes.query([claim_id])?, |row| {
+            Ok::<_, rusqlite::Error>(OutcomeView {
+                outcome: row.get(0)?,
+                notes: row.get(1)?,
+                by: row.get(2)?,
+                at: row.get(3)?,
+            })
+        })?;
         Ok(Some(DecisionView { summary, alternatives, outcomes }))
+    }
+
+    fn decision_summary(&self, row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
+        let mut decision = summary(row)?;
+        if self.is_expired(&decision.claim_id) {
+            decision.status = Status::Deprecated.to_string();
+        }
+        Ok(decision)
     }
 }
 
-fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
+pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
     Ok(DecisionSummary {
         claim_id: row.get(0)?,
         statement: row.get(1)?,

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::claims::malformed;
+use super::claims::{made_at, malformed};
 use super::{Reader, StoreError, json};
 use crate::domain::claim::{Grade, Relation};
 use crate::domain::event::{ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded};
 use crate::domain::experiment::{ProfileName, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, RunId, SessionId};
+use crate::domain::time::Moment;
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -83,8 +84,10 @@ pub struct ExperimentFilter {
     pub profile: Option<ProfileName>,
     /// Asked for about this claim.
     pub claim: Option<ClaimId>,
-    /// Asked for at or after, epoch ms.
-    pub since_ms: Option<i64>,
+    /// Asked for then or later.
+    pub since: Option<Moment>,
+    /// Asked for then or earlier.
+    pub until: Option<Moment>,
     /// Older than this: the `next` of the page before.
     pub before: Option<u64>,
     /// At most so many.
@@ -101,7 +104,7 @@ pub struct ExperimentPage {
     pub next: Option<u64>,
 }
 
-const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
+pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq FROM experiments";
 
 impl Reader {
@@ -137,18 +140,15 @@ impl Reader {
         require("status =", filter.status.map(|status| Box::new(status.as_str()) as _));
         require("profile =", filter.profile.as_ref().map(|profile| Box::new(profile.to_string()) as _));
         require("claim_id =", filter.claim.map(|claim| Box::new(claim.to_string()) as _));
-        require("created_at >=", filter.since_ms.map(|since| Box::new(since) as _));
+        for (moment, comparison) in [(filter.since, ">="), (filter.until, "<=")] {
+            let Some((column, value)) = moment.map(made_at) else { continue };
+            require(&format!("{column} {comparison}"), Some(Box::new(value)));
+        }
         sql.push_str(&format!(" ORDER BY created_seq DESC LIMIT {}", filter.limit + 1));
         let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(values))?;
-        let mut experiments = Vec::new();
-        while let Some(row) = rows.next()? {
-            experiments.push(self.with_claims(view(row)?)?);
-        }
-        let next = (experiments.len() > filter.limit).then(|| {
-            experiments.truncate(filter.limit);
-            experiments.last().map_or(0, |last| last.created_seq)
-        });
+        let rows = statement.query(rusqlite::params_from_iter(values))?;
+        let (runs, next) = self.page_of(rows, filter.limit, "created_seq", view)?;
+        let experiments = runs.into_iter().map(|run| self.with_claims(run)).collect::<Result<_, _>>()?;
         Ok(ExperimentPage { experiments, next })
     }
 
@@ -157,19 +157,18 @@ impl Reader {
         let Some(event) = &run.evidence_event_id else { return Ok(run) };
         let sql = "SELECT claim_id, relation, grade FROM claim_evidence WHERE evidence_ref = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([event])?;
-        while let Some(row) = rows.next()? {
-            run.attached.push(Attachment {
+        run.attached = self.kept_of(statement.query([event])?, |row| {
+            Ok::<_, StoreError>(Attachment {
                 claim_id: row.get(0)?,
                 relation: row.get::<_, String>(1)?.parse().map_err(malformed)?,
                 grade: row.get::<_, String>(2)?.parse().map_err(malformed)?,
-            });
-        }
+            })
+        })?;
         Ok(run)
     }
 }
 
-fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
+pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
     let word = |column: usize| row.get::<_, Option<String>>(column);
     let outcome = word(12)?.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
     Ok(ExperimentView {

@@ -1,5 +1,6 @@
 //! Keeping the read models at the ledger's head: catch up, apply, rebuild.
 
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 
@@ -67,12 +68,16 @@ impl Projection {
         let mut db = Connection::open(path).map_err(failed)?;
         configure(&db).map_err(failed)?;
         migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
-            Unmigrated::Newer(detail) => StoreError::Newer { path: path.display().to_string(), detail },
+            Unmigrated::Newer(by) => StoreError::Newer { path: path.display().to_string(), by },
             Unmigrated::Failed(source) => failed(source),
         })?;
         let mut folded = folded(&db)?;
         if folded == Cursor::GENESIS {
             set_fold_version(&db)?;
+        }
+        if fold_version(&db)? > FOLD_VERSION {
+            let by = crate::ledger::written_by(&db);
+            return Err(StoreError::Newer { path: path.display().to_string(), by });
         }
         let is_current = is_current(&db)?;
         if !is_current {
@@ -336,9 +341,22 @@ fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error>
 }
 
 /// Whether the rows are those this binary would write.
-pub(super) fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
-    let version: u32 = db.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
-    Ok(version == FOLD_VERSION)
+fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
+    Ok(fold_version(db)? == FOLD_VERSION)
+}
+
+fn fold_version(db: &Connection) -> Result<u32, rusqlite::Error> {
+    db.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// How the rows and tables compare with those this binary would write: made by an older one, or by a newer one.
+pub(super) fn age(db: &Connection) -> Result<Ordering, rusqlite::Error> {
+    let tables = crate::ledger::migrated(db)?.cmp(&crate::ledger::known(&migrations::migrations::runner()));
+    Ok(match (tables, fold_version(db)?.cmp(&FOLD_VERSION)) {
+        (Ordering::Greater, _) | (_, Ordering::Greater) => Ordering::Greater,
+        (Ordering::Less, _) | (_, Ordering::Less) => Ordering::Less,
+        (Ordering::Equal, Ordering::Equal) => Ordering::Equal,
+    })
 }
 
 fn set_fold_version(db: &Connection) -> Result<(), rusqlite::Error> {

@@ -1,8 +1,11 @@
 //! Questions of the integrity scan: which claims a table is about, and which events are cited.
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
-use super::{Reader, StoreError};
+use super::{
+    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, plan, researchers, sessions,
+};
+use crate::domain::time::Timestamp;
 
 /// The tables whose rows belong to a claim.
 pub const TABLES_ABOUT_CLAIMS: [&str; 8] = [
@@ -25,7 +28,130 @@ pub struct ClaimNamed {
     pub is_known: bool,
 }
 
+/// Rows that are read as views read them.
+struct Shown {
+    /// The statement up to its conditions.
+    select: fn() -> String,
+    /// The table and the text by which its rows are found.
+    table: &'static str,
+    key: &'static str,
+    read: fn(&Row<'_>) -> Result<(), StoreError>,
+}
+
+/// Everything that views show, but what [`Reader::claims_of`] finds by its claim only.
+const SHOWN: [Shown; 12] = [
+    Shown { select: claims::whole_rows, table: "claims", key: "c.id", read: claims::is_legible },
+    Shown {
+        select: || claims::EVIDENCE.to_owned(),
+        table: "claim_evidence",
+        key: "claim_id",
+        read: |row| claims::evidence(row).map(drop),
+    },
+    Shown {
+        select: || claims::MOVE.to_owned(),
+        table: "claim_moves",
+        key: "claim_id",
+        read: |row| Ok(claims::change(row).map(drop)?),
+    },
+    Shown {
+        select: || claims::POSITION.to_owned(),
+        table: "consensus",
+        key: "claim_id",
+        read: |row| Ok(claims::position(row).map(drop)?),
+    },
+    Shown {
+        select: || format!("SELECT {}", decisions::SUMMARY),
+        table: "decisions",
+        key: "d.claim_id",
+        read: |row| Ok(decisions::summary(row).map(drop)?),
+    },
+    Shown {
+        select: || format!("SELECT {}", contradictions::COLUMNS),
+        table: "belief_contradictions",
+        key: "x.id",
+        read: |row| contradictions::contradiction(row).map(drop),
+    },
+    Shown {
+        select: || experiments::COLUMNS.to_owned(),
+        table: "experiments",
+        key: "id",
+        read: |row| experiments::view(row).map(drop),
+    },
+    Shown {
+        select: || plan::TASK.to_owned(),
+        table: "tasks",
+        key: "id",
+        read: |row| Ok(plan::task(row).map(drop)?),
+    },
+    Shown {
+        select: || sessions::SESSION.to_owned(),
+        table: "session_states",
+        key: "session",
+        read: |row| Ok(sessions::session(row).map(drop)?),
+    },
+    Shown {
+        select: || sessions::TURN.to_owned(),
+        table: "turns",
+        key: "session",
+        read: |row| Ok(sessions::turn_view(row).map(drop)?),
+    },
+    Shown {
+        select: || sessions::ANCHOR.to_owned(),
+        table: "anchors",
+        key: "key",
+        read: |row| Ok(sessions::anchor_view(row).map(drop)?),
+    },
+    Shown {
+        select: || researchers::RESEARCHER.to_owned(),
+        table: "researchers",
+        key: "r.run_id",
+        read: |row| Ok(researchers::researcher(row).map(drop)?),
+    },
+];
+
 impl Reader {
+    /// The rows that no view can show, by table; `pause` is asked between two pages of `max` keys, and may end it.
+    ///
+    /// # Errors
+    /// [`StoreError`], or what `pause` says.
+    pub fn unreadable<E: From<StoreError>>(
+        &self,
+        now: Timestamp,
+        max: usize,
+        mut pause: impl FnMut() -> Result<(), E>,
+    ) -> Result<Vec<(&'static str, LeftOut)>, E> {
+        let mut found = Vec::new();
+        for shown in &SHOWN {
+            let mut after = Vec::new();
+            loop {
+                pause()?;
+                let (last, left_out) = self.snapshot(now, |reader| reader.read_page(shown, &after, max))?;
+                if left_out.count() > 0 {
+                    found.push((shown.table, left_out));
+                }
+                let Some(last) = last else { break };
+                after = last;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads the rows of the next keys, and says which is the last of those; a key may be no text.
+    fn read_page(&self, shown: &Shown, after: &[u8], max: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        let Shown { select, table, key, read } = shown;
+        let column = key.rsplit('.').next().unwrap_or(key);
+        let sql = format!(
+            "SELECT CAST(max(k.key) AS BLOB) FROM (SELECT DISTINCT {column} AS key FROM {table} \
+             WHERE {column} > CAST(?1 AS TEXT) ORDER BY {column} LIMIT ?2) k"
+        );
+        let last: Option<Vec<u8>> =
+            self.db.prepare_cached(&sql)?.query_row(params![after, max as i64], |row| row.get(0))?;
+        let Some(last) = last else { return Ok(None) };
+        let between = format!("{} WHERE {key} > CAST(?1 AS TEXT) AND {key} <= CAST(?2 AS TEXT)", select());
+        self.kept_of(self.db.prepare_cached(&between)?.query(params![after, last])?, read)?;
+        Ok(Some(last))
+    }
+
     /// Up to `max` claims that a table of [`TABLES_ABOUT_CLAIMS`] has rows about, in order, after one of them.
     ///
     /// # Errors
@@ -43,9 +169,11 @@ impl Reader {
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map(params![after.unwrap_or(""), max as i64], |row| {
-            Ok(ClaimNamed { claim_id: row.get(0)?, is_known: row.get(1)? })
+            // A row that cannot be read is found as that.
+            let Ok(claim_id) = row.get(0) else { return Ok(None) };
+            Ok(Some(ClaimNamed { claim_id, is_known: row.get(1)? }))
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        rows.filter_map(|row| row.map_err(StoreError::from).transpose()).collect()
     }
 
     /// The events that a table cites for the claims after one and up to another; none for a table that cites
@@ -69,8 +197,9 @@ impl Reader {
             "SELECT {cited} FROM {table} WHERE {column} > ?1 AND {column} <= ?2 AND {cited} IS NOT NULL"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map(params![after.unwrap_or(""), until], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        // A row that cannot be read is found as that.
+        let rows = statement.query_map(params![after.unwrap_or(""), until], |row| Ok(row.get(0).ok()))?;
+        rows.filter_map(|row| row.map_err(StoreError::from).transpose()).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plans, phases and tasks: what a fold writes of them, and the questions about them.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
 use super::{Reader, StoreError, json};
@@ -311,12 +311,13 @@ pub struct Titles {
     pub phase: Option<String>,
 }
 
-const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
+/// Reads tasks. A malformed list fails its own row, where it is parsed, and not the whole statement.
+pub(super) const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
      session, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
-     (SELECT json_group_array(t.id) FROM json_each(tasks.depends_on) JOIN tasks t ON t.id = json_each.value \
+     (SELECT json_group_array(t.id) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) JOIN tasks t ON t.id = json_each.value \
       WHERE t.status = 'invalidated') AS invalidated FROM tasks";
 
-fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
+pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
     Ok(TaskView {
         id: row.get("id")?,
         title: row.get("title")?,
@@ -359,21 +360,28 @@ impl Reader {
     /// [`StoreError`].
     pub fn task(&self, id: TaskId) -> Result<Option<TaskView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{TASK} WHERE id = ?1"))?;
-        Ok(self.kept(one.query_row([id.to_string()], task).optional())?.flatten())
+        self.kept_one(one.query([id.to_string()])?, |row| self.task_of(row))
     }
 
-    /// Tasks that can be taken: open, held by nobody, everything before them done or invalidated; oldest first. One
-    /// whose lease ran out is held until the writer has freed it, though `claim_task` takes it at once.
+    /// Tasks that can be taken: open, held by nobody, everything before them done or invalidated; oldest first.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn ready_tasks(&self, limit: usize) -> Result<Vec<TaskView>, StoreError> {
-        let mut ready = self.db.prepare_cached(&format!(
-            "{TASK} WHERE status = 'open' AND session IS NULL AND NOT EXISTS \
-             (SELECT 1 FROM json_each(tasks.depends_on) LEFT JOIN tasks t ON t.id = json_each.value \
-              WHERE t.status NOT IN ('done', 'invalidated')) ORDER BY created_seq LIMIT ?1"
+        let is_next = "NOT EXISTS \
+             (SELECT 1 FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) LEFT JOIN tasks t ON t.id = json_each.value \
+              WHERE t.status NOT IN ('done', 'invalidated'))";
+        let mut free = self.db.prepare_cached(&format!(
+            "{TASK} WHERE status = 'open' AND session IS NULL AND {is_next} ORDER BY created_seq LIMIT ?1"
         ))?;
-        self.kept_of(ready.query_map([limit as i64], task)?)
+        let mut ready = self.kept_of(free.query([limit as i64])?, |row| self.task_of(row))?;
+        // Those whose lease is over, and that the writer has not freed yet.
+        let mut held = self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL AND {is_next}"))?;
+        let freed = self.kept_of(held.query([])?, |row| self.task_of(row))?.into_iter();
+        ready.extend(freed.filter(|task| task.session.is_none() && task.status == TaskStatus::Open));
+        ready.sort_by_key(|task| task.created_seq);
+        ready.truncate(limit);
+        Ok(ready)
     }
 
     /// Tasks in a status, oldest first.
@@ -383,7 +391,10 @@ impl Reader {
     pub fn tasks_in(&self, status: TaskStatus, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE status = ?1 ORDER BY created_seq LIMIT ?2"))?;
-        self.kept_of(found.query_map(params![status.as_str(), limit as i64], task)?)
+        let rows = found.query(params![status.as_str(), limit as i64])?;
+        let mut tasks = self.kept_of(rows, |row| self.task_of(row))?;
+        tasks.retain(|task| task.status == status);
+        Ok(tasks)
     }
 
     /// Tasks somebody holds, in the order of the sessions that do.
@@ -393,7 +404,9 @@ impl Reader {
     pub fn held_tasks(&self) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
-        self.kept_of(found.query_map([], task)?)
+        let mut held = self.kept_of(found.query([])?, |row| self.task_of(row))?;
+        held.retain(|task| task.session.is_some());
+        Ok(held)
     }
 
     /// Tasks a session holds.
@@ -402,7 +415,22 @@ impl Reader {
     /// [`StoreError`].
     pub fn held_by(&self, session: &str) -> Result<Vec<TaskView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{TASK} WHERE session = ?1 ORDER BY id"))?;
-        self.kept_of(found.query_map([session], task)?)
+        let mut held = self.kept_of(found.query([session])?, |row| self.task_of(row))?;
+        held.retain(|task| task.session.is_some());
+        Ok(held)
+    }
+
+    /// A task from its row: nobody holds it once the lease is over.
+    fn task_of(&self, row: &Row<'_>) -> rusqlite::Result<TaskView> {
+        let mut task = task(row)?;
+        if task.lease_until.is_some_and(|until| self.is_over(until)) {
+            (task.holder, task.session, task.lease_until) = (None, None, None);
+            task.file_locks.clear();
+            if task.status == TaskStatus::Active {
+                task.status = TaskStatus::Open;
+            }
+        }
+        Ok(task)
     }
 
     /// Where a session is looking: where it said or the whole team was told since, else where the team does.
@@ -414,8 +442,8 @@ impl Reader {
             "SELECT intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1",
         )?;
         for session in session.into_iter().chain([TEAM]) {
-            let found = at.query_row([session], |row| {
-                Ok(TrajectoryView {
+            let found = self.kept_one(at.query([session])?, |row| {
+                Ok::<_, rusqlite::Error>(TrajectoryView {
                     intent: row.get("intent")?,
                     plan_id: row.get("plan_id")?,
                     phase_id: row.get("phase_id")?,
@@ -424,9 +452,9 @@ impl Reader {
                     shifted_at: row.get("shifted_at")?,
                     seq: row.get::<_, i64>("seq")? as u64,
                 })
-            });
-            if let Some(found) = self.kept(found.optional())?.flatten() {
-                return Ok(Some(found));
+            })?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
@@ -440,7 +468,7 @@ impl Reader {
         let title = |table: &str, id: Option<&str>| -> Result<Option<String>, StoreError> {
             let Some(id) = id else { return Ok(None) };
             let mut one = self.db.prepare_cached(&format!("SELECT title FROM {table} WHERE id = ?1"))?;
-            Ok(one.query_row([id], |row| row.get(0)).optional()?)
+            self.kept_one(one.query([id])?, |row| row.get(0))
         };
         Ok(Titles { plan: title("plans", plan)?, phase: title("phases", phase)? })
     }
@@ -454,9 +482,10 @@ impl Reader {
         let mut plans = Vec::new();
         let mut found =
             self.db.prepare_cached("SELECT id, title, sot_path FROM plans ORDER BY id DESC LIMIT ?1")?;
-        let rows = found.query_map([limit as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        for row in rows {
-            let (id, title, sot_path): (String, String, Option<String>) = row?;
+        let rows = self.kept_of(found.query([limit as i64])?, |row| {
+            Ok::<(String, String, Option<String>), rusqlite::Error>((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        for (id, title, sot_path) in rows {
             let phases = self.phases_of(&id, limit)?;
             let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
             plans.push(PlanView { status: status_of(&tasks, "draft"), id, title, sot_path, phases });
@@ -468,20 +497,16 @@ impl Reader {
     fn phases_of(&self, plan: &str, limit: usize) -> Result<Vec<PhaseView>, StoreError> {
         let mut found =
             self.db.prepare_cached("SELECT id, title FROM phases WHERE plan_id = ?1 ORDER BY place, seq")?;
-        let rows = found.query_map([plan], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
-        let mut phases = Vec::new();
-        for row in rows {
-            let (id, title) = row?;
-            phases.push(self.phase(Some(id), title, limit)?);
-        }
-        Ok(phases)
+        let rows = self.kept_of(found.query([plan])?, |row| {
+            Ok::<(String, String), rusqlite::Error>((row.get(0)?, row.get(1)?))
+        })?;
+        rows.into_iter().map(|(id, title)| self.phase(Some(id), title, limit)).collect()
     }
 
     fn phase(&self, id: Option<String>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE phase_id IS ?1 ORDER BY created_seq LIMIT ?2"))?;
-        let tasks: Vec<TaskView> =
-            found.query_map(params![id, limit as i64], task)?.collect::<Result<_, _>>()?;
+        let tasks = self.kept_of(found.query(params![id, limit as i64])?, |row| self.task_of(row))?;
         Ok(PhaseView { status: status_of(&tasks, "open"), id, title, tasks })
     }
 }

@@ -84,11 +84,11 @@ pub struct Finding {
     pub statement: String,
 }
 
-const RESEARCHER: &str = "SELECT r.run_id, r.child, r.parent, r.task_id, r.prompt, r.profile, r.agent, r.spawned_by, \
+pub(super) const RESEARCHER: &str = "SELECT r.run_id, r.child, r.parent, r.task_id, r.prompt, r.profile, r.agent, r.spawned_by, \
      r.spawned_at, r.seq, e.status AS run_status, t.status AS task_status, t.note FROM researchers r \
      LEFT JOIN experiments e ON e.id = r.run_id LEFT JOIN tasks t ON t.id = r.task_id";
 
-fn researcher(row: &Row<'_>) -> rusqlite::Result<ResearcherView> {
+pub(super) fn researcher(row: &Row<'_>) -> rusqlite::Result<ResearcherView> {
     let is_there = |column: &str| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.is_some());
     let task_id: String = row.get("task_id")?;
     Ok(ResearcherView {
@@ -120,8 +120,8 @@ impl Reader {
         for of_session in ["r.child = ?1", "r.parent = ?1"] {
             let mut rows =
                 self.db.prepare_cached(&format!("{RESEARCHER} WHERE {of_session} ORDER BY r.seq"))?;
-            for row in rows.query_map([session], researcher)? {
-                found.push(self.with_findings(row?)?);
+            for researcher in self.kept_of(rows.query([session])?, researcher)? {
+                found.push(self.with_findings(researcher)?);
             }
         }
         Ok(found)

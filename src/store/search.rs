@@ -7,8 +7,8 @@ use std::str::FromStr;
 use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
 
-use super::claims::{ClaimFilter, ClaimSummary, Select, malformed};
-use super::{Reader, StoreError, fold};
+use super::claims::{ClaimFilter, ClaimSummary, Select, made_at, malformed};
+use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
@@ -196,9 +196,6 @@ impl Reader {
     /// # Errors
     /// [`StoreError`]; never because of what the question says.
     pub fn search(&self, search: &Search) -> Result<SearchPage, StoreError> {
-        if !fold::is_current(&self.db)? {
-            return Err(StoreError::OldFold);
-        }
         let question = self.question(&search.tokens())?;
         if question.words().is_empty() {
             return Ok(SearchPage::default());
@@ -283,7 +280,7 @@ impl Reader {
         expression: &str,
         wanted: Wanted,
     ) -> Result<Option<Vec<Candidate>>, StoreError> {
-        let (sql, select) = candidates_sql(search, expression, wanted);
+        let (sql, select) = candidates_sql(search, expression, wanted, self.expired_ids());
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
         let mut candidates = Vec::new();
@@ -291,13 +288,15 @@ impl Reader {
             if candidates.len() == CANDIDATES {
                 return Ok(None);
             }
-            let tokens = row.get_ref(2)?.as_str().map_err(malformed)?;
-            let tokens: Vec<&str> = tokens.split(' ').collect();
-            candidates.push(Candidate {
-                seq: row.get::<_, i64>(0)? as u64,
-                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
-                relevance: question.relevance(&tokens),
-            });
+            candidates.extend(self.kept(row, |row| {
+                let tokens = row.get_ref(2)?.as_str().map_err(malformed)?;
+                let tokens: Vec<&str> = tokens.split(' ').collect();
+                Ok::<_, StoreError>(Candidate {
+                    seq: row.get::<_, i64>(0)? as u64,
+                    previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
+                    relevance: question.relevance(&tokens),
+                })
+            })?);
         }
         Ok(Some(candidates))
     }
@@ -334,21 +333,23 @@ impl Reader {
     /// The claim created at `seq`, scored.
     fn found(&self, seq: u64, near: f64) -> Result<Option<Found>, StoreError> {
         let mut statement = self.db.prepare_cached(FOUND)?;
-        let mut rows = statement.query([seq as i64])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        let trust = Standing {
-            base: row.get(3)?,
-            supports: row.get(5)?,
-            challenges: row.get(6)?,
-            reproduced: row.get(7)?,
-        }
-        .undecayed();
-        Ok(Some(Found {
-            id: row.get(0)?,
-            status: row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?,
-            superseded_by: row.get(2)?,
-            score: ranking::score(near, row.get(4)?, trust),
-        }))
+        self.kept_one(statement.query([seq as i64])?, |row| {
+            let trust = Standing {
+                base: row.get(3)?,
+                supports: row.get(5)?,
+                challenges: row.get(6)?,
+                reproduced: row.get(7)?,
+            }
+            .undecayed();
+            let id: String = row.get(0)?;
+            let stands = row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?;
+            Ok::<_, StoreError>(Found {
+                status: self.status_of(&id, stands),
+                id,
+                superseded_by: row.get(2)?,
+                score: ranking::score(near, row.get(4)?, trust),
+            })
+        })
     }
 
     /// The claim in force now, where `hit` was superseded.
@@ -383,27 +384,34 @@ enum Wanted {
 }
 
 /// The query for candidates, and what is bound in it.
-fn candidates_sql(search: &Search, expression: &str, wanted: Wanted) -> (String, Select) {
+fn candidates_sql(
+    search: &Search,
+    expression: &str,
+    wanted: Wanted,
+    expired: Option<String>,
+) -> (String, Select) {
     let mut select = Select::default();
     let expression = select.bind(expression.to_owned());
     let mut join = String::new();
-    let ClaimFilter { id, status, since_ms, until_ms, .. } = &search.filter;
+    let ClaimFilter { id, status, since, until, .. } = &search.filter;
     // Claims that were superseded stay: they lead to one that may be shown.
     if !status.is_empty() {
         let wanted: Vec<&str> = status.iter().map(|status| status.as_str()).collect();
         let wanted = select.bind(serde_json::json!(wanted).to_string());
+        // One whose time is over stands as what it was, and is deprecated.
+        let expired = expired.map(|expired| select.bind(expired));
+        let expired = expired.map(|expired| format!(" OR f.id IN (SELECT value FROM json_each({expired}))"));
         join.push_str(&format!(
-            " AND (f.status IN (SELECT value FROM json_each({wanted})) OR f.superseded_by IS NOT NULL)"
+            " AND (f.status IN (SELECT value FROM json_each({wanted})) OR f.superseded_by IS NOT NULL{})",
+            expired.unwrap_or_default()
         ));
     } else if search.mode == SearchMode::Strict {
         let gone = select.bind(Status::Deprecated.as_str());
         join.push_str(&format!(" AND (f.status <> {gone} OR f.superseded_by IS NOT NULL)"));
     }
-    if let Some(since) = since_ms {
-        join.push_str(&format!(" AND f.created_at >= {}", select.bind(*since)));
-    }
-    if let Some(until) = until_ms {
-        join.push_str(&format!(" AND f.created_at <= {}", select.bind(*until)));
+    for (moment, comparison) in [(since, ">="), (until, "<=")] {
+        let Some((column, value)) = moment.map(made_at) else { continue };
+        join.push_str(&format!(" AND f.{column} {comparison} {}", select.bind(value)));
     }
     if let Some(id) = id {
         join.push_str(&format!(" AND f.id = {}", select.bind(id.to_string())));

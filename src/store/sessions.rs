@@ -309,13 +309,15 @@ pub struct BeliefSnapshot {
     pub seq: u64,
 }
 
-const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
+pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
      end_cause, prompt_seq, told_seq, summary, started_seq, seq, \
      (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
+pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
+pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq FROM anchors";
 const SPLIT: &str =
     "SELECT child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq FROM splits";
 
-fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
     Ok(SessionView {
         session: row.get("session")?,
@@ -357,7 +359,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn session(&self, id: &str) -> Result<Option<SessionView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{SESSION} WHERE session = ?1"))?;
-        Ok(self.kept(one.query_row([id], session).optional())?.flatten())
+        self.kept_one(one.query([id])?, session)
     }
 
     /// Sessions that have not ended, newest first.
@@ -368,19 +370,24 @@ impl Reader {
         let mut found = self.db.prepare_cached(&format!(
             "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
         ))?;
-        self.kept_of(found.query_map([limit as i64], session)?)
+        self.kept_of(found.query([limit as i64])?, session)
     }
 
-    /// Sessions older than a position, newest first.
+    /// A page of sessions older than a position, newest first, and where the next one starts.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn sessions_before(&self, before: Option<u64>, limit: usize) -> Result<Vec<SessionView>, StoreError> {
+    pub fn sessions_before(
+        &self,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<SessionView>, Option<u64>), StoreError> {
         let mut found = self.db.prepare_cached(&format!(
             "{SESSION} WHERE started_seq < ?1 ORDER BY started_seq DESC LIMIT ?2"
         ))?;
         let before = before.map_or(i64::MAX, |seq| seq as i64);
-        self.kept_of(found.query_map(params![before, limit as i64], session)?)
+        let rows = found.query(params![before, limit as i64 + 1])?;
+        self.page_of(rows, limit, "started_seq", session)
     }
 
     /// The last messages of a session, oldest first; at most six.
@@ -388,18 +395,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn dialogue(&self, session: &str) -> Result<Vec<TurnView>, StoreError> {
-        let mut found = self
-            .db
-            .prepare_cached("SELECT role, text, at, seq FROM turns WHERE session = ?1 ORDER BY seq")?;
-        let turns = found.query_map([session], |row| {
-            Ok(TurnView {
-                role: word(row, "role")?,
-                text: row.get(1)?,
-                at: row.get(2)?,
-                seq: row.get::<_, i64>(3)? as u64,
-            })
-        })?;
-        self.kept_of(turns)
+        let mut found = self.db.prepare_cached(&format!("{TURN} WHERE session = ?1 ORDER BY seq"))?;
+        self.kept_of(found.query([session])?, turn_view)
     }
 
     /// What the anchors hold, the newest first.
@@ -407,11 +404,9 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn anchors(&self, limit: usize) -> Result<Vec<AnchorView>, StoreError> {
-        let mut found = self.db.prepare_cached(
-            "SELECT key, value, agent, saved_at, seq FROM anchors WHERE superseded_by IS NULL \
-             ORDER BY seq DESC LIMIT ?1",
-        )?;
-        self.kept_of(found.query_map([limit as i64], anchor_view)?)
+        let held = format!("{ANCHOR} WHERE superseded_by IS NULL ORDER BY seq DESC LIMIT ?1");
+        let mut found = self.db.prepare_cached(&held)?;
+        self.kept_of(found.query([limit as i64])?, anchor_view)
     }
 
     /// Everything an anchor ever held, the newest first.
@@ -419,11 +414,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn anchor_history(&self, key: &str) -> Result<Vec<AnchorView>, StoreError> {
-        let mut found = self.db.prepare_cached(
-            "SELECT key, value, agent, saved_at, seq FROM anchors WHERE key = ?1 ORDER BY seq DESC",
-        )?;
-        let anchors = found.query_map([key], anchor_view)?;
-        Ok(anchors.collect::<Result<_, _>>()?)
+        let mut found = self.db.prepare_cached(&format!("{ANCHOR} WHERE key = ?1 ORDER BY seq DESC"))?;
+        self.kept_of(found.query([key])?, anchor_view)
     }
 
     /// What a session was handed at its start.
@@ -432,7 +424,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn split_into(&self, child: &str) -> Result<Option<SplitView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{SPLIT} WHERE child = ?1"))?;
-        Ok(one.query_row([child], split_view).optional()?)
+        self.kept_one(one.query([child])?, split_view)
     }
 
     /// What a session handed to others, oldest first.
@@ -441,8 +433,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn splits_of(&self, parent: &str) -> Result<Vec<SplitView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{SPLIT} WHERE parent = ?1 ORDER BY seq"))?;
-        let splits = found.query_map([parent], split_view)?.collect::<Result<_, _>>()?;
-        Ok(splits)
+        self.kept_of(found.query([parent])?, split_view)
     }
 
     /// The last snapshot of an agent's beliefs, of one session if it is named.
@@ -459,8 +450,8 @@ impl Reader {
         let of_agent = format!("{columns} WHERE agent = ?1 AND ?2 IS NULL ORDER BY seq DESC LIMIT 1");
         let statement = if session.is_some() { of_session } else { of_agent };
         let mut one = self.db.prepare_cached(&statement)?;
-        let snapshot = one.query_row(params![agent, session], |row| {
-            Ok(BeliefSnapshot {
+        self.kept_one(one.query(params![agent, session])?, |row| {
+            Ok::<_, rusqlite::Error>(BeliefSnapshot {
                 id: row.get("id")?,
                 agent: row.get("agent")?,
                 session: row.get("session")?,
@@ -468,8 +459,7 @@ impl Reader {
                 taken_at: row.get("taken_at")?,
                 seq: row.get::<_, i64>("seq")? as u64,
             })
-        });
-        Ok(snapshot.optional()?)
+        })
     }
 
     /// Whether a dead end or a lease warned a session since a ledger position.
@@ -491,11 +481,20 @@ impl Reader {
         let mut found = self.db.prepare_cached(
             "SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path LIMIT 200",
         )?;
-        self.kept_of(found.query_map([session], |row| row.get(0))?)
+        self.kept_of(found.query([session])?, |row| row.get(0))
     }
 }
 
-fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
+pub(super) fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
+    Ok(TurnView {
+        role: word(row, "role")?,
+        text: row.get(1)?,
+        at: row.get(2)?,
+        seq: row.get::<_, i64>(3)? as u64,
+    })
+}
+
+pub(super) fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
     Ok(AnchorView {
         key: row.get(0)?,
         value: row.get(1)?,

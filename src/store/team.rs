@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Row;
 use serde::Serialize;
 
-use super::{Reader, StoreError};
+use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{BadWord, ClaimType, Status};
 
 /// How many claims there are.
@@ -71,9 +71,14 @@ impl Reader {
         let mut counts = Counts { by_status, ..Counts::default() };
         let sql = "SELECT claim_type, status, sum(claims) FROM claim_counts GROUP BY claim_type, status";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let Some((claim_type, status, claims)) = self.kept(counted(row))? else { continue };
+        let mut rows = self.kept_of(statement.query([])?, counted)?;
+        for row in &mut rows {
+            // Claims whose time is over stand in the row of what they were.
+            let over = self.expired_of(|claim| claim.claim_type == row.0 && claim.status == row.1);
+            row.2 = row.2.saturating_sub(over);
+            *counts.by_status.entry(Status::Deprecated).or_default() += over;
+        }
+        for (claim_type, status, claims) in rows {
             *counts.by_status.entry(status).or_default() += claims;
             if claim_type == ClaimType::Negative && status != Status::Deprecated {
                 counts.negative += claims;
@@ -95,14 +100,24 @@ impl Reader {
                     WHERE owner = agents.agent AND status <> 'deprecated') \
                    FROM agents ORDER BY agent";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map([], |row| {
-            Ok(AgentActivity {
+        let mut agents = self.kept_of(statement.query([])?, |row| {
+            Ok::<_, rusqlite::Error>(AgentActivity {
                 agent: row.get(0)?,
                 last_seen_at: row.get(1)?,
                 claims: row.get::<_, i64>(2)? as u64,
             })
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        for activity in &mut agents {
+            let over = self.expired_of(|claim| claim.owner == activity.agent);
+            activity.claims = activity.claims.saturating_sub(over);
+        }
+        Ok(agents)
+    }
+
+    fn expired_of(&self, wanted: impl Fn(&Expired) -> bool) -> u64 {
+        let asked = self.asked.borrow();
+        let expired = asked.iter().flat_map(|asked| asked.expired.values());
+        expired.filter(|claim| wanted(claim)).count() as u64
     }
 
     /// Changes that loosened the rules and that none has tightened since, newest first.
@@ -114,15 +129,15 @@ impl Reader {
             "SELECT event_id, quorum, was, changed_at FROM loosened_policies ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map([], |row| {
+        let read = |row: &Row<'_>| -> rusqlite::Result<LoosenedPolicy> {
             Ok(LoosenedPolicy {
                 event_id: row.get(0)?,
                 quorum: row.get(1)?,
                 was: row.get(2)?,
                 changed_at: row.get(3)?,
             })
-        })?;
-        self.kept_of(rows)
+        };
+        self.kept_of(statement.query([])?, read)
     }
 
     /// Queued commands that did not pass, newest first.
@@ -135,8 +150,8 @@ impl Reader {
              ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map([], |row| {
-            Ok(RejectedCommand {
+        self.kept_of(statement.query([])?, |row| {
+            Ok::<_, rusqlite::Error>(RejectedCommand {
                 command_id: row.get(0)?,
                 agent: row.get(1)?,
                 kind: row.get(2)?,
@@ -144,8 +159,7 @@ impl Reader {
                 message: row.get(4)?,
                 rejected_at: row.get(5)?,
             })
-        })?;
-        self.kept_of(rows)
+        })
     }
 }
 

@@ -50,13 +50,12 @@ impl Reader {
                    ON t.kind = json_each.value ->> 0 AND t.key = json_each.value ->> 1 \
                    CROSS JOIN claims c ON c.id = t.claim_id ORDER BY c.created_seq DESC LIMIT ?2";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query(params![keys, MAX_CANDIDATES as i64])?;
-        let mut dead_ends = Vec::new();
-        while let Some(row) = rows.next()? {
+        let rows = statement.query(params![keys, MAX_CANDIDATES as i64])?;
+        let candidates = self.kept_of(rows, |row| {
             let word = |column: usize| row.get::<_, String>(column);
             let trigger: Trigger = serde_json::from_str(&word(5)?).map_err(malformed)?;
-            let Some((kind, met)) = action::met(&trigger, action) else { continue };
-            dead_ends.push(DeadEnd {
+            let Some((kind, met)) = action::met(&trigger, action) else { return Ok(None) };
+            Ok::<_, StoreError>(Some(DeadEnd {
                 claim_id: word(0)?.parse::<ClaimId>().map_err(malformed)?,
                 statement: word(1)?,
                 owner: word(2)?,
@@ -64,8 +63,11 @@ impl Reader {
                 created_at: Timestamp::from_ms(row.get(4)?),
                 kind,
                 met,
-            });
-        }
+            }))
+        })?;
+        let mut dead_ends: Vec<DeadEnd> = candidates.into_iter().flatten().collect();
+        // What time put out of force warns nobody.
+        dead_ends.retain(|dead_end| !self.is_expired(&dead_end.claim_id.to_string()));
         dead_ends.sort_by_key(|dead_end| dead_end.kind);
         Ok(dead_ends)
     }

@@ -89,15 +89,17 @@ pub(super) fn attention(
     runs: &Runs,
     now: Timestamp,
 ) -> Result<Answer, StoreError> {
-    let (found, unreadable) = store.leniently(|| needs(store, now));
-    let mut needs = found?;
+    let mut needs = needs(store, now)?;
     needs.extend(faults(runs));
-    if unreadable > 0 {
-        let what = format!("{unreadable} rows of the read models cannot be read and are left out");
+    if store.left_out() > 0 {
+        let what = match store.left_out() {
+            1 => "1 row of the read models cannot be read and is left out".to_owned(),
+            rows => format!("{rows} rows of the read models cannot be read and are left out"),
+        };
         needs.push(fault("read_models", now.ms(), what, "hm rebuild"));
     }
     if let Some(agent) = agent {
-        let (all, news) = store.leniently(|| told_at(store, agent)).0?;
+        let (all, news) = told_at(store, agent)?;
         for need in &mut needs {
             // A prompt tells what claims came to; of leases, refusals and faults only the start of a session does.
             let told_at = if need.kind <= Kind::Contested { all.max(news) } else { all };
@@ -168,13 +170,9 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;
         };
-        // A hold that is over counts for nothing.
-        let settle = match until < now.ms() {
-            true => vec![format!("hm task claim {}", task.id)],
-            false => ["done", "open"]
-                .map(|end| format!("hm task update {} {end} --token {}", task.id, task.token))
-                .into(),
-        };
+        let settle = ["done", "open"]
+            .map(|end| format!("hm task update {} {end} --token {}", task.id, task.token))
+            .into();
         needs.push(Need {
             kind: Kind::Lease,
             ids: vec![task.id],
@@ -365,7 +363,6 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
 fn entry(need: &Need, now: Timestamp) -> String {
     let Need { kind, ids, since, seen, until, asked, what, settle, .. } = need;
     let when = match until {
-        Some(until) if *until < now.ms() => "over".to_owned(),
         Some(until) => format!("ends in {} unless its session writes", Span(until - now.ms())),
         None => format!("{} ago", Timestamp::from_ms(*since).age(now)),
     };

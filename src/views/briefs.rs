@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::context::ContextOf;
-use super::{DEFAULT_LIMIT, ViewError, markdown, work};
+use super::{DEFAULT_LIMIT, ViewError, markdown, without, work};
 use crate::domain::ids::{ClaimId, EventId, TaskId};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -15,15 +15,14 @@ use crate::store::{ClaimFilter, ContradictionPage};
 /// # Errors
 /// [`ViewError`].
 pub fn held(reads: &mut Reads, of: &ContextOf, now: Timestamp) -> Result<String, ViewError> {
-    let mut held = match reads.store()? {
-        Some(store) => store.held_tasks()?,
-        None => Vec::new(),
-    };
+    let (held, left_out) = reads.ask(now, |store| store.held_tasks())?;
+    let mut held = held.unwrap_or_default();
     held.retain(|task| task.session == of.session || task.holder.as_deref() == Some(of.agent.as_str()));
+    let mut text: String = held.iter().map(|task| work::task_line(task, now)).collect();
     if held.is_empty() {
-        return Ok("(no task)\n".to_owned());
+        text.push_str("(no task)\n");
     }
-    Ok(held.iter().map(|task| work::task_line(task, now)).collect())
+    Ok(text + &without(left_out.count()))
 }
 
 /// One task, and the claims that came out of it.
@@ -32,9 +31,9 @@ pub fn held(reads: &mut Reads, of: &ContextOf, now: Timestamp) -> Result<String,
 /// [`ViewError::NotFound`] when there is no such task.
 pub fn task(reads: &mut Reads, id: TaskId, now: Timestamp) -> Result<String, ViewError> {
     let unknown = || ViewError::NotFound(format!("no task has the id {id}: see hivemind://plan"));
-    let store = reads.store()?.ok_or_else(unknown)?;
     let wanted = ClaimFilter { task: Some(id), limit: DEFAULT_LIMIT, ..ClaimFilter::default() };
-    let (task, claims) = store.snapshot(|store| Ok((store.task(id)?, store.claims(&wanted)?)))?;
+    let (found, left_out) = reads.ask(now, |store| Ok((store.task(id)?, store.claims(&wanted)?)))?;
+    let (task, claims) = found.ok_or_else(unknown)?;
     let task = task.ok_or_else(unknown)?;
     let mut text = work::task_line(&task, now);
     for scope in task.scopes.iter().chain(&task.file_locks) {
@@ -45,7 +44,7 @@ pub fn task(reads: &mut Reads, id: TaskId, now: Timestamp) -> Result<String, Vie
     } else {
         let _ = write!(text, "\nClaims that came out of it:\n\n{}", markdown::claims(&claims, "claims", now));
     }
-    Ok(text)
+    Ok(text + &without(left_out.count()))
 }
 
 /// One contradiction, and all that is known of the claims on its sides.
@@ -55,8 +54,7 @@ pub fn task(reads: &mut Reads, id: TaskId, now: Timestamp) -> Result<String, Vie
 pub fn contradiction(reads: &mut Reads, id: EventId, now: Timestamp) -> Result<String, ViewError> {
     let unknown =
         || ViewError::NotFound(format!("no contradiction has the id {id}: see hivemind://contradictions"));
-    let store = reads.store()?.ok_or_else(unknown)?;
-    let (both, claims) = store.snapshot(|store| {
+    let (found, left_out) = reads.ask(now, |store| {
         let both = store.contradiction(id)?;
         let sides = both.iter().flat_map(|both| [&both.left.claim_id, &both.right.claim_id]);
         // Both sides may stand on one claim: for it, and against it.
@@ -67,10 +65,11 @@ pub fn contradiction(reads: &mut Reads, id: EventId, now: Timestamp) -> Result<S
         }
         Ok((both, claims))
     })?;
+    let (both, claims) = found.ok_or_else(unknown)?;
     let page = ContradictionPage { contradictions: vec![both.ok_or_else(unknown)?], next: None };
     let mut text = markdown::contradictions(&page, now);
     for claim in &claims {
         let _ = write!(text, "\n{}", markdown::claim(claim, now));
     }
-    Ok(text)
+    Ok(text + &without(left_out.count()))
 }

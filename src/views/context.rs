@@ -126,10 +126,9 @@ pub fn turn0(
 ) -> Result<String, ViewError> {
     let budget = pack::DEFAULT_BUDGET_CHARS;
     let of = ContextOf { agent: agent.clone(), session: Some(parent.to_string()), budget, window: None };
-    let found = match reads.store()? {
-        Some(store) => store.snapshot(|store| Ok(Found { stale_after, ..found(store, &of) }))?,
-        None => Found::default(),
-    };
+    let now = reads.clock(now);
+    let (found, _) = reads.ask(now, |store| Ok(Found { stale_after, ..found(store, &of) }))?;
+    let found = found.unwrap_or_default();
     let handed_over = entries(&found, &of, &Runs::default(), Some((parent.as_str(), reason)), now);
     // Who reads it is the child: what it writes is to be filed under its own name.
     let entries = Entries { session: Some(child.to_string()), ..handed_over };
@@ -144,8 +143,8 @@ fn candidates(of: &ContextOf) -> usize {
 
 fn found(store: &Reader, of: &ContextOf) -> Found {
     let mut asking = Asking { store, failed: 0 };
-    let (mut found, unreadable) = store.leniently(|| ask(&mut asking, of));
-    found.quarantined = unreadable + asking.failed;
+    let mut found = ask(&mut asking, of);
+    found.quarantined = store.left_out() + asking.failed;
     found
 }
 
@@ -271,7 +270,9 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, settled: u64, found: 
         .filter(|side| side.status.is_some_and(is_settled) && !seen.contains(&side.claim_id))
         .map(|side| side.claim_id.as_str())
         .collect();
-    found.unseen_claims = settled.saturating_sub((here.count() + elsewhere.len()) as u64);
+    // What cannot be read is said to be that, and not that there was no room for it.
+    let unreadable = asking.store.left_out_settled();
+    found.unseen_claims = settled.saturating_sub((here.count() + elsewhere.len()) as u64 + unreadable);
     found.claims.retain(|claim| {
         !needs_somebody(claim)
             && !warned.contains(&claim.id)
@@ -360,7 +361,7 @@ fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer 
         "ready": found.ready.len(),
         "quarantined": found.quarantined,
     });
-    Answer { seq: found.seq, json, text, mime_type: "application/xml", next: None }
+    Answer { seq: found.seq, json, text, mime_type: "application/xml", next: None, left_out: 0 }
 }
 
 /// What needs somebody: the sides of a contradiction first, then what waits, what is about to be lost, and faults.

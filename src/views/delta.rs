@@ -54,10 +54,8 @@ pub fn delta(
     now: Timestamp,
 ) -> Result<(String, u64), ViewError> {
     // What is appended from here on is for the next time.
-    let until = match reads.store()? {
-        Some(store) => store.folded()?.seq,
-        None => return Ok((String::new(), since)),
-    };
+    let Some(store) = reads.store()? else { return Ok((String::new(), since)) };
+    let until = store.folded()?.seq;
     let Some(ledger) = reads.ledger()? else { return Ok((String::new(), since)) };
     let mut seen = Seen::default();
     let mut events = Vec::new();
@@ -76,9 +74,8 @@ pub fn delta(
         let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
         note(&mut seen, &event, stored);
     }
-    let Some(store) = reads.store()? else { return Ok((String::new(), since)) };
-    let changes = store.snapshot(|store| changes(store, of, since, &seen, now))?;
-    Ok((pack::delta(&changes, now), until))
+    let (changes, _) = reads.ask(now, |store| changes(store, of, since, &seen, now))?;
+    Ok((pack::delta(&changes.unwrap_or_default(), now), until))
 }
 
 fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored) {

@@ -23,9 +23,16 @@ const GLANCE_CHARS: usize = 160;
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such claim.
 pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, ViewError> {
-    let claim = claim(reads, id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
-    let mut chain =
-        Chain { now, text: format!("{}\n", line(&claim)), grounds: Vec::new(), seen: BTreeSet::from([id]) };
+    let now = reads.clock(now);
+    let (claim, mut left_out) = claim(reads, id, now)?;
+    let claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let mut chain = Chain {
+        now,
+        text: format!("{}\n", line(&claim)),
+        grounds: Vec::new(),
+        seen: BTreeSet::from([id]),
+        left_out: 0,
+    };
     chain.follow(reads, &claim, 1)?;
     if claim.evidence_items.is_empty() {
         chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
@@ -35,7 +42,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         let _ = writeln!(chain.text, "- {} {}: {}", held.agent, held.position, inline(reason, GLANCE_CHARS));
     }
     for successor in &claim.successors {
-        let known = successor.parse().ok().map(|id| self::claim(reads, id)).transpose()?.flatten();
+        let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
+        let (known, missing) = known.unwrap_or_default();
+        left_out += missing;
         let said = known.as_ref().map_or_else(|| format!("`{successor}`"), line);
         let _ = writeln!(chain.text, "- superseded by {said}");
     }
@@ -45,7 +54,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         "superseded_by": claim.successors,
     });
     let seq = reads.store()?.map(|store| store.folded()).transpose()?.map_or(0, |folded| folded.seq);
-    Ok(page(seq, json, chain.text))
+    Ok(page(seq, json, chain.text).without(left_out + chain.left_out))
 }
 
 /// What was found so far.
@@ -55,6 +64,8 @@ struct Chain {
     grounds: Vec<Value>,
     /// Claims whose grounds are shown: two may rest on each other.
     seen: BTreeSet<ClaimId>,
+    /// Rows that cannot be read.
+    left_out: u64,
 }
 
 impl Chain {
@@ -66,10 +77,15 @@ impl Chain {
             let event = stored.as_ref().and_then(|stored| stored.recorded().ok()?.event);
             let run = event.as_ref().and_then(Event::run_id);
             let behind = match (&event, run) {
-                (Some(Event::ClaimCreated(created)), _) => claim(reads, created.claim_id)?.map(Behind::Claim),
+                (Some(Event::ClaimCreated(created)), _) => {
+                    let (claim, left_out) = claim(reads, created.claim_id, self.now)?;
+                    self.left_out += left_out;
+                    claim.map(Behind::Claim)
+                }
                 (_, Some(run)) => {
-                    let run = reads.store()?.map(|store| store.experiment(run)).transpose()?.flatten();
-                    run.map(Behind::Run)
+                    let (run, left_out) = reads.ask(self.now, |store| store.experiment(run))?;
+                    self.left_out += left_out.count();
+                    run.flatten().map(Behind::Run)
                 }
                 _ => None,
             };
@@ -179,7 +195,8 @@ fn line(claim: &ClaimView) -> String {
     )
 }
 
-fn claim(reads: &mut Reads, id: ClaimId) -> Result<Option<ClaimView>, ViewError> {
-    let Some(store) = reads.store()? else { return Ok(None) };
-    Ok(store.claim(id)?)
+/// A claim, and how many rows about it cannot be read.
+fn claim(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<(Option<ClaimView>, u64), ViewError> {
+    let (claim, left_out) = reads.ask(now, |store| store.claim(id))?;
+    Ok((claim.flatten(), left_out.count()))
 }

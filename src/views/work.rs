@@ -17,12 +17,12 @@ use crate::store::{
 /// A title or a note in a list is cut here.
 const LIST_CHARS: usize = 160;
 
-/// How long until a lease ends, or that it has.
+/// How long until a lease ends.
 fn lease(task: &TaskView, now: Timestamp) -> String {
     let Some(until) = task.lease_until else { return String::new() };
     let holder = task.holder.as_deref().unwrap_or("?");
     let left = (until - now.ms()) / 60_000;
-    if until < now.ms() { format!(", {holder}'s lease is over") } else { format!(", {holder} for {left}m") }
+    format!(", {holder} for {left}m")
 }
 
 pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {

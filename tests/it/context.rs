@@ -40,7 +40,7 @@ fn does(committer: &mut Committer, who: &str, session: &str, command: Command) {
 }
 
 /// Nothing is configured.
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     Config::load(std::path::Path::new("no-such-file.toml")).expect("defaults")
 }
 
@@ -100,7 +100,7 @@ fn now(committer: &Committer) -> Timestamp {
 }
 
 /// A workspace with something of everything.
-fn lived_in() -> (TempWorkspace, Timestamp) {
+pub(crate) fn lived_in() -> (TempWorkspace, Timestamp) {
     let workspace = TempWorkspace::new();
     let mut committer = workspace.committer(1);
     let c = &mut committer;
@@ -345,8 +345,8 @@ fn the_same_question_at_the_same_place_gives_the_same_bytes_and_writes_none() {
 }
 
 /// One row of a table, by its key.
-struct Row {
-    table: String,
+pub(crate) struct Row {
+    pub(crate) table: String,
     key: Vec<String>,
     values: Vec<Value>,
 }
@@ -356,7 +356,7 @@ fn strings_of(db: &Connection, sql: &str) -> Vec<String> {
     statement.query_map([], |row| row.get(0)).expect("rows").collect::<Result<_, _>>().expect("text")
 }
 
-fn rows(db: &Connection) -> Vec<Row> {
+pub(crate) fn rows(db: &Connection) -> Vec<Row> {
     let tables = strings_of(
         db,
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'claim_index%' \
@@ -378,7 +378,7 @@ fn rows(db: &Connection) -> Vec<Row> {
 }
 
 /// Puts into every column of a row what nobody wrote there.
-fn spoil(db: &Connection, row: &Row) {
+pub(crate) fn spoil(db: &Connection, row: &Row) {
     let columns = format!("SELECT name || ' ' || type FROM pragma_table_info('{}')", row.table);
     let spoiled: Vec<String> = strings_of(db, &columns)
         .iter()

@@ -34,6 +34,7 @@ mod init;
 mod integrity;
 mod kill;
 mod laws;
+mod legible;
 mod mcp;
 mod notes;
 mod packs;

@@ -490,7 +490,10 @@ fn filters(ids: &[ClaimId]) -> Vec<ClaimFilter> {
         |filter, _| filter.owner = Some("devops".to_owned()),
         |filter, _| filter.session = Some("s2".to_owned()),
         |filter, id| filter.task = Some(TaskId::from_uuid(id.uuid())),
-        |filter, _| (filter.since_ms, filter.until_ms) = (Some(1), Some(i64::MAX)),
+        |filter, _| {
+            (filter.since, filter.until) =
+                (Some(Moment::Time(Timestamp::from_ms(1))), Some(Moment::Time(END)))
+        },
         |filter, _| filter.before = Some(300),
         |filter, id| filter.id = Some(id),
     ];
@@ -553,7 +556,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
             status: has(0).then_some(RunState::Succeeded),
             profile: has(1).then(|| PROFILE.parse().expect("a profile's name")),
             claim: has(2).then_some(ids[7]),
-            since_ms: has(3).then_some(1),
+            since: has(3).then_some(Moment::Time(Timestamp::from_ms(1))),
+            until: has(3).then_some(Moment::Time(END)),
             before: has(0).then_some(300),
             limit: LIMIT,
         }));
@@ -692,7 +696,7 @@ fn no_statement_scans_what_grows() {
     let action = Action::of(attempt, "/ws", "/ws");
     let store = reads.store().expect("read models").expect("read models");
     assert!(store.dead_ends_for(&action).expect("dead ends").len() > 5);
-    reads.at(Moment::Time(END)).expect("the past");
+    reads.at(Moment::Time(END), END).expect("the past");
     drop(reads);
     let scan = Scan::of(&workspace, &AtomicBool::new(false)).expect("a scan");
     assert_eq!(scan.findings, []);

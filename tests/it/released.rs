@@ -21,7 +21,7 @@ use crate::harness::{
 };
 use crate::shell::Shell;
 
-fn fixtures() -> PathBuf {
+pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/released")
 }
 
@@ -125,7 +125,7 @@ fn every_released_database_opens_and_goes_on() {
 }
 
 /// Adds a migration that only a later version knows.
-fn from_the_future(file: &Path) {
+pub(crate) fn from_the_future(file: &Path) {
     let db = rusqlite::Connection::open(file).expect("a database");
     let add = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum) \
                SELECT 999, 'of_a_later_release', applied_on, '7' FROM refinery_schema_history LIMIT 1";

@@ -1,9 +1,18 @@
 //! Time travel: a question answered as of then, by folding the ledger up to there and no further.
 
+use hivemind::config::Config;
+use hivemind::domain::claim::{ClaimType, Position};
+use hivemind::domain::command::{AddTask, ClaimTask, Command};
+use hivemind::domain::ids::TaskId;
+use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::mcp::Era;
+use hivemind::reads::Reads;
+use hivemind::store::ClaimFilter;
+use hivemind::views::{ContextOf, View, answer_at};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use crate::harness::{TempWorkspace, agent, claim_of, creation, fact, position, request};
 
 #[tokio::test]
 async fn the_past_is_shown_as_it_was() {
@@ -31,13 +40,28 @@ async fn the_past_is_shown_as_it_was() {
     assert!(events.contains(report.field("event_id")) && events.lines().count() == 2, "{events}");
     assert!(read("hivemind://status?at=1").await.contains("ledger:    1 event by 1 agent\n"));
     assert!(read("hivemind://context?at=0").await.contains("seq=\"0\""));
-    assert!(read("hivemind://claims?at=999999").await.contains(&second), "the future is now");
+    let refused = async |uri: &str| devops.read(uri).await.expect_err(uri).to_string();
+    let beyond = refused("hivemind://claims?at=999999").await;
+    assert!(beyond.contains("the ledger ends at event 5: there is no event 999999"), "{beyond}");
 
     // By time: the end of the second in which the report came.
-    let then = hivemind::domain::time::Timestamp::from_ms(noted_at / 1_000 * 1_000 + 999);
-    let then = then.to_string().replace('Z', ".999Z");
-    assert!(read(&format!("hivemind://claims/{first}?at={then}")).await.starts_with("# proposed fact"));
-    assert!(devops.read("hivemind://claims?at=yesterday").await.is_err());
+    let ms = noted_at / 1_000 * 1_000 + 999;
+    let then = hivemind::domain::time::Timestamp::from_ms(ms).to_string().replace('Z', ".999Z");
+    for at in [then.clone(), ms.to_string(), "%232".to_owned()] {
+        assert!(
+            read(&format!("hivemind://claims/{first}?at={at}")).await.starts_with("# proposed fact"),
+            "{at}"
+        );
+    }
+    for (at, why) in [
+        ("yesterday", "is no moment: give a time"),
+        ("2000-01-01", "the ledger begins at "),
+        ("52w", "the ledger begins at "),
+        ("9999-01-01", "9999-01-01T00:00:00Z is yet to come: it is "),
+    ] {
+        let said = refused(&format!("hivemind://claims?at={at}")).await;
+        assert!(said.contains(why), "{at}: {said}");
+    }
 
     // On the command line, where the past cannot be written.
     let hm = |arguments: &[&str]| {
@@ -52,6 +76,144 @@ async fn the_past_is_shown_as_it_was() {
     assert!(shown.starts_with("# proposed fact"), "{shown}");
     let listed = String::from_utf8(hm(&["claim", "list", "--at", "2", "--json"]).stdout).expect("text");
     assert!(listed.contains(&first) && !listed.contains(&second), "{listed}");
+    for (arguments, why) in [
+        (["claim", "list", "--at", "#99"], "there is no event 99"),
+        (["claim", "list", "--since", "99"], "there is no event 99"),
+        (["context", "--budget=900", "--at", "9999-01-01"], "is yet to come"),
+        (["experiment", "list", "--until", "soon"], "`soon` is no moment"),
+    ] {
+        let refused = hm(&arguments);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains(why), "{arguments:?}: {said}");
+    }
+    let between = |bounds: [&str; 4]| {
+        let listed = hm(&[&["claim", "list", "--json"][..], &bounds].concat());
+        let listed = String::from_utf8(listed.stdout).expect("text");
+        (listed.contains(&first), listed.contains(&second))
+    };
+    assert_eq!(between(["--since", "#2", "--until", "#5"]), (false, true));
+    assert_eq!(between(["--since", "1w", "--until", &then]), (true, false));
+    assert_eq!(between(["--since", "2000-01-01", "--until", &ms.to_string()]), (true, false));
+    assert_eq!(between(["--since", &then, "--until", "0s"]), (false, true));
     assert_eq!(hm(&["claim", "support", &second, "--at", "2"]).status.code(), Some(2));
     assert_eq!(hm(&["verify", "--at", "2"]).status.code(), Some(2));
+}
+
+/// What the command line prints.
+fn printed(bench: &Bench, arguments: &[&str]) -> String {
+    let shown = bench.hm(arguments);
+    assert!(shown.status.success(), "{arguments:?}: {shown:?}");
+    String::from_utf8(shown.stdout).expect("text")
+}
+
+#[test]
+fn the_past_is_judged_by_the_clock_of_then() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let held = TaskId::from_uuid(hivemind::system::new_id());
+    let mut hypothesis = fact("the leak is in the pool");
+    (hypothesis.claim_type, hypothesis.ttl_hours) = (ClaimType::Hypothesis, Some(Hours(2)));
+    let hypothesis = request("devops", Command::CreateClaim(hypothesis));
+    let guess = claim_of(&hypothesis);
+    let task = AddTask {
+        task_id: held,
+        phase_id: None,
+        parent_task_id: None,
+        title: "mend the pool".parse().expect("a title"),
+        depends_on: Vec::new(),
+        scopes: Vec::new(),
+    };
+    let take = ClaimTask { task_id: held, lease_minutes: None, file_locks: Vec::new() };
+    let made = [
+        creation("devops", "the pool holds 20"),
+        hypothesis,
+        request("devops", Command::AddTask(task)),
+        request("devops", Command::ClaimTask(take)),
+    ];
+    for submission in &made {
+        committer.commit(std::slice::from_ref(submission)).expect("a ledger").remove(0).expect("accepted");
+    }
+    let end = committer.head().seq;
+    let at = |name: &str, minutes: i64| {
+        let mut reads = Reads::of(workspace.clone());
+        let last = workspace.events().last().expect("an event").at;
+        let asked = Timestamp::from_ms(last.ms() + minutes * 60_000);
+        // Whenever it is asked: an hour later, and a year.
+        let answers = [1, 24 * 365].map(|hours: u32| {
+            let now = asked.plus(Hours(hours));
+            let moment = if minutes == 0 { Moment::Seq(end) } else { Moment::Time(asked) };
+            let of = ContextOf {
+                agent: agent("devops"),
+                session: Some("s-1".to_owned()),
+                budget: 9_500,
+                window: None,
+            };
+            let view = match name {
+                "context" => View::Context(of),
+                "plan" => View::Plan(None),
+                "claims" => View::Claims(ClaimFilter { limit: 9, ..ClaimFilter::default() }),
+                "claim" => View::Claim(guess),
+                other => panic!("{other}"),
+            };
+            let answer = answer_at(&mut reads, &config(), &view, now, Some(moment)).expect("an answer");
+            (answer.text, answer.json)
+        });
+        assert_eq!(answers[0], answers[1], "{name} at {minutes}");
+        answers[0].0.clone()
+    };
+    assert!(at("plan", 0).contains("devops for 15m"), "{}", at("plan", 0));
+    assert!(at("context", 0).contains("lease=\"15m\""), "{}", at("context", 0));
+    assert!(at("plan", 10).contains("devops for 5m"), "{}", at("plan", 10));
+    assert!(!at("plan", 20).contains("devops for"), "{}", at("plan", 20));
+    assert!(at("claim", 60).starts_with("# proposed hypothesis"), "{}", at("claim", 60));
+    assert!(at("claim", 200).starts_with("# deprecated hypothesis"), "{}", at("claim", 200));
+    assert!(at("claims", 60).contains("1h ago"), "{}", at("claims", 60));
+}
+
+#[test]
+fn within_the_events_of_a_command_the_past_is_that_of_the_last_of_them() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let claim = creation("devops", "the pool holds 20");
+    let support = position("analyst", claim_of(&claim), Position::Support);
+    let id = claim_of(&claim);
+    for submission in [claim, support, creation("devops", "after it")] {
+        committer.commit(&[submission]).expect("a ledger").remove(0).expect("accepted");
+    }
+    let events = workspace.events();
+    let batch: Vec<u64> =
+        events.iter().filter(|event| event.causation == events[1].causation).map(|event| event.seq).collect();
+    assert_eq!(batch, [2, 3], "a position that confirms");
+    let mut reads = Reads::of(workspace.clone());
+    let now = events.last().expect("an event").at;
+    let mut status = |seq: u64| {
+        let answer = answer_at(&mut reads, &config(), &View::Claim(id), now, Some(Moment::Seq(seq)));
+        let answer = answer.expect("an answer");
+        (answer.seq, answer.json["status"].clone())
+    };
+    assert_eq!(status(1), (1, json!("proposed")));
+    assert_eq!(status(2), (3, json!("confirmed")), "nobody saw it supported and proposed");
+    assert_eq!(status(3), (3, json!("confirmed")));
+}
+
+#[test]
+fn a_context_of_then_is_the_same_bytes_whenever_it_is_asked_for() {
+    let bench = Bench::new();
+    let devops = ["--agent", "devops"];
+    let made = bench.hm(&[&["claim", "create", "the pool holds 20", "--scope", "src"][..], &devops].concat());
+    assert!(made.status.success(), "{made:?}");
+    let at = Timestamp::from_ms(hivemind::system::now().ms()).ms().to_string();
+    let ask = || printed(&bench, &[&["context", "--at", &at][..], &devops].concat());
+    let first = ask();
+    let second_of = |ms: i64| ms / 1_000;
+    let asked = second_of(hivemind::system::now().ms());
+    while second_of(hivemind::system::now().ms()) == asked {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(first.contains("the pool holds 20"), "{first}");
+    assert_eq!(first, ask());
+}
+
+fn config() -> Config {
+    Config::load(std::path::Path::new("no-such-file.toml")).expect("defaults")
 }
