@@ -367,7 +367,14 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
             let from = Beside { workspace: &workspace, config, runs: &runs, now };
-            match reads.ask(now, |store| Ok(from_store(store, &from, view)))? {
+            let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
+                // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
+                Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
+                    return empty(&from, view);
+                }
+                asked => asked?,
+            };
+            match asked {
                 // It may be the row that cannot be read.
                 (Some(Err(ViewError::NotFound(_))), left_out) if left_out.count() > 0 => {
                     let problem = left_out.problems().next().unwrap_or_default().to_owned();

@@ -38,7 +38,9 @@ async fn the_past_is_shown_as_it_was() {
     assert!(devops.read(&format!("hivemind://claims/{second}?at=4")).await.is_err(), "not made yet");
     let events = read("hivemind://events?at=2").await;
     assert!(events.contains(report.field("event_id")) && events.lines().count() == 2, "{events}");
-    assert!(read("hivemind://status?at=1").await.contains("ledger:    1 event by 1 agent\n"));
+    assert!(
+        read("hivemind://status?at=1").await.contains("ledger:    1 event by 1 agent in .hivemind/runtime\n")
+    );
     assert!(read("hivemind://context?at=0").await.contains("seq=\"0\""));
     let refused = async |uri: &str| devops.read(uri).await.expect_err(uri).to_string();
     let beyond = refused("hivemind://claims?at=999999").await;
