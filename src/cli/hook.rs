@@ -315,8 +315,9 @@ impl Hooked {
                 said.push('\n');
             }
             said.push_str(&format!(
-                "hivemind: {} holds {path} for task {id} ({}). Agree first, or work elsewhere.",
-                task.holder.as_deref().unwrap_or("somebody"),
+                "hivemind: {} holds {} for task {id} ({}). Agree first, or work elsewhere.",
+                views::inline(task.holder.as_deref().unwrap_or("somebody"), 40),
+                views::inline(path.as_str(), 200),
                 views::inline(&task.title, 120)
             ));
             fired.push((Guard::Task(id), path.to_string()));

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::server::Server;
 use super::uri;
+use crate::domain::clean;
 use crate::system;
 use crate::views::{self, ViewError};
 
@@ -152,8 +153,11 @@ impl Server {
             text.push_str(&format!("\nNext page: {next}\n"));
             json[NEXT_KEY] = next.into();
         }
-        let (text, mime_type) =
-            if wants_json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
+        let (text, mime_type) = if wants_json {
+            (clean::escaped_json(&json.to_string()).into_owned(), "application/json")
+        } else {
+            (clean::cleaned(&text).into_owned(), answer.mime_type)
+        };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
         let contents = ResourceContents::TextResourceContents {
