@@ -125,7 +125,9 @@ impl Hooked {
     /// The session is known from now on; its agent gets to know what it should.
     fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
-        if let Some(client) = system::client_process() {
+        // Its name goes into a file: what the gate will refuse is not written there either.
+        let passes = privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
+        if let Some(client) = system::client_process().filter(|_| passes) {
             // Without it the server files what the agent says under a session of its own.
             let _ = ClientSession::of(&self.context.workspace, client).enter(&session);
         }

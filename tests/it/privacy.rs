@@ -278,6 +278,69 @@ fn secrets_on_the_command_line_stay_nowhere() {
     assert_nowhere(&shell.workspace().runtime(), &values);
 }
 
+/// Fails if a file below a directory, or its name, holds a byte run of a value.
+fn assert_nowhere_below(root: &Path, value: &str) -> usize {
+    let mut dirs = vec![root.to_path_buf()];
+    let mut files = 0;
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            assert!(!path.to_string_lossy().contains(value), "{} is called so", path.display());
+            if path.is_dir() {
+                dirs.push(path);
+            } else if let Ok(bytes) = std::fs::read(&path) {
+                files += 1;
+                let text = String::from_utf8_lossy(&bytes);
+                assert!(!text.contains(value), "{} holds the secret", path.display());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn no_file_is_written_before_the_gate() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_path_buf();
+    let mut random = Random(11);
+    let mut refused = |line: &str, field: &str| {
+        let key = secret("aws-key", &mut random).value;
+        let mut command = shell.command("hm --agent operator --json experiment");
+        command.args(line.replace("KEY", &key).split_whitespace());
+        let output = command.output().expect("hm runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(said["code"], "privacy_deny_sensitive", "{line}: {said}");
+        assert_eq!(said["field"], field, "{line}");
+        assert!(assert_nowhere_below(&root, &key) > 3);
+        assert_nowhere_below(shell.state_home(), &key);
+    };
+    refused("record --exit-code 0 --thread-id t --test-id t --command curl,KEY", "command");
+    refused("record --exit-code 0 --thread-id KEY --test-id t", "thread_id");
+    refused("record --exit-code 0 --thread-id t --test-id KEY", "test_id");
+    refused("record --exit-code 0 --thread-id t --test-id t --out-file out/KEY.json", "out_file");
+    refused("run --thread-id t --test-id KEY -- true", "test_id");
+    refused("run --thread-id KEY --test-id t -- true", "thread_id");
+    refused("run --thread-id t --test-id t -- touch KEY", "command");
+    assert_eq!(shell.json("hm --json status")["denials"], 7);
+
+    // A client's session that is a secret stands in no file either.
+    let key = secret("aws-key", &mut Random(12)).value;
+    let mut hook = shell
+        .command("hm hook claude")
+        .env("HM_AGENT", "devops")
+        .env("CLAUDE_PID", std::process::id().to_string())
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("hm starts");
+    let payload =
+        json!({ "hook_event_name": "SessionStart", "session_id": key, "cwd": root, "source": "startup" });
+    let mut stdin = hook.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, payload.to_string().as_bytes()).expect("a hook that reads");
+    drop(stdin);
+    assert!(hook.wait().expect("a hook that ends").success());
+    assert_nowhere_below(&root, &key);
+}
+
 #[test]
 fn values_of_the_environment_and_own_patterns_are_refused() {
     let shell = Shell::new();
