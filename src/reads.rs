@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::domain::time::Moment;
+use crate::imports::Imports;
 use crate::ledger;
 use crate::store::{self, StoreError};
 use crate::workspace::Workspace;
@@ -106,6 +107,9 @@ impl Reads {
         let id = file_id(&path);
         if self.store.as_ref().map(|(opened, _)| *opened) != id {
             self.store = id.zip(store::Reader::open(&path)?);
+        }
+        if let Some((_, reader)) = &self.store {
+            reader.mark(Imports::load(&self.workspace.imports()));
         }
         Ok(self.store.as_ref().map(|(_, reader)| reader))
     }

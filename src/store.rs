@@ -34,11 +34,12 @@ pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use team::{AgentActivity, Counts, RejectedCommand};
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 use rusqlite::Connection;
 
+use crate::imports::Imports;
 use crate::ledger::Cursor;
 
 /// Why the read models could not be opened, read or folded.
@@ -115,6 +116,8 @@ pub struct Reader {
     db: Connection,
     /// Rows that could not be read and were left out; none while one stops the question.
     left_out: Cell<Option<u64>>,
+    /// Which events came out of files.
+    imports: RefCell<Imports>,
 }
 
 impl Reader {
@@ -124,8 +127,13 @@ impl Reader {
     /// [`StoreError::Open`].
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         crate::ledger::open_readonly(path, "projection")
-            .map(|db| db.map(|db| Self { db, left_out: Cell::new(None) }))
+            .map(|db| db.map(|db| Self { db, left_out: Cell::new(None), imports: RefCell::default() }))
             .map_err(|source| StoreError::Open { path: path.display().to_string(), source })
+    }
+
+    /// From now on says of each claim whether it came out of a file.
+    pub fn mark(&self, imports: Imports) {
+        self.imports.replace(imports);
     }
 
     /// Runs `questions` against one state of the read models, whatever the writer does meanwhile.

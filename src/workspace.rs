@@ -171,6 +171,11 @@ impl Workspace {
         self.runtime().join("tokens.json")
     }
 
+    /// Which events of the ledger came out of files.
+    pub fn imports(&self) -> PathBuf {
+        self.runtime().join("imports.json")
+    }
+
     /// What became of the last runs of the writer's background jobs.
     pub fn schedule(&self) -> PathBuf {
         self.runtime().join("schedule.json")

@@ -12,6 +12,7 @@ use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
+use crate::imports::Imports;
 
 /// How far a chain of successors is followed; longer chains are shown from their end.
 const CHAIN_DEPTH: usize = 32;
@@ -108,6 +109,9 @@ pub struct ClaimSummary {
     pub created_seq: u64,
     /// Ledger position of its last change.
     pub seq: u64,
+    /// Whether it came out of a file: nobody here said it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
@@ -262,7 +266,7 @@ impl Reader {
             .prepare_cached(&sql)?
             .query_row([&id], |row| {
                 let rest = |column: usize| row.get::<_, Option<String>>(SUMMARY_COLUMNS + column);
-                Ok((summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?))
+                Ok((self.summary(row), rest(0)?, row.get(SUMMARY_COLUMNS + 1)?, rest(2)?, rest(3)?))
             })
             .optional()?;
         let Some((summary, session, ttl_hours, trigger, proposes_to_supersede)) = found else {
@@ -348,7 +352,7 @@ impl Reader {
         let mut rows = statement.query(rusqlite::params_from_iter(values))?;
         let mut claims = Vec::new();
         while let Some(row) = rows.next()? {
-            claims.extend(self.kept(summary(row))?);
+            claims.extend(self.kept(self.summary(row))?);
         }
         let next = (claims.len() > filter.limit).then(|| {
             claims.truncate(filter.limit);
@@ -357,10 +361,14 @@ impl Reader {
         Ok(ClaimPage { claims, next })
     }
 
+    fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+        summary(row, &self.imports.borrow())
+    }
+
     /// One claim as lists show it.
     pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
-        self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(summary(row))).optional()?.transpose()
+        self.db.prepare_cached(&sql)?.query_row([id], |row| Ok(self.summary(row))).optional()?.transpose()
     }
 
     /// What dead ends say besides their statements, by their ids.
@@ -505,9 +513,11 @@ fn warning(row: &Row<'_>) -> Result<(String, Warning), StoreError> {
     Ok((row.get(0)?, Warning { trigger, because: row.get(2)? }))
 }
 
-fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
+    let created_seq = row.get::<_, i64>(8)? as u64;
     Ok(ClaimSummary {
+        imported: imports.holds(created_seq),
         id: row.get(0)?,
         statement: row.get(1)?,
         claim_type: word(2)?.parse().map_err(malformed)?,
@@ -516,7 +526,7 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         confidence: row.get(5)?,
         created_at: row.get(6)?,
         touched_at: row.get(7)?,
-        created_seq: row.get::<_, i64>(8)? as u64,
+        created_seq,
         seq: row.get::<_, i64>(9)? as u64,
         superseded_by: row.get(10)?,
         scopes: serde_json::from_str(&word(11)?).map_err(malformed)?,

@@ -52,11 +52,12 @@ fn standing(claim: &ClaimSummary) -> String {
 
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
-        "- `{}` {} {} by {} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
+        "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
         claim.status,
         claim.claim_type,
         name(&claim.owner),
+        if claim.imported { ", imported" } else { "" },
         claim.supports,
         claim.challenges,
         claim.effective_confidence(now),
@@ -108,6 +109,9 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         let _ = writeln!(text, "- {name}: {value}");
     };
     fact("owner", &self::name(&summary.owner));
+    if summary.imported {
+        fact("imported", "out of a file, which alone says who wrote it and when");
+    }
     fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
     let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
     fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
