@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::folded::long_runs;
 use super::names;
 use super::random::{MIN_UNWORDLY_CHARS, bits_per_char, is_placeholder, unwordly_chars};
 
@@ -63,19 +64,12 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
 
 /// Calls `found` with each random run that stands a few words behind a word for a secret: `API key for prod q7Zx…`.
 pub(super) fn find_in_words(text: &str, mut found: impl FnMut(Range<usize>)) {
-    let belongs = |byte: &u8| byte.is_ascii_alphanumeric() || b"_+/=-".contains(byte);
-    let mut at = 0;
-    while at < text.len() {
-        let len = text.as_bytes()[at..].iter().take_while(|byte| belongs(byte)).count();
-        let run = at..at + len;
-        at = run.end + 1;
+    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"_+/=-".contains(&byte);
+    for run in long_runs(text.as_bytes(), MIN_CHARS_IN_WORDS, belongs) {
         // A git SHA and a UUID are hex, names have their words.
-        let is_hex = || text[run.clone()].bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        if (MIN_CHARS_IN_WORDS..=MAX_CHARS).contains(&len)
-            && is_said_secret(&text[..run.start])
-            && !is_hex()
-            && is_random(&text[run.clone()])
-        {
+        let value = &text[run.clone()];
+        let is_hex = || value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        if is_said_secret(&text[..run.start]) && !is_hex() && is_random(value) {
             found(run);
         }
     }
@@ -87,7 +81,8 @@ fn is_said_secret(before: &str) -> bool {
     if !before.ends_with([' ', '\t']) {
         return false;
     }
-    let words = before.split_ascii_whitespace().rev().take(MAX_WORDS_BETWEEN + 1);
+    let words = before.rsplit(|c: char| c.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let words = words.take(MAX_WORDS_BETWEEN + 1);
     let mut after = "";
     for word in words {
         let word = word.trim_matches([':', ',', '(', '"', '\'', '`']);

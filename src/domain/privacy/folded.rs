@@ -41,6 +41,11 @@ impl Copy {
 /// The text without invisible characters, with `%41`, `\u0041`, `\x41`, `\n` and `&#65;` as what they stand for, and in NFKC;
 /// `None` of a text that is all that already.
 pub(super) fn decoded(text: &str) -> Option<Copy> {
+    let is_plain =
+        |byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~') && !matches!(byte, b'%' | b'&' | b'\\');
+    if text.bytes().all(is_plain) {
+        return None;
+    }
     let spelled = |c: char| c != '\r' && is_hidden(c) || !c.is_ascii() && !c.nfkc().eq([c]);
     let escapes = text.match_indices(['%', '\\', '&']).any(|(at, _)| escaped(&text[at..]).is_some());
     if !escapes && !text.contains(spelled) {
@@ -109,6 +114,9 @@ fn escaped(text: &str) -> Option<(char, usize)> {
 /// The words that one line break parts, run together; `None` where they are too short for a token.
 pub(super) fn joined(text: &str, decoded: Option<&Copy>) -> Option<Copy> {
     let base = decoded.map_or(text, |copy| copy.text.as_str());
+    if !base.contains('\n') {
+        return None;
+    }
     let mut copy = Copy::default();
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut flush = |words: &mut Vec<Range<usize>>| {
@@ -138,21 +146,33 @@ pub(super) fn joined(text: &str, decoded: Option<&Copy>) -> Option<Copy> {
 
 /// Each run of base64 or hex that is the form of a text: where it stands, and the text.
 pub(super) fn encoded(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
-    let bytes = text.as_bytes();
-    let belongs = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let runs = long_runs(text.as_bytes(), MIN_ENCODED_CHARS, belongs);
+    runs.filter_map(|run| Some((run.clone(), said(&text[run])?)))
+}
+
+/// The runs of at least so many bytes of a class. Of text without any it looks at a part only: a run that long holds
+/// one of every so many bytes.
+pub(super) fn long_runs(
+    bytes: &[u8],
+    min: usize,
+    belongs: impl Fn(u8) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at < bytes.len() {
-            let start = at;
-            let len = bytes[start..].iter().take_while(|byte| belongs(byte)).count();
-            at = start + len + 1;
-            if len >= MIN_ENCODED_CHARS
-                && let Some(said) = said(&text[start..start + len])
-            {
-                return Some((start..start + len, said));
+        loop {
+            let probe = at + min - 1;
+            if !belongs(*bytes.get(probe)?) {
+                at = probe + 1;
+                continue;
+            }
+            let before = bytes[at..probe].iter().rev().take_while(|byte| belongs(**byte)).count();
+            let behind = bytes[probe..].iter().take_while(|byte| belongs(**byte)).count();
+            at = probe + behind;
+            if before + behind >= min {
+                return Some(probe - before..at);
             }
         }
-        None
     })
 }
 
@@ -174,7 +194,7 @@ fn printable(bytes: Vec<u8>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{decoded, encoded, joined};
+    use super::{decoded, encoded, joined, long_runs};
 
     #[test]
     fn a_copy_spells_out_and_knows_where_each_part_stood() {
@@ -196,6 +216,17 @@ mod tests {
         assert_eq!(copy.text, "abcdefghijklmnopqrstuvwxyz01 ");
         assert_eq!(&text[copy.origin(10..14)], "kl\nmn");
         assert!(joined("the pool\nof connections", None).is_none());
+    }
+
+    #[test]
+    fn every_long_run_is_found_whole() {
+        let found = |text: &str| long_runs(text.as_bytes(), 4, |byte| byte == b'x').collect::<Vec<_>>();
+        assert_eq!(found("xxxx.xxx.xxxxx.x.xxxx"), [0..4, 9..14, 17..21]);
+        for start in 0..9 {
+            let text = format!("{}xxxx{}", ".".repeat(start), ".".repeat(9 - start));
+            assert_eq!(found(&text).pop(), Some(start..start + 4), "{text}");
+        }
+        assert_eq!(found("xxx"), [0..0; 0]);
     }
 
     #[test]
