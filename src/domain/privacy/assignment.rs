@@ -69,7 +69,7 @@ pub(super) fn find_in_words(text: &str, mut found: impl FnMut(Range<usize>)) {
         // A git SHA and a UUID are hex, names have their words.
         let value = &text[run.clone()];
         let is_hex = || value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        if is_said_secret(&text[..run.start]) && !is_hex() && is_random(value) {
+        if !is_hex() && is_random(value) && is_said_secret(&text[..run.start]) {
             found(run);
         }
     }
