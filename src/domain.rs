@@ -6,6 +6,7 @@ mod antonyms;
 pub mod backfill;
 mod candidates;
 pub mod claim;
+pub mod clean;
 pub mod command;
 pub mod confidence;
 pub mod decide;

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod domain;
 pub mod hooks;
 pub mod identity;
+pub mod imports;
 pub mod integrity;
 pub mod ledger;
 pub mod mcp;

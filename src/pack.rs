@@ -256,6 +256,7 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("scope", claim.scopes.join(" "))
         .with("by", &claim.by)
+        .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
 }
 
@@ -276,6 +277,7 @@ fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'
                 .with("status", claim.status)
                 .with("confidence", format_args!("{:.2}", claim.confidence))
                 .with("by", &claim.by)
+                .with_any("imported", claim.imported.then_some("yes"))
                 .with("age", claim.created_at.age(now))
                 .escaped(&text)
         },

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::domain::time::{Moment, Timestamp};
+use crate::imports::Imports;
 use crate::ledger;
 use crate::standing::Standing;
 use crate::store::{self, LeftOut, StoreError};
@@ -243,6 +244,9 @@ impl Reads {
                     return Err(StoreError::Unmade);
                 }
             }
+        }
+        if let Some((_, reader)) = &self.store {
+            reader.mark(Imports::load(&self.workspace.imports()));
         }
         Ok(self.store.as_ref().map(|(_, reader)| reader))
     }

@@ -45,6 +45,7 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::time::Timestamp;
+use crate::imports::Imports;
 use crate::ledger::{Cursor, Unopened};
 
 /// Why the read models could not be opened, read or folded.
@@ -146,6 +147,8 @@ impl StoreError {
 pub struct Reader {
     db: Connection,
     asked: RefCell<Option<Asked>>,
+    /// Which events came out of files.
+    imports: RefCell<Imports>,
 }
 
 /// What the questions of a snapshot have in common.
@@ -201,9 +204,14 @@ impl Reader {
         let Some(db) = db else { return Ok(None) };
         match fold::age(&db)? {
             Ordering::Less => Err(StoreError::Unmade),
-            Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None) })),
+            Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None), imports: RefCell::default() })),
             Ordering::Greater => Err(StoreError::Newer { path: shown(), by: crate::ledger::written_by(&db) }),
         }
+    }
+
+    /// From now on says of each claim whether it came out of a file.
+    pub fn mark(&self, imports: Imports) {
+        self.imports.replace(imports);
     }
 
     /// Runs `questions` against one state of the read models as it is at `now`, whatever the writer does meanwhile:

@@ -637,13 +637,18 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
         damage: damage.map(|damage| damage.loss.fault),
         unsealed,
     };
-    let (_, left_out) = reads.ask(now, |store| {
+    let asked = reads.ask(now, |store| {
         status.folded_seq = store.folded()?.seq;
         status.counts = store.counts()?;
         status.agents_seen = store.agents()?.len() as u64;
         status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
         Ok(())
-    })?;
+    });
+    let left_out = match asked {
+        // As for attention: no writer folds a damaged ledger.
+        Err(StoreError::Unmade) if status.damage.is_some() => LeftOut::default(),
+        asked => asked?.1,
+    };
     // The writer may have appended between the two reads; that is not being behind.
     status.ledger_seq = status.ledger_seq.max(status.folded_seq);
     Ok((status, left_out))

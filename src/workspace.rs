@@ -465,6 +465,11 @@ impl Workspace {
         self.memory.join("tokens.json")
     }
 
+    /// Which events of the ledger came out of files.
+    pub fn imports(&self) -> PathBuf {
+        self.memory.join("imports.json")
+    }
+
     /// What became of the last runs of the writer's background jobs.
     pub fn schedule(&self) -> PathBuf {
         self.memory.join("schedule.json")

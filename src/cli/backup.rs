@@ -73,6 +73,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
         (from.config(), copy.config()),
         (from.spool(), copy.spool()),
         (from.checkpoints(), copy.checkpoints()),
+        (from.imports(), copy.imports()),
     ] {
         if from.exists() {
             std::fs::copy(&from, &to).and_then(|_| File::open(&to)?.sync_all()).map_err(cannot)?;

@@ -311,7 +311,7 @@ pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
         claim.id.clone(),
         claim.status.to_string(),
         claim.claim_type.to_string(),
-        views::inline(&claim.owner, LIST_OWNER_CHARS),
+        views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
         claim.statement.clone(),
     ]
 }

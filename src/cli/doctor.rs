@@ -43,5 +43,5 @@ fn line(check: &Check, width: usize) -> String {
     let below = " ".repeat(first.len());
     let fix =
         fix.as_ref().map(|fix| output::wrapped("       fix: ", "            ", fix)).unwrap_or_default();
-    output::wrapped(&first, &below, &output::visible(&message)) + &fix
+    output::wrapped(&first, &below, &message) + &fix
 }

@@ -275,6 +275,13 @@ impl Run {
         let mut plan = Plan::typed(self.argv.clone(), cwd, timeout_ms).map_err(Rejection::from)?;
         plan.uncapped = self.no_cap;
         let command = plan.command_line();
+        gate(
+            context,
+            &subject,
+            &plan.cwd,
+            self.out_file.as_deref(),
+            [command.as_str()].into_iter().chain(plan.argv.iter().map(String::as_str)),
+        )?;
         let run_id = system::new_id();
         context.workspace.ensure().map_err(Failure::internal)?;
         let order = Order {
@@ -312,6 +319,7 @@ impl Recorded {
     fn run(&self, context: &Context) -> Result<(), Failure> {
         let subject = subject(context, "experiment-record", Some(&self.thread_id), Some(&self.test_id))?;
         let cwd = directory(self.cwd.as_deref())?;
+        gate(context, &subject, &cwd, self.out_file.as_deref(), self.command.as_deref().into_iter())?;
         let result_id = system::new_id();
         context.workspace.ensure().map_err(Failure::internal)?;
         let key = StreamKey::of(&context.workspace.stream_key())?;
@@ -387,6 +395,27 @@ fn subject(
         id.map(str::to_owned).ok_or_else(|| Rejection::invalid(name, "it is empty: name it"))
     };
     Ok(Subject { thread_id: given("thread-id", thread_id)?, test_id: given("test-id", test_id)? })
+}
+
+/// Looks for a secret in all that files would hold or be called, before the first one is written. What the run wrote
+/// is redacted instead.
+fn gate<'t>(
+    context: &Context,
+    subject: &'t Subject,
+    cwd: &Path,
+    out: Option<&Path>,
+    command: impl Iterator<Item = &'t str>,
+) -> Result<(), Failure> {
+    let (cwd, out) = (cwd.to_string_lossy(), out.map(Path::to_string_lossy));
+    let texts = [("thread_id", &*subject.thread_id), ("test_id", &*subject.test_id), ("cwd", &*cwd)]
+        .into_iter()
+        .chain(out.iter().map(|out| ("out_file", &**out)))
+        .chain(command.map(|text| ("command", text)));
+    let front = context.front()?;
+    let Some(denial) = front.deny("record_experiment", texts) else { return Ok(()) };
+    let (agent, session) = context.who()?;
+    block_on(async { Ok(front.refuse(denial, &agent, Some(session)).await) })
+        .and_then(|refused| Err(refused.into()))
 }
 
 fn directory(cwd: Option<&Path>) -> Result<PathBuf, Failure> {

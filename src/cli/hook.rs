@@ -171,7 +171,9 @@ impl Hooked {
     /// The session is known from now on; its agent gets to know what it should.
     fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
-        if let Some(client) = system::client_process() {
+        // Its name goes into a file: what the gate will refuse is not written there either.
+        let passes = privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
+        if let Some(client) = system::client_process().filter(|_| passes) {
             // Without it the server files what the agent says under a session of its own.
             let _ = ClientSession::of(&self.context.workspace, client).enter(&session);
         }
@@ -359,8 +361,9 @@ impl Hooked {
                 said.push('\n');
             }
             said.push_str(&format!(
-                "hivemind: {} holds {path} for task {id} ({}). Agree first, or work elsewhere.",
-                task.holder.as_deref().unwrap_or("somebody"),
+                "hivemind: {} holds {} for task {id} ({}). Agree first, or work elsewhere.",
+                views::inline(task.holder.as_deref().unwrap_or("somebody"), 40),
+                views::inline(path.as_str(), 200),
                 views::inline(&task.title, 120)
             ));
             fired.push((Guard::Task(id), path.to_string()));

@@ -206,14 +206,9 @@ impl<'a> Run<'a> {
         let path = self.path(change);
         let mut text = match &change.outcome {
             Outcome::Write(_) | Outcome::Delete => {
-                format!(
-                    "\n{}: {path}\n{}",
-                    client.title,
-                    output::visible(&change.diff(&path).replace("\r\n", "\n"))
-                )
+                format!("\n{}: {path}\n{}", client.title, change.diff(&path).replace("\r\n", "\n"))
             }
             Outcome::Refused(problem) => {
-                let problem = output::visible(problem);
                 format!("\n{}: {path} is left alone: {problem}\n", client.title)
             }
             Outcome::Nothing => String::new(),

@@ -9,9 +9,9 @@ use serde_json::Value;
 use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
+use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::text::is_unsafe;
 use crate::ledger::LedgerError;
 use crate::store::StoreError;
 use crate::views;
@@ -72,7 +72,7 @@ impl Failure {
             Some(value) => println!("{}", json(&value)),
             // It may quote an argument, or what somebody else wrote.
             None => {
-                eprintln!("hm: {}", visible(&text));
+                eprintln!("hm: {}", clean::cleaned(&text));
             }
         }
         ExitCode::from(code)
@@ -169,7 +169,7 @@ pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
 
 /// Prints one line; whoever left does not read it.
 pub(super) fn line(text: &str) {
-    let _ = writeln!(stream(), "{text}");
+    let _ = writeln!(stream(), "{}", clean::cleaned(text));
 }
 
 /// Why something did not succeed, on one line.
@@ -184,7 +184,7 @@ pub(super) fn inline(failure: &Failure) -> String {
 
 /// Says on stderr what goes on besides the answer.
 pub(super) fn note(text: &str) {
-    eprintln!("hm: {}", visible(text));
+    eprintln!("hm: {}", clean::cleaned(text));
 }
 
 /// Prints text or JSON, as asked.
@@ -193,7 +193,7 @@ pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Fail
     if as_json {
         writeln!(out, "{}", json(value))?
     } else {
-        out.write_all(text.as_bytes())?
+        out.write_all(clean::cleaned(text).as_bytes())?
     }
     Ok(out.flush()?)
 }
@@ -206,7 +206,7 @@ fn columns() -> usize {
 /// Text in lines that fit, broken at spaces where there are any. What goes on is indented below its line, and deeper
 /// than the entry of a list could be there.
 pub(super) fn fitted(text: &str) -> String {
-    text.lines().fold(String::new(), |fitted, line| {
+    clean::cleaned(text).lines().fold(String::new(), |fitted, line| {
         let lead = line.len() - line.trim_start_matches([' ', '>']).len();
         let quote = &line[..lead];
         let indent = if quote.contains('>') { quote.to_owned() } else { format!("{quote}    ") };
@@ -275,23 +275,9 @@ fn cut(text: &str, columns: usize) -> String {
     kept + "…"
 }
 
-/// Text of somebody else's, without what a terminal would act on.
-pub(super) fn visible(text: &str) -> String {
-    text.chars().map(|c| if !matches!(c, '\n' | '\t') && is_unsafe(c) { '\u{fffd}' } else { c }).collect()
-}
-
-/// JSON in ASCII where a terminal would act on it: the standard wants that of U+0000 to U+001F only.
+/// JSON whose strings hold no character that a terminal would act on.
 pub(super) fn json(value: &Value) -> String {
-    let mut text = String::new();
-    for c in value.to_string().chars() {
-        if is_unsafe(c) {
-            // All of these are one UTF-16 unit, and stand in strings: JSON has them nowhere else.
-            text.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            text.push(c);
-        }
-    }
-    text
+    clean::escaped_json(&value.to_string()).into_owned()
 }
 
 /// Stdout for output of any length; flush it at the end.

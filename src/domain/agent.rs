@@ -31,6 +31,11 @@ impl AgentId {
         Self(name.into())
     }
 
+    /// Whether the name is one that a roster can have: 1 to 40 of a-z, 0-9 and `_`. A file from elsewhere may say any.
+    pub fn is_canonical(&self) -> bool {
+        is_canonical(&self.0)
+    }
+
     /// The canonical name.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -108,8 +113,7 @@ impl Roster {
         let mut names: Vec<AgentId> = Vec::new();
         for name in agents.into_iter().chain(["operator", "system"]) {
             let name = key(name);
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
+            if !is_canonical(&name) {
                 return Err(BadRoster::BadName(name));
             }
             if !names.iter().any(|known| known.0 == name) {
@@ -168,6 +172,11 @@ impl Default for Roster {
         Self::new(Self::DEFAULT_AGENTS, Self::DEFAULT_ALIASES)
             .expect("the default aliases name default agents")
     }
+}
+
+fn is_canonical(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (1..=40).contains(&name.len()) && name.chars().all(plain)
 }
 
 fn key(name: &str) -> String {

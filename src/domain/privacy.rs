@@ -2,9 +2,11 @@
 //!
 //! No set of rules is a guarantee. Formats are found by the table in [`formats`], other secrets where a
 //! random value is assigned to a secret-looking name, and a front also knows the values of its own
-//! environment. A word such as "password" alone is never a finding.
+//! environment. A word such as "password" alone is never a finding. What a text only spells otherwise (invisible
+//! characters, line breaks, escapes, base64, hex) is looked at as well: see [`folded`].
 
 mod assignment;
+mod folded;
 mod formats;
 mod gate;
 mod known;
@@ -22,6 +24,8 @@ pub use own::{BadPattern, Own};
 pub const ENVIRONMENT_RULE: &str = "environment-value";
 /// The rule of random values assigned to secret-looking names.
 pub const ASSIGNMENT_RULE: &str = "secret-assignment";
+/// The rule of random values a few words behind a word for a secret.
+pub const WORDS_RULE: &str = "secret-in-words";
 
 /// What a workspace and a process know besides the built-in rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +48,7 @@ pub struct Finding {
 /// The names of the built-in rules, each once.
 pub fn rules() -> Vec<&'static str> {
     let mut names: Vec<&str> = formats::FORMATS.iter().map(|format| format.rule).collect();
-    names.extend([ASSIGNMENT_RULE, ENVIRONMENT_RULE]);
+    names.extend([ASSIGNMENT_RULE, WORDS_RULE, ENVIRONMENT_RULE]);
     names.dedup();
     names
 }
@@ -52,24 +56,67 @@ pub fn rules() -> Vec<&'static str> {
 /// Every secret in a text, in the order in which they stand, none overlapping another.
 pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    let mut add = |rule: &str, span: Range<usize>| {
+    direct(text, secrets, |rule, span| {
         // The first to name a span wins: what is known for certain, then formats, then guesses.
         let free = found.iter().all(|other| span.end <= other.span.start || other.span.end <= span.start);
         if free && !span.is_empty() {
             found.push(Finding { rule: rule.to_owned(), span });
         }
-    };
-    secrets.known.find(text, |span| add(ENVIRONMENT_RULE, span));
-    secrets.own.find(text, &mut add);
-    let maybe = formats::prefilter(text);
-    for format in maybe.formats() {
-        format.find(text, |span| add(format.rule, span));
+    });
+    let mut hidden = Vec::new();
+    let decoded = folded::decoded(text);
+    if let Some(copy) = &decoded {
+        direct(&copy.text, secrets, |rule, span| hidden.push((rule.to_owned(), copy.origin(span))));
     }
-    if maybe.assigns() {
-        assignment::find(text, |span| add(ASSIGNMENT_RULE, span));
+    if let Some(copy) = folded::joined(text, decoded.as_ref()) {
+        let mut add = |rule: &str, span| hidden.push((rule.to_owned(), copy.origin(span)));
+        secrets.known.find(&copy.text, |span| add(ENVIRONMENT_RULE, span));
+        secrets.own.find(&copy.text, &mut add);
+        // Words that are run together look like assignments and addresses, but like no token.
+        for format in formats::prefilter(&copy.text).formats().filter(|format| format.is_one_run()) {
+            format.find(&copy.text, |span| add(format.rule, span));
+        }
+    }
+    let base = decoded.as_ref().map_or(text, |copy| &copy.text);
+    for (run, said) in folded::encoded(base) {
+        let run = decoded.as_ref().map_or(run.clone(), |copy| copy.origin(run));
+        direct(&said, secrets, |rule, _| hidden.push((rule.to_owned(), run.clone())));
+    }
+    for (rule, span) in hidden {
+        // A copy may show more of a secret than the text did.
+        let known = found.iter_mut().find(|other| span.start < other.span.end && other.span.start < span.end);
+        match known {
+            Some(known) => {
+                known.span = known.span.start.min(span.start)..known.span.end.max(span.end);
+            }
+            None => found.push(Finding { rule, span }),
+        }
     }
     found.sort_by_key(|finding| finding.span.start);
+    found.dedup_by(|next, before| {
+        let overlaps = next.span.start < before.span.end;
+        if overlaps {
+            before.span.end = before.span.end.max(next.span.end);
+        }
+        overlaps
+    });
     found
+}
+
+/// Calls `found` with each secret as a text spells it.
+fn direct(text: &str, secrets: &Secrets, mut found: impl FnMut(&str, Range<usize>)) {
+    secrets.known.find(text, |span| found(ENVIRONMENT_RULE, span));
+    secrets.own.find(text, &mut found);
+    let maybe = formats::prefilter(text);
+    for format in maybe.formats() {
+        format.find(text, |span| found(format.rule, span));
+    }
+    if maybe.assigns() {
+        assignment::find(text, |span| found(ASSIGNMENT_RULE, span));
+    }
+    if maybe.says_secret() {
+        assignment::find_in_words(text, |span| found(WORDS_RULE, span));
+    }
 }
 
 /// The text with every secret replaced by `[redacted:RULE]`.

@@ -60,11 +60,6 @@ pub fn one_line(field: &'static str, text: &str, max_chars: usize) -> Result<Str
     Ok(text)
 }
 
-/// Control characters drive terminals; bidirectional overrides make text read as what it is not.
-pub fn is_unsafe(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
 /// The form in which two statements are the same: NFKC, case folded, white space collapsed.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Call, Client, Moment};
+use crate::domain::clean;
 
 /// What a hook has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Call {
             Answer::Context(_) | Answer::Silence => None,
         };
         let line = match heard {
-            Some(text) => self.saying(text),
+            Some(text) => self.saying(&clean::cleaned(text)),
             None => self.nothing()?,
         };
         Some(line.to_string())

@@ -4,20 +4,29 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chain::{self, Column};
 use super::{Cursor, ExportTrailer, Failure, Hash, LedgerError, MAX_PAYLOAD_BYTES, Stored};
 use crate::domain::agent::AgentId;
+use crate::domain::clean;
 use crate::domain::event::Event;
 use crate::domain::ids::{EventId, IdempotencyKey, SessionId};
+use crate::domain::privacy::Denial;
+use crate::domain::text;
 use crate::domain::time::Timestamp;
 
 /// The longest line of an export: a payload, and room for the other columns, none of which is long.
 const MAX_LINE_BYTES: usize = MAX_PAYLOAD_BYTES + 32 * 1024;
 
+/// No event of a team is older than the epoch or as late as the year 2200.
+const SANE_TIMES_MS: std::ops::Range<i64> = 0..7_258_118_400_000;
+/// The longest id of a trace; W3C's has 32 characters.
+const MAX_TRACE_CHARS: usize = 128;
+
 /// What an import did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// Events appended.
     pub added: u64,
@@ -25,6 +34,8 @@ pub struct Imported {
     pub present: u64,
     /// The ledger's head now.
     pub head: Cursor,
+    /// Who speaks in the events that were appended, sorted.
+    pub authors: Vec<AgentId>,
 }
 
 /// Why an import was refused; nothing was written, except maybe after `Ledger`.
@@ -37,6 +48,14 @@ pub enum ImportError {
         line: u64,
         /// What is wrong with it.
         problem: String,
+    },
+    /// A text looks like a secret.
+    #[error("line {line} holds what looks like a secret in `{}` (rule {})", denial.field, denial.rule)]
+    Secret {
+        /// From 1.
+        line: u64,
+        /// Which rule, in which field.
+        denial: Denial,
     },
     /// Neither is a prefix of the other.
     #[error("the ledger holds another event {seq} than line {seq} of the file")]
@@ -201,6 +220,30 @@ fn checked(event: Stored, head: Cursor) -> Result<Stored, String> {
     }
     event.recorded().map_err(|problem| format!("cannot be folded: {problem}"))?;
     Ok(event)
+}
+
+/// Whether an event from elsewhere says who, when and how as this program would have said it. Its author may be
+/// anybody: only that the name is one can be told.
+pub(super) fn credible(event: &Stored) -> Result<(), String> {
+    let name = |name: &str| -> Result<(), String> {
+        if AgentId::recorded(name).is_canonical() {
+            return Ok(());
+        }
+        let shown = clean::cut_line(name, 40);
+        Err(format!("is of an agent `{shown}`: a name has 1 to 40 of a-z, 0-9 and `_`"))
+    };
+    name(event.agent.as_str())?;
+    if !SANE_TIMES_MS.contains(&event.at.ms()) {
+        return Err(format!("happened at {} ms after 1970, outside of 1970 to 2200", event.at.ms()));
+    }
+    if let Some(trace) = &event.trace_id {
+        text::one_line("trace_id", trace, MAX_TRACE_CHARS).map_err(|problem| problem.to_string())?;
+    }
+    let Some((payload, _)) = &event.payload else { return Ok(()) };
+    let payload: Value = serde_json::from_str(payload).map_err(|problem| problem.to_string())?;
+    // Where events name agents besides their author.
+    let named = ["/agent", "/left/agent", "/right/agent"];
+    named.iter().filter_map(|at| payload.pointer(at)?.as_str()).try_for_each(name)
 }
 
 fn event_hash(event: &Stored) -> Hash {

@@ -1,5 +1,6 @@
 //! The embedded ledger: one connection that appends, any number that read.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use super::{
 use crate::domain::agent::AgentId;
 use crate::domain::event::READER;
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
+use crate::domain::privacy::Denial;
 use crate::domain::time::Timestamp;
 
 pub(crate) type Error = rusqlite::Error;
@@ -120,7 +122,9 @@ impl Ledger {
     }
 
     /// Appends what an export holds and this ledger does not, exactly as it was, in one transaction; the
-    /// events that both hold must be the same, and it must bring back what is `missing` here. `progress` hears the seq every few thousand events.
+    /// events that both hold must be the same, and it must bring back what is `missing` here. `judge` finds the secret
+    /// in an event that is new here; `keep` is told what is about to be committed, and may stop it. `progress` hears
+    /// the seq every few thousand events.
     ///
     /// # Errors
     /// [`ImportError`]; nothing was written then, or the disk did not say.
@@ -128,17 +132,25 @@ impl Ledger {
         &mut self,
         from: impl std::io::BufRead,
         missing: &[Cursor],
+        mut judge: impl FnMut(&Stored) -> Option<Denial>,
+        keep: impl FnOnce(&Imported) -> std::io::Result<()>,
         mut progress: impl FnMut(u64),
     ) -> Result<Imported, ImportError> {
         let failed = |source: Error| ImportError::Write(Failure(source));
         let transaction =
             self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let before = last_event(&transaction).map_err(failed)?;
+        let mut authors = BTreeSet::new();
         let last = import::walk(from, |event| {
             if event.seq.is_multiple_of(PROGRESS_EVERY) {
                 progress(event.seq);
             }
             if event.seq > before.seq {
+                import::credible(event).map_err(|problem| ImportError::Line { line: event.seq, problem })?;
+                if let Some(denial) = judge(event) {
+                    return Err(ImportError::Secret { line: event.seq, denial });
+                }
+                authors.insert(event.agent.clone());
                 if event.kind == erase::REDACTED {
                     erase::owe(&transaction, true).map_err(failed)?;
                 }
@@ -155,16 +167,31 @@ impl Ledger {
                 return Err(ImportError::Incomplete { seq: lost.seq });
             }
         }
+        let added = last.seq.saturating_sub(before.seq);
+        let head = if added > 0 { last } else { before };
+        let imported =
+            Imported { added, present: last.seq - added, head, authors: authors.into_iter().collect() };
+        keep(&imported)?;
         transaction.commit().map_err(failed)?;
-        if last.seq > before.seq {
+        if added > 0 {
             self.head = last;
             // One transaction as long as the file: its log would keep that length for ever.
             if !truncate_log(&self.db).unwrap_or(false) {
                 tracing::warn!("cannot truncate the write-ahead log");
             }
         }
-        let added = last.seq.saturating_sub(before.seq);
-        Ok(Imported { added, present: last.seq - added, head: self.head })
+        Ok(imported)
+    }
+
+    /// Whether the event at a place is the one with this hash.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn holds(&self, at: Cursor) -> Result<bool, LedgerError> {
+        self.db
+            .prepare_cached("SELECT 1 FROM events WHERE seq = ?1 AND hash = ?2")
+            .and_then(|mut find| find.exists(params![sql_seq(at.seq), at.hash]))
+            .map_err(read_failed)
     }
 
     /// Whether a redaction is on record whose payload may still stand in some file.

@@ -14,6 +14,7 @@ use super::following::Waiting;
 use super::http;
 use super::server::Server;
 use crate::domain::agent::AgentId;
+use crate::domain::clean;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
@@ -222,14 +223,25 @@ pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
     if let Some(next) = &receipt.next {
         line.push_str(&format!("; next: {next}"));
     }
-    let mut result = CallToolResult::success(vec![ContentBlock::text(line)]);
-    result.structured_content = Some(views::receipt_json(receipt, tool));
+    let mut result = CallToolResult::success(vec![ContentBlock::text(clean::cleaned(&line))]);
+    result.structured_content = Some(shown(views::receipt_json(receipt, tool)));
     result
 }
 
 pub(super) fn refused(rejection: &Rejection) -> CallToolResult {
     let line = format!("{}: {rejection}", rejection.code.as_str());
-    let mut result = CallToolResult::error(vec![ContentBlock::text(line)]);
-    result.structured_content = Some(serde_json::to_value(rejection).expect("a rejection is plain data"));
+    let mut result = CallToolResult::error(vec![ContentBlock::text(clean::cleaned(&line))]);
+    result.structured_content =
+        Some(shown(serde_json::to_value(rejection).expect("a rejection is plain data")));
     result
+}
+
+/// An answer whose sentences may quote stored text: the transport writes it, and escapes no more than JSON must.
+fn shown(value: Value) -> Value {
+    match value {
+        Value::String(text) => clean::cleaned(&text).into(),
+        Value::Array(values) => values.into_iter().map(shown).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, shown(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
 }

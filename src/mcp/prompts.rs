@@ -4,6 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
 use super::server::Server;
+use crate::domain::clean;
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::pack;
@@ -126,7 +127,7 @@ impl Server {
             ErrorData::invalid_params(format!("no prompt is called `{name}`: see prompts/list"), None)
         })?;
         let filling = (known.fill)(self, &Given(arguments))?;
-        let text = filled(known.text, &filling);
+        let text = clean::cleaned(&filled(known.text, &filling)).into_owned();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
     }
 

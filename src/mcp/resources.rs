@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::server::Server;
 use super::uri;
+use crate::domain::clean;
 use crate::reads::TravelError;
 use crate::store::StoreError;
 use crate::system;
@@ -175,8 +176,11 @@ impl Server {
             text.push_str(&format!("\nNext page: {next}\n"));
             json[NEXT_KEY] = next.into();
         }
-        let (text, mime_type) =
-            if wants_json { (json.to_string(), "application/json") } else { (text, answer.mime_type) };
+        let (text, mime_type) = if wants_json {
+            (clean::escaped_json(&json.to_string()).into_owned(), "application/json")
+        } else {
+            (clean::cleaned(&text).into_owned(), answer.mime_type)
+        };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));
         if answer.left_out > 0 {

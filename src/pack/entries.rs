@@ -173,6 +173,8 @@ pub struct Claim {
     pub scopes: Vec<String>,
     /// Whose it is.
     pub by: String,
+    /// Whether it came out of a file.
+    pub imported: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last touched.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::domain::clean;
+
 /// The longest control sequence that is taken for one; real ones have a few parameters.
 const MAX_SEQUENCE_CHARS: u16 = 64;
 /// The longest string such as a window title or a link that is taken for one.
@@ -127,7 +129,9 @@ impl Cleaner {
             '\0'..='\x1f' | '\x7f' => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
-            _ if c.is_control() || is_invisible(c) => {
+            // Scripts and emoji need joiners and selectors: they stay in the file, and its reader cleans what it shows.
+            '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => out.push(c),
+            _ if clean::is_hidden(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
             _ => out.push(c),
@@ -159,16 +163,6 @@ impl Cleaner {
 /// Everything but printable ASCII, tab and line feed.
 const fn needs_a_look(byte: u8) -> bool {
     !matches!(byte, b' '..=b'~' | b'\t' | b'\n')
-}
-
-/// Characters that reorder what is seen, or are not seen at all (Unicode 17, bidirectional controls, tags,
-/// supplementary variation selectors). Joiners stay: scripts and emoji need them.
-const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{061c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e01ef}'
-    )
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
+use crate::imports::Imports;
 
 /// How far a chain of successors is followed; longer chains are shown from their end.
 const CHAIN_DEPTH: usize = 32;
@@ -108,6 +109,9 @@ pub struct ClaimSummary {
     pub created_seq: u64,
     /// Ledger position of its last change.
     pub seq: u64,
+    /// Whether it came out of a file: nobody here said it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
@@ -360,7 +364,7 @@ impl Reader {
 
     /// A claim as lists show it, from its row; notes which ones a context would count.
     fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
-        let read = summary(row);
+        let read = summary(row, &self.imports.borrow());
         if read.is_err()
             && let Some(asked) = self.asked.borrow_mut().as_mut()
             && is_settled(row)
@@ -505,7 +509,7 @@ pub(super) fn whole_rows() -> String {
 
 /// Reads all of a claim's own row.
 pub(super) fn is_legible(row: &Row<'_>) -> Result<(), StoreError> {
-    summary(row)?;
+    summary(row, &Imports::default())?;
     own(row)?;
     Ok(())
 }
@@ -581,9 +585,11 @@ fn warning(row: &Row<'_>) -> Result<(String, Warning), StoreError> {
     Ok((row.get(0)?, Warning { trigger, because: row.get(2)? }))
 }
 
-fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
+    let created_seq = row.get::<_, i64>(8)? as u64;
     Ok(ClaimSummary {
+        imported: imports.holds(created_seq),
         id: row.get(0)?,
         statement: row.get(1)?,
         claim_type: word(2)?.parse().map_err(malformed)?,
@@ -592,7 +598,7 @@ fn summary(row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         confidence: row.get(5)?,
         created_at: row.get(6)?,
         touched_at: row.get(7)?,
-        created_seq: row.get::<_, i64>(8)? as u64,
+        created_seq,
         seq: row.get::<_, i64>(9)? as u64,
         superseded_by: row.get(10)?,
         scopes: serde_json::from_str(&word(11)?).map_err(malformed)?,

@@ -484,6 +484,7 @@ fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timest
         confidence: summary.effective_confidence(now),
         scopes: summary.scopes.clone(),
         by: summary.owner.clone(),
+        imported: summary.imported,
         created_at: Timestamp::from_ms(summary.created_at),
         touched_at: Timestamp::from_ms(summary.touched_at),
         seq: summary.seq,

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline};
+use super::markdown::{age, inline, name};
+use crate::domain::clean;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
-use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{ExperimentPage, ExperimentView};
@@ -66,7 +66,7 @@ fn one_line(run: &ExperimentView, now: Timestamp) -> String {
         "- `{}` {} by {} ({} ago){claim} {}\n",
         run.run_id,
         run.status,
-        run.requested_by,
+        name(&run.requested_by),
         age(run.created_at, now),
         inline(&run.command, COMMAND_CHARS)
     )
@@ -81,7 +81,7 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
     if let Some(profile) = &run.profile {
         fact("profile", profile.clone());
     }
-    fact("asked for by", format!("{} ({} ago)", run.requested_by, age(run.created_at, now)));
+    fact("asked for by", format!("{} ({} ago)", name(&run.requested_by), age(run.created_at, now)));
     if let Some(claim) = &run.claim_id {
         let waits = if run.blocking { ", which waits for it" } else { "" };
         fact("about claim", format!("`{claim}`{waits}"));
@@ -148,14 +148,10 @@ pub(super) fn output(workspace: &Workspace, run: RunId, stream: Stream) -> Optio
         );
     }
     // Indented: nothing of it can be taken for what this page says.
-    for line in end.lines() {
-        let _ = writeln!(text, "    {}", inline_keeping_spaces(line));
+    for line in clean::cleaned(&end).lines() {
+        let _ = writeln!(text, "    {}", clean::untagged(line));
     }
     Some((json!({ "run_id": run, "file": file, "characters": chars, "end": end }), text))
-}
-
-fn inline_keeping_spaces(line: &str) -> String {
-    line.chars().map(|c| if c == '\t' || !is_unsafe(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// The profiles that can speak to some scopes; all without scopes.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{AgentView, EventView, StatusView};
 use crate::domain::claim::{Status, Tier};
-use crate::domain::text::is_unsafe;
+use crate::domain::clean;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
@@ -13,24 +13,24 @@ use crate::store::{
     ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
 };
 
+/// A name is cut here; agents and clients have shorter ones.
+const MAX_NAME_CHARS: usize = 40;
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
 
-/// Stored text on one line of at most `max_chars`: no control characters, no line breaks.
+/// Stored text on one line of at most `max_chars`: nothing hidden, no line breaks, and no tag opens in it.
 pub fn inline(text: &str, max_chars: usize) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut safe: String =
-        flat.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).take(max_chars).collect();
-    if flat.chars().count() > max_chars {
-        safe.pop();
-        safe.push('…');
-    }
-    safe
+    clean::untagged(&clean::cut_line(text, max_chars)).into_owned()
+}
+
+/// A name on record: short, and as harmless as any stored text.
+pub(super) fn name(name: &str) -> String {
+    inline(name, MAX_NAME_CHARS)
 }
 
 /// Stored text as a quoted block, line by line.
 fn quoted(text: &str) -> String {
-    text.lines().fold(String::new(), |mut block, line| {
+    clean::cleaned(text).lines().fold(String::new(), |mut block, line| {
         let _ = writeln!(block, "> {}", inline(line, 2_000));
         block
     })
@@ -54,11 +54,12 @@ fn standing(claim: &ClaimSummary) -> String {
 
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
-        "- `{}` {} {} by {} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
+        "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
         claim.status,
         claim.claim_type,
-        claim.owner,
+        name(&claim.owner),
+        if claim.imported { ", imported" } else { "" },
         claim.supports,
         claim.challenges,
         claim.effective_confidence(now),
@@ -109,7 +110,10 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
     let mut fact = |name: &str, value: &str| {
         let _ = writeln!(text, "- {name}: {value}");
     };
-    fact("owner", &summary.owner);
+    fact("owner", &self::name(&summary.owner));
+    if summary.imported {
+        fact("imported", "out of a file, which alone says who wrote it and when");
+    }
     fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
     let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
     fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
@@ -149,7 +153,7 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
             let evidence = held.evidence_ref.as_deref().map(|id| format!(" (event `{id}`)"));
             format!(
                 "{} {}{}{}",
-                held.agent,
+                name(&held.agent),
                 held.position,
                 reason.unwrap_or_default(),
                 evidence.unwrap_or_default()
@@ -168,7 +172,7 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
                 item.grade,
                 if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
                 item.weight,
-                item.added_by,
+                name(&item.added_by),
                 note.unwrap_or_default()
             )
         }),
@@ -179,10 +183,15 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         claim.contradictions.iter().filter(|found| found.tier == Tier::Strong).map(|found| {
             let other = if found.left.claim_id == summary.id { &found.right } else { &found.left };
             let other = if other.claim_id == summary.id {
-                other.agent.clone()
+                name(&other.agent)
             } else {
                 let statement = other.statement.as_deref().unwrap_or("(erased)");
-                format!("`{}` of {} {}", other.claim_id, other.agent, inline(statement, LIST_STATEMENT_CHARS))
+                format!(
+                    "`{}` of {} {}",
+                    other.claim_id,
+                    name(&other.agent),
+                    inline(statement, LIST_STATEMENT_CHARS)
+                )
             };
             let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
             format!("{} ({ended}): {other}", found.kind)
@@ -203,7 +212,7 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
                 Timestamp::from_ms(change.at),
                 from.unwrap_or_default(),
                 change.to,
-                change.by,
+                name(&change.by),
                 change.seq,
                 reason.unwrap_or_default()
             )
@@ -245,7 +254,7 @@ fn decided(text: &mut String, decision: &DecisionView) {
                 "{} {} by {}{}",
                 Timestamp::from_ms(outcome.at),
                 outcome.outcome,
-                outcome.by,
+                name(&outcome.by),
                 notes.unwrap_or_default()
             )
         }),
@@ -264,7 +273,7 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             "- `{}` {} by {} ({}, {} ago){} {}",
             decision.claim_id,
             decision.status,
-            decision.decided_by,
+            name(&decision.decided_by),
             decision.outcome.as_deref().unwrap_or("no outcome yet"),
             age(decision.created_at, now),
             target.unwrap_or_default(),
@@ -294,7 +303,7 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
                 text,
                 "  - `{}` {}{status} [{}] {}",
                 side.claim_id,
-                side.agent,
+                name(&side.agent),
                 inline(&side.scopes.join(", "), 80),
                 match (&side.challenge, &side.statement) {
                     (Some(reason), _) => format!("challenges it: {}", inline(reason, LIST_STATEMENT_CHARS)),
@@ -348,7 +357,11 @@ pub(super) fn agents(agents: &[AgentView], now: Timestamp) -> String {
                 aliases => format!(" (also {})", aliases.join(", ")),
             };
             let left = if agent.on_roster { "" } else { ", no longer on the roster" };
-            format!("- {}{aliases}: {seen}, {} in force{left}\n", agent.agent, counted(agent.claims, "claim"))
+            format!(
+                "- {}{aliases}: {seen}, {} in force{left}\n",
+                name(&agent.agent),
+                counted(agent.claims, "claim")
+            )
         })
         .collect()
 }
@@ -373,7 +386,7 @@ pub fn event_line(event: &EventView) -> String {
         event.seq,
         event.id,
         event.kind,
-        event.agent,
+        name(&event.agent),
         Timestamp::from_ms(event.at),
         inline(&what, LIST_STATEMENT_CHARS)
     )
@@ -389,12 +402,12 @@ pub(super) fn event(event: &EventView) -> String {
         event.seq,
         event.kind,
         event.id,
-        event.agent,
+        name(&event.agent),
         Timestamp::from_ms(event.at),
         event.causation_id,
         event.hash,
         payload.lines().fold(String::new(), |mut block, line| {
-            let _ = writeln!(block, "    {}", line.chars().filter(|c| !is_unsafe(*c)).collect::<String>());
+            let _ = writeln!(block, "    {}", clean::untagged(&clean::escaped_json(line)));
             block
         })
     )
@@ -446,7 +459,7 @@ pub(super) fn status(status: &StatusView) -> String {
             text,
             "rejected:  {} of {} ({}): {}",
             rejected.kind,
-            rejected.agent,
+            name(&rejected.agent),
             rejected.code,
             inline(&rejected.message, LIST_STATEMENT_CHARS)
         );

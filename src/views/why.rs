@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline};
+use super::markdown::{age, inline, name};
 use super::{Answer, EventView, ViewError, page, unknown_claim};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, EventId};
@@ -39,7 +39,13 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     for held in &claim.positions {
         let reason = held.reason.as_deref().unwrap_or("no reason given");
-        let _ = writeln!(chain.text, "- {} {}: {}", held.agent, held.position, inline(reason, GLANCE_CHARS));
+        let _ = writeln!(
+            chain.text,
+            "- {} {}: {}",
+            name(&held.agent),
+            held.position,
+            inline(reason, GLANCE_CHARS)
+        );
     }
     for successor in &claim.successors {
         let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
@@ -114,7 +120,7 @@ impl Chain {
             evidence.relation,
             evidence.grade,
             evidence.weight,
-            evidence.added_by,
+            name(&evidence.added_by),
         );
         json["depth"] = depth.into();
         json["of"] = of.summary.id.clone().into();
@@ -147,7 +153,7 @@ impl Behind {
                     "event `{}` {} by {}, {} ago: {}",
                     event.id,
                     event.kind,
-                    event.agent,
+                    name(&event.agent),
                     age(event.at, now),
                     inline(&summary, GLANCE_CHARS)
                 );
@@ -162,7 +168,7 @@ fn run_line(run: &ExperimentView, now: Timestamp) -> String {
     let mut text = format!(
         "run `{}` of {}, {}, {} ago: {}",
         run.run_id,
-        run.requested_by,
+        name(&run.requested_by),
         run.status,
         age(run.created_at, now),
         inline(&run.command, GLANCE_CHARS)
@@ -189,7 +195,7 @@ fn line(claim: &ClaimView) -> String {
         summary.id,
         summary.status,
         summary.claim_type,
-        summary.owner,
+        name(&summary.owner),
         summary.grade,
         inline(&summary.statement, GLANCE_CHARS)
     )

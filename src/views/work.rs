@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline};
+use super::markdown::{age, inline, name};
 use super::to_json;
 use crate::domain::session::Stance;
 use crate::domain::time::Timestamp;
@@ -20,7 +20,7 @@ const LIST_CHARS: usize = 160;
 /// How long until a lease ends.
 fn lease(task: &TaskView, now: Timestamp) -> String {
     let Some(until) = task.lease_until else { return String::new() };
-    let holder = task.holder.as_deref().unwrap_or("?");
+    let holder = name(task.holder.as_deref().unwrap_or("?"));
     let left = (until - now.ms()) / 60_000;
     format!(", {holder} for {left}m")
 }
@@ -94,7 +94,7 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
     let mut text = String::new();
     if let Some(looking) = &graph.trajectory {
         let ago = age(looking.shifted_at, now);
-        let _ = writeln!(text, "Now: {} ({}, {ago} ago)", inline(&looking.intent, 500), looking.agent);
+        let _ = writeln!(text, "Now: {} ({}, {ago} ago)", inline(&looking.intent, 500), name(&looking.agent));
     }
     for plan in &graph.plans {
         let _ = writeln!(text, "\n## {} ({}) `{}`", inline(&plan.title, LIST_CHARS), plan.status, plan.id);
@@ -137,7 +137,7 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
     format!(
         "- `{}` {} in {}, {}, {state}\n",
         inline(&session.session, LIST_CHARS),
-        session.agent,
+        name(&session.agent),
         inline(client, 40),
         session.source
     )
@@ -211,12 +211,12 @@ pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
 fn researcher(of: &ResearcherView, now: Timestamp) -> String {
     let status = of.status.map_or_else(|| "its run was erased".to_owned(), |status| status.to_string());
     let (session, parent) = (inline(&of.session, LIST_CHARS), inline(&of.parent, LIST_CHARS));
-    let (agent, profile) = (inline(&of.agent, 40), &of.profile);
+    let (agent, profile) = (name(&of.agent), &of.profile);
     let mut text = format!(
         "\n## Researcher `{session}`\n\n> {}\n\n- {agent} by profile {profile}, sent out by {} from `{parent}` {} ago\n\
          - run `{}` {status}; task `{}`\n",
         inline(&of.prompt, 2_000),
-        of.spawned_by,
+        name(&of.spawned_by),
         age(of.spawned_at, now),
         of.run_id,
         of.task_id
@@ -237,7 +237,7 @@ fn researcher(of: &ResearcherView, now: Timestamp) -> String {
 pub(super) fn anchors(found: &[AnchorView], now: Timestamp) -> (Value, String) {
     let line = |anchor: &AnchorView| {
         let (key, value) = (inline(&anchor.key, 64), inline(&anchor.value, 2_000));
-        format!("- {key} = {value} ({}, {} ago)\n", anchor.agent, age(anchor.saved_at, now))
+        format!("- {key} = {value} ({}, {} ago)\n", name(&anchor.agent), age(anchor.saved_at, now))
     };
     let text = if found.is_empty() {
         "No anchor holds anything: hm anchor save KEY VALUE.\n".to_owned()
@@ -253,8 +253,11 @@ pub(super) fn beliefs(
     statements: &[Option<String>],
     now: Timestamp,
 ) -> (Value, String) {
-    let of = snapshot.session.as_deref().map_or_else(String::new, |session| format!(" in `{session}`"));
-    let mut text = format!("{}{of}, {} ago:\n", snapshot.agent, age(snapshot.taken_at, now));
+    let of = snapshot
+        .session
+        .as_deref()
+        .map_or_else(String::new, |session| format!(" in `{}`", inline(session, LIST_CHARS)));
+    let mut text = format!("{}{of}, {} ago:\n", name(&snapshot.agent), age(snapshot.taken_at, now));
     for (belief, statement) in snapshot.beliefs.iter().zip(statements) {
         let stance = if belief.2 == Stance::Believes { "believes" } else { "disbelieves" };
         let says = statement.as_deref().unwrap_or("(its claim is gone)");

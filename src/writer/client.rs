@@ -320,20 +320,21 @@ impl Front {
     }
 
     /// Asks the writer to append what an export holds; `progress` hears the seq. Returns how many events
-    /// were added, and how many were there already.
+    /// were added, how many were there already, and who speaks in those that were added.
     ///
     /// # Errors
     /// Why the file was refused, or that no writer could be started.
     pub async fn import(
         &self,
         file: PathBuf,
+        as_is: bool,
         mut progress: impl FnMut(u64),
-    ) -> Result<(u64, u64), Rejection> {
-        let mut stream = self.ask_for(&Request::Import { file }).await?;
+    ) -> Result<(u64, u64, Vec<AgentId>), Rejection> {
+        let mut stream = self.ask_for(&Request::Import { file, as_is }).await?;
         loop {
             match said(&mut stream).await? {
                 Reply::Importing { seq } => progress(seq),
-                Reply::Imported { added, present } => return Ok((added, present)),
+                Reply::Imported { added, present, authors } => return Ok((added, present, authors)),
                 Reply::Refused { rejection } => return Err(rejection),
                 Reply::Failed { message } => return Err(unavailable(message)),
                 Reply::Answer { .. }

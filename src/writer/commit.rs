@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -27,6 +28,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Run, State};
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
+use crate::imports::Imports;
 use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, NewEvent, Origin, Stored,
@@ -165,6 +167,7 @@ pub struct Committer {
     state: State,
     policy: Policy,
     secrets: Secrets,
+    imports: PathBuf,
     sources: Sources,
     profiles: Option<Profiles>,
     workspace: Workspace,
@@ -216,6 +219,7 @@ impl Committer {
             state,
             policy,
             secrets,
+            imports: workspace.imports(),
             sources,
             profiles: None,
             workspace: workspace.clone(),
@@ -224,6 +228,7 @@ impl Committer {
             crash_at: None,
             ground: None,
         };
+        committer.drop_lost_imports()?;
         if owes_erasure && is_whole {
             // A crash came between the redaction and its end.
             committer.erase()?;
@@ -1019,21 +1024,38 @@ impl Committer {
     }
 
     /// Appends what an export holds, then folds state and read models anew. The file is read here: it may
-    /// be larger than any frame, and all of it is appended or nothing.
+    /// be larger than any frame, and all of it is appended or nothing. Its texts pass the gate, unless they are taken
+    /// `as_is`. A refusal is not put on record: an event of its own would part this history from the file's.
     ///
     /// # Errors
     /// [`WriterError`] when nobody can say any more what is on the disk; a refusal is in the answer.
     pub fn import(
         &mut self,
         file: &Path,
+        as_is: bool,
         progress: impl FnMut(u64),
     ) -> Result<Result<Imported, Rejection>, WriterError> {
         let opened = std::fs::File::open(file).map_err(ImportError::Io);
         let missing = self.standing.damage.as_ref().map_or(&[][..], |damage| &damage.missing);
-        let done = opened.and_then(|from| self.ledger.import(BufReader::new(from), missing, progress));
+        let secrets = &self.secrets;
+        let judge = |event: &Stored| if as_is { None } else { secret_in(event, secrets) };
+        let keep = |imported: &Imported| {
+            if imported.added == 0 {
+                return Ok(());
+            }
+            let mut imports = Imports::load(&self.imports);
+            imports.add(imported.added, imported.head.seq, &imported.head.hash);
+            imports.save(&self.imports)
+        };
+        let ledger = &mut self.ledger;
+        let done =
+            opened.and_then(|from| ledger.import(BufReader::new(from), missing, judge, keep, progress));
         let imported = match done {
             Ok(imported) => imported,
-            Err(error) => return Ok(Err(refused_import(file, &error))),
+            Err(error) => {
+                self.drop_lost_imports()?;
+                return Ok(Err(refused_import(file, &error)));
+            }
         };
         self.check_ground()?;
         if self.is_stopped() {
@@ -1055,6 +1077,20 @@ impl Committer {
         Ok(Ok(imported))
     }
 
+    /// An import is noted before it is committed: what came to nothing is taken out again.
+    fn drop_lost_imports(&self) -> Result<(), WriterError> {
+        let mut imports = Imports::load(&self.imports);
+        let is_there = |seq: u64, hash: &str| {
+            let mut bytes = [0; 32];
+            hex::decode_to_slice(hash, &mut bytes).is_ok()
+                && self.ledger.holds(Cursor { seq, hash: bytes }).unwrap_or(true)
+        };
+        if imports.forget_unless(is_there) {
+            imports.save(&self.imports)?;
+        }
+        Ok(())
+    }
+
     /// Drops every projection and folds the ledger again.
     ///
     /// # Errors
@@ -1072,6 +1108,31 @@ impl Committer {
     }
 }
 
+/// The first secret in what an event says, and in the names that stand beside it.
+fn secret_in(event: &Stored, secrets: &Secrets) -> Option<Denial> {
+    let payload: Option<Value> = event.payload.as_ref().and_then(|(text, _)| serde_json::from_str(text).ok());
+    let mut texts = Vec::new();
+    payload.iter().for_each(|payload| texts_of("payload", payload, &mut texts));
+    texts.extend(event.session.iter().map(|session| ("session", session.as_str())));
+    texts.extend(event.trace_id.iter().map(|trace| ("trace_id", trace.as_str())));
+    texts.extend(event.idempotency_key.iter().map(|key| ("idempotency_key", key.as_str())));
+    texts.push(("agent", event.agent.as_str()));
+    privacy::deny_texts("import", texts.into_iter(), secrets)
+}
+
+/// Every text in a value, with the name of the field it stands in.
+fn texts_of<'v>(field: &'v str, value: &'v Value, texts: &mut Vec<(&'v str, &'v str)>) {
+    match value {
+        Value::String(text) => texts.push((field, text)),
+        Value::Array(values) => values.iter().for_each(|value| texts_of(field, value, texts)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            texts.push((field, name));
+            texts_of(name, value, texts);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 fn refused_import(file: &Path, error: &ImportError) -> Rejection {
     let (code, hint) = match error {
         ImportError::Line { .. } => {
@@ -1080,6 +1141,10 @@ fn refused_import(file: &Path, error: &ImportError) -> Rejection {
         ImportError::Incomplete { .. } => (
             Code::Diverged,
             "nothing was imported: take a file that holds them, or accept the loss as the operator: hm repair",
+        ),
+        ImportError::Secret { .. } => (
+            Code::PrivacyDenySensitive,
+            "nothing was imported: have it erased where the file comes from (hm forget) and export anew, or as the operator import it with --as-is",
         ),
         ImportError::Diverged { .. } => (
             Code::Diverged,

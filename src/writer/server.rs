@@ -63,6 +63,7 @@ pub(super) enum Work {
     },
     Import {
         file: PathBuf,
+        as_is: bool,
         reply: UnboundedSender<Reply>,
     },
 }
@@ -267,7 +268,7 @@ fn commit_loop(
                 Work::RunEnded(ended) => over.push(ended),
                 Work::Leave => leaves = true,
                 Work::Rebuild { reply } => rebuilds.push(reply),
-                Work::Import { file, reply } => imports.push((file, reply)),
+                Work::Import { file, as_is, reply } => imports.push((file, as_is, reply)),
             }
             if submissions.len() == MAX_GROUP {
                 break;
@@ -292,8 +293,8 @@ fn commit_loop(
         runs.tick(&mut committer)?;
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
         sealer.passed(committer.head());
-        for (file, reply) in imports {
-            let done = committer.import(&file, |seq| {
+        for (file, as_is, reply) in imports {
+            let done = committer.import(&file, as_is, |seq| {
                 let _ = reply.send(Reply::Importing { seq });
             })?;
             if let Ok(imported) = &done {
@@ -304,7 +305,7 @@ fn commit_loop(
                 head.send_replace(imported.head.seq);
             }
             let _ = reply.send(match done {
-                Ok(Imported { added, present, .. }) => Reply::Imported { added, present },
+                Ok(Imported { added, present, authors, .. }) => Reply::Imported { added, present, authors },
                 Err(rejection) => Reply::Refused { rejection },
             });
         }
@@ -452,8 +453,8 @@ async fn read_requests(
                 work.send(Work::Submit { id, submission, reply }).map_err(gone)?;
             }
             Request::Rebuild => work.send(Work::Rebuild { reply: reply.clone() }).map_err(gone)?,
-            Request::Import { file } => {
-                work.send(Work::Import { file, reply: reply.clone() }).map_err(gone)?;
+            Request::Import { file, as_is } => {
+                work.send(Work::Import { file, as_is, reply: reply.clone() }).map_err(gone)?;
             }
             Request::Watch => {
                 let (mut heads, reply) = (heads.clone(), reply.clone());

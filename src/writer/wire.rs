@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::ground::FileName;
+use crate::domain::agent::AgentId;
 use crate::domain::command::Submission;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::Rejection;
@@ -64,21 +65,47 @@ pub(super) enum Request {
     Rebuild,
     /// Append what an export holds; the writer reads the file, which may be larger than any frame.
     /// Answered by `Importing` and `Imported` or `Refused`.
-    Import { file: std::path::PathBuf },
+    Import {
+        file: std::path::PathBuf,
+        /// Whether its texts are taken without a look at the secrets in them.
+        #[serde(default)]
+        as_is: bool,
+    },
 }
 
 /// What the writer says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub(super) enum Reply {
-    Answer { id: u64, outcome: Outcome },
-    Head { seq: u64 },
-    Rebuilding { seq: u64, of: u64 },
-    Rebuilt { seq: u64 },
-    Importing { seq: u64 },
-    Imported { added: u64, present: u64 },
-    Refused { rejection: Rejection },
-    Failed { message: String },
+    Answer {
+        id: u64,
+        outcome: Outcome,
+    },
+    Head {
+        seq: u64,
+    },
+    Rebuilding {
+        seq: u64,
+        of: u64,
+    },
+    Rebuilt {
+        seq: u64,
+    },
+    Importing {
+        seq: u64,
+    },
+    Imported {
+        added: u64,
+        present: u64,
+        #[serde(default)]
+        authors: Vec<AgentId>,
+    },
+    Refused {
+        rejection: Rejection,
+    },
+    Failed {
+        message: String,
+    },
 }
 
 /// A receipt or a refusal.

@@ -485,9 +485,15 @@ fn an_import_erases_what_its_file_says_was_erased() {
     let after = export("after.jsonl");
     let front = copy.front();
     wait_until("a writer comes up", || block_on(front.rebuild(|_, _| ())).is_ok());
-    assert_eq!(block_on(front.import(before, |_| ())), Ok((2, 0)));
+    assert_eq!(
+        block_on(front.import(before, false, |_| ())).map(|(added, present, _)| (added, present)),
+        Ok((2, 0))
+    );
     assert!(!holding(copy.memory(), PLANTED[0]).is_empty());
-    assert_eq!(block_on(front.import(after, |_| ())), Ok((1, 2)));
+    assert_eq!(
+        block_on(front.import(after, false, |_| ())).map(|(added, present, _)| (added, present)),
+        Ok((1, 2))
+    );
     assert_eq!(holding(copy.memory(), PLANTED[0]), Vec::<PathBuf>::new());
     copy.end_writer();
     copy.assert_sound();

@@ -48,6 +48,7 @@ mod processes;
 mod profiles;
 mod prompts;
 mod released;
+mod rendered;
 mod researchers;
 #[cfg(unix)]
 mod runner;

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hivemind::domain::privacy::{Finding, Own, Secrets, redacted, rules, scan};
 use hivemind::domain::rejection::Code;
 use hivemind::mcp::Era;
@@ -50,6 +52,78 @@ fn every_rule_finds_its_own_and_lets_near_misses_pass() {
     }
     assert_eq!(wrong, "");
     assert!(rules().len() >= 25);
+}
+
+/// Each way in which a token gets another spelling by accident, or a little on purpose.
+fn respelled(token: &str) -> Vec<(&'static str, String)> {
+    let half = token.len() / 2;
+    let with = |between: &str| format!("{}{between}{}", &token[..half], &token[half..]);
+    let each = |spell: &dyn Fn(char) -> String| token.chars().map(spell).collect::<String>();
+    let odd = |spell: &'static dyn Fn(char) -> String| {
+        each(&move |c| if c.is_ascii_alphanumeric() { c.to_string() } else { spell(c) })
+    };
+    vec![
+        ("wrapped", with("\n")),
+        ("wrapped and indented", with("\r\n  ")),
+        ("wrapped twice", format!("{}\n{}\n{}", &token[..9], &token[9..15], &token[15..])),
+        ("zero width", with("\u{200b}")),
+        ("soft hyphen", with("\u{ad}")),
+        ("escape byte", with("\u{1b}")),
+        ("tag", with("\u{e0041}")),
+        ("percent", each(&|c| format!("%{:02X}", u32::from(c)))),
+        ("percent of the odd", odd(&|c| format!("%{:02x}", u32::from(c)))),
+        ("json escapes", odd(&|c| format!("\\u{:04x}", u32::from(c)))),
+        ("rust escapes", odd(&|c| format!("\\u{{{:x}}}", u32::from(c)))),
+        ("entities", odd(&|c| format!("&#{};", u32::from(c)))),
+        ("hex entities", odd(&|c| format!("&#x{:x};", u32::from(c)))),
+        ("full width", each(&|c| char::from_u32(u32::from(c) + 0xfee0).unwrap_or(c).to_string())),
+        ("base64", STANDARD.encode(token)),
+        ("base64 of a line", STANDARD.encode(format!("GITHUB_TOKEN={token}\n"))),
+        ("base64url", URL_SAFE_NO_PAD.encode(token)),
+        ("hex", hex::encode(token)),
+        ("wrapped and percent", format!("{}%0A{}", &token[..half], &token[half..])),
+    ]
+}
+
+#[test]
+fn a_secret_in_another_spelling_is_the_same_secret() {
+    let mut random = Random(17);
+    for rule in ["github-token", "anthropic-key", "stripe-key", "gitlab-token", "aws-key"] {
+        let token = secret(rule, &mut random).value;
+        for (how, spelled) in respelled(&token) {
+            let text = format!("note \u{e9}: the deploy used {spelled} yesterday");
+            let found = scanned(&text);
+            assert!(found.iter().any(|one| one.rule == rule), "{rule} {how}: {found:?} in {text:?}");
+            let kept = redacted(&text, &Secrets::default());
+            for part in spelled.split(['\n', ' ', '\r']).filter(|part| part.len() > 3) {
+                assert!(!kept.contains(part), "{rule} {how}: {kept}");
+            }
+            assert!(
+                kept.starts_with("note \u{e9}: the deploy used ") && kept.ends_with(" yesterday"),
+                "{kept}"
+            );
+        }
+    }
+}
+
+#[test]
+fn passwords_as_people_type_them_are_found() {
+    let typed = [
+        "host=db user=shop password=Tr0ub4dor3xyz dbname=shop",
+        "password: hunter2hunter",
+        "DB_PASSWORD=qwertzui12",
+        "password=Sommer24",
+        "restore with --password hunter2hunter now",
+        "sshpass -p hunter22 ssh deploy@host",
+        "sshpass -p'S3cret' ssh deploy@host",
+        "mysql -u shop -phunter22 shop",
+        "machine git.internal\n  login deploy\n  password hunter22",
+        "curl -H 'Cookie: session=8f14e45fceea167a5a36dedd4bea2543'",
+        "API key for prod q7Zx2Lk9PwV4tB8nR3mY6cJ1hF5dG0sA2eK8uT4i",
+    ];
+    for text in typed {
+        assert!(!scanned(text).is_empty(), "{text}");
+    }
 }
 
 #[test]
@@ -278,6 +352,69 @@ fn secrets_on_the_command_line_stay_nowhere() {
     assert_nowhere(shell.workspace().memory(), &values);
 }
 
+/// Fails if a file below a directory, or its name, holds a byte run of a value.
+fn assert_nowhere_below(root: &Path, value: &str) -> usize {
+    let mut dirs = vec![root.to_path_buf()];
+    let mut files = 0;
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            assert!(!path.to_string_lossy().contains(value), "{} is called so", path.display());
+            if path.is_dir() {
+                dirs.push(path);
+            } else if let Ok(bytes) = std::fs::read(&path) {
+                files += 1;
+                let text = String::from_utf8_lossy(&bytes);
+                assert!(!text.contains(value), "{} holds the secret", path.display());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn no_file_is_written_before_the_gate() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_path_buf();
+    let mut random = Random(11);
+    let mut refused = |line: &str, field: &str| {
+        let key = secret("aws-key", &mut random).value;
+        let mut command = shell.command("hm --agent operator --operator-override test --json experiment");
+        command.args(line.replace("KEY", &key).split_whitespace());
+        let output = command.output().expect("hm runs");
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(said["code"], "privacy_deny_sensitive", "{line}: {said}");
+        assert_eq!(said["field"], field, "{line}");
+        assert!(assert_nowhere_below(&root, &key) > 3);
+        assert_nowhere_below(shell.state_home(), &key);
+    };
+    refused("record --exit-code 0 --thread-id t --test-id t --command curl,KEY", "command");
+    refused("record --exit-code 0 --thread-id KEY --test-id t", "thread_id");
+    refused("record --exit-code 0 --thread-id t --test-id KEY", "test_id");
+    refused("record --exit-code 0 --thread-id t --test-id t --out-file out/KEY.json", "out_file");
+    refused("run --thread-id t --test-id KEY -- true", "test_id");
+    refused("run --thread-id KEY --test-id t -- true", "thread_id");
+    refused("run --thread-id t --test-id t -- touch KEY", "command");
+    assert_eq!(shell.json("hm --json status")["denials"], 7);
+
+    // A client's session that is a secret stands in no file either.
+    let key = secret("aws-key", &mut Random(12)).value;
+    let mut hook = shell
+        .command("hm hook claude")
+        .env("HM_AGENT", "devops")
+        .env("CLAUDE_PID", std::process::id().to_string())
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("hm starts");
+    let payload =
+        json!({ "hook_event_name": "SessionStart", "session_id": key, "cwd": root, "source": "startup" });
+    let mut stdin = hook.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, payload.to_string().as_bytes()).expect("a hook that reads");
+    drop(stdin);
+    assert!(hook.wait().expect("a hook that ends").success());
+    assert_nowhere_below(&root, &key);
+}
+
 #[test]
 fn values_of_the_environment_and_own_patterns_are_refused() {
     let shell = Shell::new();
@@ -293,6 +430,19 @@ fn values_of_the_environment_and_own_patterns_are_refused() {
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     };
     assert_eq!(run(&format!("the pool logs in with {value} at night"))["rule"], "environment-value");
+    for form in [
+        value.to_uppercase(),
+        value.replace('-', "%2D"),
+        STANDARD.encode(&value),
+        STANDARD.encode(format!("{value}\n")),
+        STANDARD.encode(format!("deploy:{value}")),
+    ] {
+        assert_eq!(
+            run(&format!("the pool logs in with {form} at night"))["rule"],
+            "environment-value",
+            "{form}"
+        );
+    }
     assert_eq!(run("badge CORP-123456 opens it")["rule"], "own-1");
     assert_eq!(run("the badge opens it")["state"], "committed");
     assert_nowhere(shell.workspace().memory(), &[value, "CORP-123456".to_owned()]);

@@ -181,6 +181,27 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
         "curl-password" => {
             inside("curl -s -u deploy:".to_owned(), r.run(ALNUM, 14), " https://api.internal/v1")
         }
+        "option-password" => {
+            let before =
+                r.one(&["sshpass -p ", "mysql -u shop -p", "mysqldump --single -h db -p", "sshpass -e -p '"]);
+            inside(before.to_owned(), format!("{}7k", r.run(ALNUM, 10)), " shop")
+        }
+        "netrc-password" => {
+            let before = r.one(&["machine git.internal login deploy password ", "login deploy  password "]);
+            inside(before.to_owned(), format!("{}7k", r.run(ALNUM, 10)), "")
+        }
+        "session-cookie" => {
+            let before = r.one(&[
+                "Cookie: session=",
+                "set-cookie: a=b; app_sid=",
+                "\"Cookie\": \"theme=dark; auth_token=",
+            ]);
+            inside(before.to_owned(), r.run(ALNUM, 32), "; path")
+        }
+        "secret-in-words" => {
+            let before = r.one(&["the API key for prod ", "token is ", "private key of the signer: "]);
+            inside(before.to_owned(), format!("{}aB3", r.run(ALNUM, 40)), "")
+        }
         "secret-assignment" => {
             let value = match r.below(3) {
                 0 => r.run(HEX, 32),
@@ -292,7 +313,34 @@ pub(crate) fn near_misses(rule: &str) -> &'static [&'static str] {
             "Authorization: Bearer your-token-goes-here",
         ],
         "curl-password" => &["curl -u \"$USER:$PASSWORD\" https://api", "curl -u user:password https://api"],
+        "option-password" => &[
+            "mkdir -p src/db2 && mysql -h db -P3306",
+            "mysql -u root -p shop",
+            "mysqldump -ppassword shop",
+            "sshpass -p $SSHPASS ssh host",
+            "ssh -p 2222 host",
+            "docker run -p 8080:80 mysql",
+        ],
+        "netrc-password" => &[
+            "the login page password field",
+            "login deploy password <password>",
+            "login form password reset",
+        ],
+        "session-cookie" => &[
+            "Cookie: session=<session>",
+            "the cookie: auth_token=token_of_the_session_store",
+            "cookie: theme=dark; lang=en",
+        ],
+        "secret-in-words" => &[
+            "the API key for prod is in the vault",
+            "the token change landed in 8f14e45fceea167a5a36dedd4bea25438f14e45f",
+            "token counting in src/domain/privacy/assignments_of_values_V2.rs",
+            "password of 550e8400-e29b-41d4-a716-446655440000",
+        ],
         "secret-assignment" => &[
+            "password: argon2id",
+            "password = sha256",
+            "password_hash: bcrypt12",
             "token = parse_token_v2(input, 1234567890)",
             "password: config.database.password_v2_from_vault",
             "the tokenizer splits on spaces",

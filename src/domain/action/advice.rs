@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Kind;
 use crate::domain::claim::Status;
+use crate::domain::clean;
 use crate::domain::ids::ClaimId;
-use crate::domain::text::is_unsafe;
 use crate::domain::time::Timestamp;
 
 /// The longest statement that is quoted whole, in characters; the claim has the rest.
@@ -70,12 +70,8 @@ fn sentence(dead_end: &DeadEnd, now: Timestamp) -> String {
 
 /// Text of somebody else on one line: it cannot drive a terminal, and it ends where it says.
 fn quoted(text: &str, max_chars: usize) -> String {
-    let plain: String = text.chars().map(|c| if is_unsafe(c) { ' ' } else { c }).collect();
-    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ").replace(['"', '`'], "'");
-    if plain.chars().count() <= max_chars {
-        return plain;
-    }
-    format!("{}…", plain.chars().take(max_chars - 1).collect::<String>().trim_end())
+    let plain = clean::cut_line(text, max_chars).replace(['"', '`'], "'");
+    clean::untagged(&plain).into_owned()
 }
 
 /// How long ago, in the largest whole unit.
@@ -145,9 +141,9 @@ mod tests {
         expect![[r#"
             hivemind: this was tried before. 3 days ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the command `cargo vendor`). If it no longer holds, `challenge` 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48 with the reason; otherwise take another way.
 
-            hivemind: this was tried before. 3 days ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the command `cargo vendor`). 1 hour ago ana reported: "a 'pool' of 20 [31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). If it no longer holds, `challenge` the claim with the reason; otherwise take another way.
+            hivemind: this was tried before. 3 days ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the command `cargo vendor`). 1 hour ago ana reported: "a 'pool' of 20�[31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). If it no longer holds, `challenge` the claim with the reason; otherwise take another way.
 
-            hivemind: this was tried before. 1 minute ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the symbol `Pool::get`). 1 hour ago ana reported: "a 'pool' of 20 [31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). 1 hour ago ana reported: "a 'pool' of 20 [31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). 2 more: `hivemind://negative`. If it no longer holds, `challenge` the claim with the reason; otherwise take another way.
+            hivemind: this was tried before. 1 minute ago devops reported: "vendoring openssl breaks the musl build" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the symbol `Pool::get`). 1 hour ago ana reported: "a 'pool' of 20�[31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). 1 hour ago ana reported: "a 'pool' of 20�[31m 'waits'" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49, contested; it is about a change of `src/db`). 2 more: `hivemind://negative`. If it no longer holds, `challenge` the claim with the reason; otherwise take another way.
 
             hivemind: this was tried before. just now devops reported: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" (claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48; it is about the error `pool timed out after {n}`). If it no longer holds, `challenge` 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48 with the reason; otherwise take another way.
 

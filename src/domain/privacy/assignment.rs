@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::folded::long_runs;
 use super::names;
 use super::random::{MIN_UNWORDLY_CHARS, bits_per_char, is_placeholder, unwordly_chars};
 
@@ -19,8 +20,14 @@ pub(super) static HINT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The fewest characters of a random value: 64 bits in hex, the least anybody issues.
 const MIN_CHARS: usize = 16;
+/// The fewest characters of a random value that nothing but words announces.
+const MIN_CHARS_IN_WORDS: usize = 32;
+/// Words between `key` and what it is, at most: "API key for prod", "token of the deploy user".
+const MAX_WORDS_BETWEEN: usize = 5;
 /// The fewest characters of a password a person made up.
 const MIN_PASSWORD_CHARS: usize = 8;
+/// The fewest characters of one that has but two classes of them.
+const MIN_PLAIN_PASSWORD_CHARS: usize = 10;
 /// Longer runs are data, not one secret.
 const MAX_CHARS: usize = 512;
 /// Shannon entropy over the value's own characters; 16 random hex digits have 3.2 on average.
@@ -55,6 +62,42 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
     }
 }
 
+/// Calls `found` with each random run that stands a few words behind a word for a secret: `API key for prod q7Zx…`.
+pub(super) fn find_in_words(text: &str, mut found: impl FnMut(Range<usize>)) {
+    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"_+/=-".contains(&byte);
+    for run in long_runs(text.as_bytes(), MIN_CHARS_IN_WORDS, belongs) {
+        // A git SHA and a UUID are hex, names have their words.
+        let value = &text[run.clone()];
+        let is_hex = || value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        if !is_hex() && is_random(value) && is_said_secret(&text[..run.start]) {
+            found(run);
+        }
+    }
+}
+
+/// Whether the last words of a text are about a secret that comes next.
+fn is_said_secret(before: &str) -> bool {
+    let before = before.trim_end_matches(['"', '\'', '`']);
+    if !before.ends_with([' ', '\t']) {
+        return false;
+    }
+    let words = before.rsplit(|c: char| c.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let words = words.take(MAX_WORDS_BETWEEN + 1);
+    let mut after = "";
+    for word in words {
+        let word = word.trim_matches([':', ',', '(', '"', '\'', '`']);
+        let with_next = format!("{word}_{after}");
+        if names::is_secret(word) || names::is_secret(&with_next) {
+            return true;
+        }
+        if !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            return false;
+        }
+        after = word;
+    }
+    false
+}
+
 /// The value that starts at a byte, if it looks like a secret.
 fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
     let rest = &text[start..];
@@ -75,7 +118,8 @@ fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
     secret.then(|| start + opened..start + opened + value.len())
 }
 
-fn is_random(value: &str) -> bool {
+/// Whether a value is one that no person makes up.
+pub(super) fn is_random(value: &str) -> bool {
     (MIN_CHARS..=MAX_CHARS).contains(&value.len())
         && value.is_ascii()
         && !["://", "sha1:", "sha256:", "sha512:", "sha256-", "sha512-"]
@@ -89,7 +133,8 @@ fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Letters, digits and punctuation without a break: what password rules make people type.
+/// Letters, digits and punctuation without a break: what password rules make people type. Of letters and digits alone
+/// it takes three classes or ten of them, so that `sha256` and `argon2id` are words.
 fn is_password(value: &str) -> bool {
     (MIN_PASSWORD_CHARS..=64).contains(&value.len())
         && value.is_ascii()
@@ -97,6 +142,21 @@ fn is_password(value: &str) -> bool {
         && !value.contains(['(', '[', '{', '<', '\\', '/', '$', '='])
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && value.contains(['!', '@', '#', '%', '^', '&', '*', '?', '~', '+'])
+        && (value.contains(['!', '@', '#', '%', '^', '&', '*', '?', '~', '+'])
+            || value.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                && (value.len() >= MIN_PLAIN_PASSWORD_CHARS || has_three_classes(value)))
         && !is_placeholder(value)
+}
+
+/// Upper case, lower case and digits.
+fn has_three_classes(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_uppercase())
+        && value.bytes().any(|byte| byte.is_ascii_lowercase())
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether what stands where only a password can stand is no word of a sentence.
+pub(super) fn is_typed(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && value.bytes().any(|byte| byte.is_ascii_digit() || b"!@#%^&*?~+$".contains(&byte))
 }

@@ -217,6 +217,30 @@ pub(super) static FORMATS: &[Format] = &[
         r"curl[\t -~]*-u",
         r#"curl[\t ][\t -~]{0,160}?(?:-u|--user)[\t =]["'`]?[a-z0-9._@-]{1,64}:([!#-&(-;=?-_a-~]{6,128})"#,
     ),
+    pattern(
+        "option-password",
+        &["sshpass"],
+        r"sshpass[\t ]",
+        r#"sshpass[\t ]+(?:-[a-oq-z]+[\t ]+){0,3}-p[\t ]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["mysql", "mariadb"],
+        r"(?:mysql|mariadb)[\t -~]*[\t ]-p",
+        r#"(?:mysql|mariadb)(?:-?(?:admin|dump|import|check|show))?(?:[\t ][\t -~]{0,160}?)?[\t ]-p["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "netrc-password",
+        &["login"],
+        r"login[\t\n\r ]+[!-~]+[\t\n\r ]+password[\t\n\r ]",
+        r"login[\t\n\r ]{1,8}[!-~]{1,64}[\t\n\r ]{1,8}password[\t\n\r ]{1,8}([!-~]{4,128})",
+    ),
+    pattern(
+        "session-cookie",
+        &["cookie"],
+        r"cookie",
+        r#"cookie["'`\]]{0,2}[\t ]*[:=,][\t ]*["'`]?(?:[\t -~]{0,200}?[; ])?[a-z0-9_.-]{0,40}(?:sess|sid|auth|token|jwt|login)[a-z0-9_.-]{0,40}=([a-z0-9._~+/%=-]{16,512})"#,
+    ),
 ];
 
 /// Passwords that protect nothing: what local examples are written with.
@@ -271,9 +295,14 @@ impl Maybe<'_> {
         named.filter(|format| format.hint().is_none_or(|hint| hint.is_match(self.text)))
     }
 
+    /// Whether a word for a secret stands in the text.
+    pub(super) fn says_secret(&self) -> bool {
+        self.named.contains(&FORMATS.len())
+    }
+
     /// Whether something may be assigned to a secret name.
     pub(super) fn assigns(&self) -> bool {
-        self.named.contains(&FORMATS.len()) && assignment::HINT.is_match(self.text)
+        self.says_secret() && assignment::HINT.is_match(self.text)
     }
 }
 
@@ -285,6 +314,15 @@ impl Format {
             | Shape::Checked { prefixes: words, .. }
             | Shape::Pattern { words, .. } => words,
         }
+    }
+
+    /// Whether a secret of this format is one run of characters that says what it is, wherever it stands.
+    pub(super) fn is_one_run(&self) -> bool {
+        matches!(self.shape, Shape::Run { .. } | Shape::Checked { .. })
+            || matches!(
+                self.rule,
+                "jwt" | "gitlab-token" | "terraform-token" | "sentry-token" | "postman-key"
+            )
     }
 
     /// A pattern that matches wherever that of this format does, and is faster to compile and to run.
@@ -349,7 +387,11 @@ impl Format {
                 let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
                 !same && !idle && !is_placeholder(secret)
             }
-            "authorization-header" | "discord-token" => {
+            "option-password" | "netrc-password" => {
+                let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
+                !idle && !is_placeholder(secret) && assignment::is_typed(secret)
+            }
+            "session-cookie" | "authorization-header" | "discord-token" => {
                 !is_placeholder(secret) && unwordly_chars(secret) >= MIN_UNWORDLY_CHARS
             }
             _ => !is_placeholder(secret),

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::names;
 use super::random::is_placeholder;
 
@@ -15,6 +19,8 @@ const MAX_WORD_CHARS: usize = 12;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Known {
     values: Vec<String>,
+    /// Each value and its other forms, in lower case.
+    forms: Vec<String>,
 }
 
 impl Known {
@@ -28,16 +34,40 @@ impl Known {
         // The longest first, so that one that holds another is redacted whole.
         values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         values.dedup();
-        Self { values }
+        let mut forms: Vec<String> =
+            values.iter().flat_map(|value| forms(value)).map(|form| form.to_ascii_lowercase()).collect();
+        forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        forms.dedup();
+        Self { values, forms }
     }
 
     pub(super) fn find(&self, text: &str, mut found: impl FnMut(Range<usize>)) {
-        for value in &self.values {
-            for (at, _) in text.match_indices(value.as_str()) {
-                found(at..at + value.len());
+        if self.forms.is_empty() {
+            return;
+        }
+        let lower = text.to_ascii_lowercase();
+        for form in &self.forms {
+            for (at, _) in lower.match_indices(form.as_str()) {
+                found(at..at + form.len());
             }
         }
     }
+}
+
+/// A value as it is, in base64 of both alphabets without the characters that depend on what follows, and as a part of
+/// an address. Without its escapes it is also met in the folded copy of a text.
+fn forms(value: &str) -> [String; 4] {
+    let whole = value.len() * 8 / 6;
+    let cut = |mut text: String| {
+        text.truncate(whole);
+        text
+    };
+    [
+        value.to_owned(),
+        cut(STANDARD_NO_PAD.encode(value)),
+        cut(URL_SAFE_NO_PAD.encode(value)),
+        utf8_percent_encode(value, NON_ALPHANUMERIC).to_string(),
+    ]
 }
 
 impl fmt::Debug for Known {

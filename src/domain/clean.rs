@@ -1,0 +1,231 @@
+//! Stored text as it may be shown. The ledger and the read models keep each text as it was written; every face
+//! (resources, packs, hooks, prompts, terminal) shows it through these functions.
+//!
+//! The rule has three outcomes. Characters with an honest use that show nothing (soft hyphen, zero-width space,
+//! joiners, variation selectors, fillers) are left out. Characters that drive a terminal, reorder a line or carry
+//! text that nobody sees (ESC and other controls, bidirectional controls, tags, non-characters) become one U+FFFD for
+//! each run. All line breaks become `\n`. A joiner or a selector that belongs to an emoji stays.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// What stands for characters that are not shown.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// How a character is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    AsItIs,
+    Break,
+    /// As nothing, unless it is a part of an emoji.
+    LeftOut,
+    Replaced,
+}
+
+const fn shown(c: char) -> Shown {
+    match c {
+        ' '..='~' | '\t' => Shown::AsItIs,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Shown::Break,
+        // The default ignorable code points of Unicode 17 that ordinary text holds.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}' => Shown::LeftOut,
+        '\0'..='\u{1f}'
+        | '\u{7f}'..='\u{9f}'
+        | '\u{61c}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2065}'..='\u{206f}'
+        | '\u{fdd0}'..='\u{fdef}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => Shown::Replaced,
+        // The last two of each plane are no characters.
+        c if c as u32 & 0xfffe == 0xfffe => Shown::Replaced,
+        _ => Shown::AsItIs,
+    }
+}
+
+/// Whether a character drives a terminal, reorders a line or is not seen. Tab and line feed are seen.
+pub fn is_hidden(c: char) -> bool {
+    c != '\n' && shown(c) != Shown::AsItIs
+}
+
+/// Whether variation selectors and joiners may follow: the pictographs of Unicode 17, and the signs among them.
+const fn is_emoji(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2194}'..='\u{21aa}'
+            | '\u{231a}'..='\u{23ff}' | '\u{24c2}' | '\u{25aa}'..='\u{25fe}' | '\u{2600}'..='\u{27bf}'
+            | '\u{2934}' | '\u{2935}' | '\u{2b05}'..='\u{2b55}' | '\u{3030}' | '\u{303d}' | '\u{3297}'
+            | '\u{3299}' | '\u{1f000}'..='\u{1faff}'
+    )
+}
+
+/// What the last character shown was, for what may follow it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Emoji,
+    /// An emoji with its variation selector.
+    Selected,
+    Replaced,
+    Other,
+}
+
+/// Text as it may be shown, with its line breaks.
+pub fn cleaned(text: &str) -> Cow<'_, str> {
+    // Most text has nothing to clean.
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut last = Last::Other;
+    while let Some(c) = chars.next() {
+        let next_is_emoji = chars.peek().is_some_and(|next| is_emoji(*next));
+        let (kept, then) = match (shown(c), c, last) {
+            (Shown::AsItIs, _, _) => (Some(c), if is_emoji(c) { Last::Emoji } else { Last::Other }),
+            (Shown::Break, '\r', _) if chars.peek() == Some(&'\n') => (None, last),
+            (Shown::Break, _, _) => (Some('\n'), Last::Other),
+            (Shown::LeftOut, '\u{fe0e}' | '\u{fe0f}', Last::Emoji) => (Some(c), Last::Selected),
+            (Shown::LeftOut, '\u{200d}', Last::Emoji | Last::Selected) if next_is_emoji => {
+                (Some(c), Last::Other)
+            }
+            (Shown::LeftOut, ..) | (Shown::Replaced, _, Last::Replaced) => (None, last),
+            (Shown::Replaced, ..) => (Some(REPLACEMENT), Last::Replaced),
+        };
+        clean.extend(kept);
+        last = then;
+    }
+    Cow::Owned(clean)
+}
+
+/// Text as it may be shown on one line: white space and line breaks become single spaces.
+pub fn one_line(text: &str) -> String {
+    let clean = cleaned(text);
+    let mut line = String::with_capacity(clean.len());
+    for word in clean.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// [`one_line`] of at most so many characters; an ellipsis says that it was cut.
+pub fn cut_line(text: &str, max_chars: usize) -> String {
+    let mut line = one_line(text);
+    if let Some((end, _)) = line.char_indices().nth(max_chars) {
+        let last = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+        line.truncate(last);
+        line.push('…');
+    }
+    line
+}
+
+/// Text in which no `<` opens a tag: `<b>` becomes `&lt;b>`, and `a < b` stays.
+pub fn untagged(text: &str) -> Cow<'_, str> {
+    let opens = |after: &str| after.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!' | '?'));
+    if !text.match_indices('<').any(|(at, _)| opens(&text[at + 1..])) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 12);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        plain.push_str(before);
+        plain.push_str(if opens(after) { "&lt;" } else { "<" });
+        rest = after;
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// Serialised JSON in which no hidden character stands raw: each is written as JSON's own `\uXXXX`, so that a parser
+/// gets the same strings. The standard asks for that of U+0000 to U+001F only.
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_hidden) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 24);
+    for c in json.chars() {
+        if is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cleaned, cut_line, escaped_json, is_hidden, one_line, untagged};
+
+    #[test]
+    fn what_acts_or_hides_is_not_shown() {
+        let cases = [
+            ("plain\ttext\nsecond", "plain\ttext\nsecond"),
+            ("\u{1b}[2J\u{1b}[31mred\u{9b}0m", "\u{fffd}[2J\u{fffd}[31mred\u{fffd}0m"),
+            ("bell\u{7}\u{8}\0.", "bell\u{fffd}."),
+            ("a\r\nb\rc\u{2028}d\u{85}e\u{b}f", "a\nb\nc\nd\ne\nf"),
+            ("hi\u{e0069}\u{e0067}\u{e006e}\u{e007f}!", "hi\u{fffd}!"),
+            ("a\u{e0100}\u{e01ef}b", "a\u{fffd}b"),
+            ("ig\u{200b}no\u{ad}re\u{2060} \u{feff}me\u{3164}", "ignore me"),
+            ("\u{202e}txt.exe\u{202c} \u{2066}x\u{200f}", "\u{fffd}txt.exe\u{fffd} \u{fffd}x\u{fffd}"),
+            ("\u{fffe}\u{10ffff}\u{fdd0}", "\u{fffd}"),
+            // Letters keep their looks without their joiners, and hidden characters hide no replacement.
+            ("می\u{200c}خواهم क\u{94d}\u{200d}ष", "میخواهم क\u{94d}ष"),
+            ("\u{1b}\u{200b}\u{1b}", "\u{fffd}"),
+            (
+                "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 👍🏽 ☎\u{fe0e}",
+                "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 👍🏽 ☎\u{fe0e}",
+            ),
+            // Selectors and joiners that belong to no emoji, or more of them than an emoji has.
+            ("a\u{fe0f}b\u{200d}c 👩\u{200d}x ❤\u{fe0f}\u{fe0e}\u{fe0f}.", "abc 👩x ❤\u{fe0f}."),
+            ("プール отчет 🙂 e\u{301} \u{e000}", "プール отчет 🙂 e\u{301} \u{e000}"),
+        ];
+        for (text, clean) in cases {
+            assert_eq!(cleaned(text), clean, "{text:?}");
+            assert_eq!(cleaned(clean), clean, "what is clean stays: {clean:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_opens_no_tag() {
+        assert_eq!(one_line(" a \u{2028}\n# b\u{200b}\t c "), "a # b c");
+        assert_eq!(cut_line("abcdef", 6), "abcdef");
+        assert_eq!(cut_line("abcdéfg", 6), "abcdé…");
+        assert_eq!(cut_line("abc", 0), "…");
+        let tags = "<system-reminder></b><!--<?a < b <= c << 1 <- x Vec<T> <é>";
+        let plain = "&lt;system-reminder>&lt;/b>&lt;!--&lt;?a < b <= c << 1 <- x Vec&lt;T> &lt;é>";
+        assert_eq!(untagged(tags), plain);
+    }
+
+    #[test]
+    fn json_keeps_its_strings_and_shows_no_hidden_character() {
+        let hidden: String = "a\u{1b}\u{9b}\u{202e}\u{200d}\u{e0041}\u{fffe}\u{ad}é🙂\n".repeat(2);
+        let json = serde_json::Value::from(hidden).to_string();
+        let escaped = escaped_json(&json);
+        assert!(!escaped.contains(is_hidden), "{escaped}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&escaped).expect("JSON").to_string(),
+            json,
+            "{escaped}"
+        );
+    }
+}
