@@ -148,6 +148,11 @@ impl Checkpoints {
         Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
     }
 
+    /// Whether a ledger was ever sealed at this place.
+    pub(crate) fn knows_this_place(&self) -> bool {
+        self.placed().is_some()
+    }
+
     /// The name of the ledger that was last sealed at this place.
     fn placed(&self) -> Option<Origin> {
         let text = std::fs::read_to_string(self.place_path()?).ok()?;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use self::git::{Dangling, WorkTree};
 use self::ownership::{Ownership, StateDir, Where};
+use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::ids::RunId;
 use crate::domain::scope::{BadScope, Scope};
@@ -591,7 +592,14 @@ impl Workspace {
                 private::create_dir_all(parent).map_err(failed)?;
             }
             // Only the last directory is made: a project that is gone does not come back.
-            self.state.create(&self.memory).map_err(failed)?;
+            if self.state.create(&self.memory).map_err(failed)? {
+                // What was sealed of a ledger that lay here once says nothing of a memory that begins.
+                let checkpoints = Checkpoints::of(self, Some(self.state.home()));
+                if checkpoints.knows_this_place() {
+                    tracing::warn!(memory = %self.memory.display(), "the memory that lay here is gone: a new one begins");
+                }
+                checkpoints.start_anew(None, 0).map_err(failed)?;
+            }
         }
         self.adopted()?;
         private::close_dir(&self.memory).map_err(failed)

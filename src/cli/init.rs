@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::Global;
 use super::output::{self, Failure};
-use crate::checkpoints::Checkpoints;
 use crate::clients::{CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places};
 use crate::system::Environment;
 use crate::workspace::{MARKER, Workspace};
@@ -167,9 +166,7 @@ impl<'a> Run<'a> {
         let agreed = is_needed && self.is_agreed(wanted)?;
         let mut failed = Vec::new();
         if agreed && self.is_new {
-            let made = Workspace::init(self.places.root(), self.environment).map_err(Failure::usage)?;
-            // A ledger that lay here before is gone on purpose.
-            Checkpoints::of(&made, self.environment.state_home.as_deref()).start_anew(None, 0)?;
+            Workspace::init(self.places.root(), self.environment).map_err(Failure::usage)?;
             self.say("the workspace is made\n")?;
         }
         if agreed && wanted > 0 {

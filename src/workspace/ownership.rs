@@ -25,7 +25,10 @@ const ADOPTED: &str = "adopted";
 
 /// The part of a user's state directory that is ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StateDir(PathBuf);
+pub(super) struct StateDir {
+    home: PathBuf,
+    ours: PathBuf,
+}
 
 /// Why a memory lies where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +58,17 @@ pub(super) enum Ownership {
 
 impl StateDir {
     pub(super) fn of(state_home: &Path) -> Self {
-        Self(state_home.join("hivemind"))
+        Self { home: state_home.to_owned(), ours: state_home.join("hivemind") }
+    }
+
+    /// The directory that holds the state of every program of the user.
+    pub(super) fn home(&self) -> &Path {
+        &self.home
     }
 
     /// What this user's state holds about a memory.
     pub(super) fn of_memory(&self, id: &str) -> PathBuf {
-        self.0.join("memories").join(id)
+        self.ours.join("memories").join(id)
     }
 
     /// Whose the memory at a path is.
@@ -97,11 +105,12 @@ impl StateDir {
 
     /// Whether the last checkpoint of a memory was sealed with a key of this state directory.
     fn has_sealed(&self, memory: &Path) -> bool {
-        checkpoints::is_sealed_by(&memory.join(super::CHECKPOINTS), &self.0)
+        checkpoints::is_sealed_by(&memory.join(super::CHECKPOINTS), &self.ours)
     }
 
-    /// Makes the directory of a memory, with its id in it from the first moment; one that is there stays.
-    pub(super) fn create(&self, memory: &Path) -> io::Result<()> {
+    /// Makes the directory of a memory, with its id in it from the first moment. False where another process was
+    /// faster: its memory stays.
+    pub(super) fn create(&self, memory: &Path) -> io::Result<bool> {
         let dir = memory.parent().ok_or(io::ErrorKind::NotFound)?;
         let made = tempfile::Builder::new().prefix("hivemind-new-").tempdir_in(dir)?;
         let id = new_id();
@@ -111,14 +120,14 @@ impl StateDir {
             Ok(()) => {
                 // It is where it belongs; there is nothing left to remove.
                 let _ = made.keep();
-                private::sync_dir(dir)
+                private::sync_dir(dir)?;
+                Ok(true)
             }
             Err(error) => {
                 std::fs::remove_dir_all(self.of_memory(&id))?;
                 let is_there =
                     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists);
-                // Another process was faster.
-                if is_there { Ok(()) } else { Err(error) }
+                if is_there { Ok(false) } else { Err(error) }
             }
         }
     }
@@ -126,9 +135,12 @@ impl StateDir {
     /// Makes a memory that is there this user's. Of one that this user's state has not seen, what acts is set aside;
     /// returns the names of those files.
     pub(super) fn adopt(&self, memory: &Path, is_ours: bool) -> io::Result<Vec<PathBuf>> {
-        private::create_dir_all(&self.0)?;
-        let lock =
-            private::options().create(true).truncate(false).write(true).open(self.0.join("memories.lock"))?;
+        private::create_dir_all(&self.ours)?;
+        let lock = private::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.ours.join("memories.lock"))?;
         lock.lock()?;
         let known = id(memory)?;
         if known.as_deref().is_some_and(|id| self.of_memory(id).is_dir()) {
