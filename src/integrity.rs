@@ -147,7 +147,7 @@ impl Scan {
             }
         }
         if ledger.owes_erasure()? {
-            let what = "an erasure is not finished: see .hivemind/runtime/writer.log";
+            let what = "an erasure is not finished: see writer.log in the memory";
             self.add("erasure_unfinished", what.to_owned());
         }
         Ok(())

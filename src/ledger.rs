@@ -248,7 +248,7 @@ pub enum LedgerError {
     },
     /// Pages of the file are not what SQLite wrote.
     #[error(
-        "the ledger .hivemind/runtime/ledger.sqlite is damaged ({0}): keep the file, and restore a copy made by \
+        "the file ledger.sqlite is damaged ({0}): keep the file, and restore a copy made by \
          `hm backup` or `hm export`; nothing repairs a ledger"
     )]
     Corrupt(#[source] Failure),

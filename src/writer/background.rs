@@ -150,7 +150,7 @@ fn run(look: impl FnOnce() -> Result<Said, ScanError>) -> Run {
     let (outcome, detail) = match catch_unwind(AssertUnwindSafe(look)) {
         Ok(Ok(said)) => said,
         Ok(Err(error)) => (Outcome::Failed, error.to_string()),
-        Err(_) => (Outcome::Failed, "it panicked: see .hivemind/runtime/writer.log".to_owned()),
+        Err(_) => (Outcome::Failed, "it panicked: see writer.log in the memory".to_owned()),
     };
     Run { last_run_at, took_ms: began.elapsed().as_millis() as u64, outcome, detail }
 }
@@ -173,7 +173,7 @@ fn sessions(committer: &mut Committer) -> Result<Said, WriterError> {
 fn erasure(committer: &mut Committer) -> Result<Said, WriterError> {
     Ok(match committer.owes_erasure()? && !committer.erase()? {
         false => (Outcome::Ok, "nothing waits to be erased".to_owned()),
-        true => (Outcome::Failed, "an erasure is not finished: see .hivemind/runtime/writer.log".to_owned()),
+        true => (Outcome::Failed, "an erasure is not finished: see writer.log in the memory".to_owned()),
     })
 }
 
@@ -192,8 +192,8 @@ fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Said, ScanError
     scan.log(&workspace.integrity_log(), at, began.elapsed().as_millis() as u64)?;
     Ok(match scan.found() {
         0 => (Outcome::Ok, format!("{} events and {} rows fit", scan.events, scan.claims)),
-        1 => (Outcome::Attention, "1 finding: see .hivemind/runtime/integrity.log".to_owned()),
-        found => (Outcome::Attention, format!("{found} findings: see .hivemind/runtime/integrity.log")),
+        1 => (Outcome::Attention, "1 finding: see integrity.log in the memory".to_owned()),
+        found => (Outcome::Attention, format!("{found} findings: see integrity.log in the memory")),
     })
 }
 

@@ -452,7 +452,7 @@ impl Committer {
                 let refusal = Rejection::new(
                     Code::Unavailable,
                     format!("the ledger cannot be written: {failure}"),
-                    "free disk space or mend the permissions of .hivemind/runtime, then retry with the same key; \
+                    "free disk space or mend the permissions of its directory, then retry with the same key; \
                      `hm verify` tells whether the file is damaged",
                 );
                 return Ok(progress
@@ -1279,7 +1279,7 @@ fn stopped() -> Rejection {
 /// What an operator is told whose erasure is on record, and not yet everywhere.
 fn unfinished() -> Warning {
     let message = "its bytes may still lie in a file that a reader holds, or that cannot be written: the writer \
-                   tries again by itself, see .hivemind/runtime/writer.log";
+                   tries again by itself, see writer.log in the memory";
     Warning { code: WarningCode::ErasureUnfinished, message: message.to_owned(), claim_id: None }
 }
 

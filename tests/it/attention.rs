@@ -106,7 +106,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     drop(committer);
 
     let now = workspace.events().last().expect("events").at;
-    let detail = "1 finding: see .hivemind/runtime/integrity.log".to_owned();
+    let detail = "1 finding: see integrity.log in the memory".to_owned();
     let run = |outcome, detail| Run { last_run_at: now, took_ms: 1, outcome, detail };
     let runs = Runs(BTreeMap::from([
         ("health".to_owned(), run(Outcome::Ok, "all is well".to_owned())),
@@ -142,7 +142,7 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
           to settle it: `hm task update SOON done --token 1` or `hm task update SOON open --token 1`
         - rejected, 1m ago, asks analyst: `COMMAND` create_claim was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY
           to settle it: `hm log --type command.rejected`
-        - fault, 0s ago, asks operator: `integrity` 1 finding: see .hivemind/runtime/integrity.log
+        - fault, 0s ago, asks operator: `integrity` 1 finding: see integrity.log in the memory
           to settle it: `hm verify`
     "#]].assert_eq(&names.mask(&all.text));
     for nobody_less in [None, Some("operator")] {
