@@ -31,6 +31,8 @@ pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
         to.display()
     );
     private::options().create_new(true).write(true).open(from.join(MOVED))?.write_all(text.as_bytes())?;
-    // An older hm would start an empty memory here; this file tells it that it is too old.
+    // An older hm would queue its writes here, for nobody: it cannot append to a directory, and says so.
+    private::create_dir(&from.join("spool.jsonl"))?;
+    // It would start an empty memory here; this file tells it that it is too old.
     ledger::leave_moved(&from.join(LEDGER)).map_err(io::Error::other)
 }

@@ -322,11 +322,40 @@ fn a_memory_in_the_tree_moves_into_the_git_directory() {
     assert_eq!(land.claims(&root).len(), 2);
     let left: Vec<_> =
         fs::read_dir(old.memory()).expect("a directory").flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left.len(), 3, "{left:?}");
     // What an older version finds in its place tells it to be updated.
     let told = hivemind::ledger::Ledger::open(&old.memory().join("ledger.sqlite")).expect_err("a newer one");
     assert!(told.to_string().contains("newer version"), "{told}");
+    assert!(old.spool().is_dir(), "it queues nothing there");
     assert_eq!(land.json(&root, &["status"])["remarks"], json!([]));
+}
+
+#[test]
+fn a_memory_of_a_released_version_opens_moves_and_exports_the_same_bytes() {
+    let land = Land::new();
+    let root = land.path("project");
+    fs::create_dir_all(root.join(".hivemind/runtime")).expect("a directory");
+    let released = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/released/0.1.0");
+    for name in ["ledger.sqlite", "team-memory.sqlite"] {
+        fs::copy(released.join(name), root.join(".hivemind/runtime").join(name)).expect("a file");
+    }
+    // It bears no id, and nothing of it was sealed here: a human says whose it is.
+    assert!(land.refusal(&root, &["export"]).contains("hm trust"));
+    assert!(by_a_human(&land.command(&root, &["trust"])).status.success());
+    let export = || String::from_utf8(land.run(&root, &["export"]).stdout).expect("text");
+    let exported = export();
+    let ledger =
+        hivemind::ledger::Reader::open(&released.join("ledger.sqlite")).expect("readable").expect("a ledger");
+    let events = ledger.read_from(hivemind::ledger::Cursor::GENESIS, usize::MAX >> 1).expect("events");
+    let lines: Vec<String> =
+        events.iter().map(|event| hivemind::ledger::export_line(event).expect("a line")).collect();
+    let shown: Vec<&str> = exported.lines().collect();
+    assert_eq!(shown[..shown.len() - 1], lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>());
+    git(&root, &["init", "-q", "-b", "main"]);
+    assert_eq!(land.memory(&root), root.join(".git/hivemind"));
+    assert_eq!(export(), exported);
+    land.claim(&root, "said today", "src");
+    assert!(export().starts_with(exported.rsplit_once("\n{").expect("a last line").0));
 }
 
 #[test]
