@@ -137,6 +137,15 @@ impl Checkpoints {
         let sealed_here = |origin: &Origin| one(&self.own_path(origin)?);
         let own = origin.and_then(sealed_here);
         let lines = lines(&self.file, TAIL_BYTES);
+        // A memory that moved away and came back was sealed elsewhere meanwhile: its line is further up.
+        let is_further_up = |lines: &Lines| {
+            let first = lines.sealed.first().map(|(_, first)| first.checkpoint.size);
+            own.as_ref().is_some_and(|own| first.is_some_and(|first| own.checkpoint.size < first))
+        };
+        let lines = match lines {
+            Ok(lines) if is_further_up(&lines) => self::lines(&self.file, u64::MAX),
+            lines => lines,
+        };
         let last = lines.as_ref().ok().and_then(|lines| lines.sealed.last());
         // Of an empty ledger only the file can tell which one it was.
         let named = origin.cloned().or_else(|| last.map(|(_, last)| last.checkpoint.origin.clone()));
@@ -148,9 +157,12 @@ impl Checkpoints {
         Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
     }
 
-    /// Whether a ledger was ever sealed at this place.
-    pub(crate) fn knows_this_place(&self) -> bool {
-        self.placed().is_some()
+    /// Lets another ledger lie at this place; says whether one was sealed here before. What was sealed of that one
+    /// stays, should it come back.
+    pub(crate) fn forget_place(&self) -> io::Result<bool> {
+        let was_known = self.placed().is_some();
+        self.place_path().map_or(Ok(()), |place| gone(std::fs::remove_file(place)))?;
+        Ok(was_known)
     }
 
     /// The name of the ledger that was last sealed at this place.

@@ -66,7 +66,9 @@ impl ClientSession {
     fn forget_the_dead(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.dir)? {
             let path = entry?.path();
-            let client = path.file_stem().and_then(|name| name.to_str()?.parse().ok());
+            // Only names that this file gives: a number, or a number and `.new`.
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let client = name.strip_suffix(".new").unwrap_or(name).parse().ok();
             if client.is_some_and(|client| client != self.client && !is_running(client)) {
                 // Another hook may have been faster.
                 let _ = fs::remove_file(path);

@@ -10,18 +10,24 @@ pub(crate) fn options() -> OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        // A pipe that lies in the place of a file must not hang the process that opens it.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
     }
     options
 }
 
-/// Reads a whole file that is not a symbolic link.
+/// Reads a whole regular file.
 ///
 /// # Errors
-/// What the system said; `NotFound` where there is none.
+/// What the system said; `NotFound` where there is none, `InvalidData` for what is no regular file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = options().read(true).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
+    }
     let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut options().read(true).open(path)?, &mut bytes)?;
+    io::Read::read_to_end(&mut file, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -73,11 +79,13 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
 /// Makes a directory that only its owner may enter in one that is there.
 ///
 /// # Errors
-/// What the system said; not that it is there already.
+/// What the system said; not that it is there already, unless it is a link or a file.
 pub(crate) fn create_dir_in(path: &Path) -> io::Result<()> {
     match create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Ok(()) => Ok(()),
+        Err(_) if std::fs::symlink_metadata(path)?.is_dir() => Ok(()),
+        Err(_) => Err(io::ErrorKind::NotADirectory.into()),
     }
 }
 
@@ -128,5 +136,18 @@ pub(crate) fn check_dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// What the system said.
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    // Windows opens no directory as a file.
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// A path as it was written down.
+#[cfg(unix)]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(std::path::PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<std::path::PathBuf> {
+    std::str::from_utf8(bytes).ok().map(std::path::PathBuf::from)
 }

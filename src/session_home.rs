@@ -29,9 +29,9 @@ impl SessionHome {
 
     /// The root of the workspace the session began in, and its memory; none of one nothing is known of.
     pub fn get(&self) -> Option<(PathBuf, PathBuf)> {
-        let text = private::read_to_string(&self.0).ok()?;
-        let (root, memory) = text.split_once('\0')?;
-        Some((root.into(), memory.into()))
+        let text = private::read(&self.0).ok()?;
+        let mut paths = text.split(|byte| *byte == 0).map(private::path_of);
+        Some((paths.next()??, paths.next()??))
     }
 
     /// Says that the session began in this workspace.
@@ -42,11 +42,11 @@ impl SessionHome {
         let dir = self.0.parent().unwrap_or(&self.0);
         private::create_dir_all(dir)?;
         forget_the_old(dir)?;
-        let text = format!("{}\0{}", workspace.root().display(), workspace.memory().display());
+        let paths = [workspace.root(), workspace.memory()].map(|path| path.as_os_str().as_encoded_bytes());
         let beside = self.0.with_extension(std::process::id().to_string());
         io::Write::write_all(
             &mut private::options().write(true).create(true).truncate(true).open(&beside)?,
-            text.as_bytes(),
+            &paths.join(&0),
         )?;
         std::fs::rename(beside, &self.0)
     }

@@ -110,6 +110,13 @@ pub enum WorkspaceError {
 
 /// What to do about a memory of another user.
 const NAME_IT: &str = "To use it all the same, name the project in HM_DIR";
+/// What to do about a memory that another one hides.
+const MOVE_IT: &str = "End all panes and move the one in the git directory away, then run `hm trust` again";
+/// What to do about a memory that is tracked.
+const UNTRACK_IT: &str = "Take it out first: git rm -r --cached .hivemind/runtime";
+/// What to do about a memory behind a link.
+const NAME_IT_ELSEWHERE: &str =
+    "To keep the memory in another place, name that under [workspace] in config.toml";
 /// What to do about a memory that came with a tree.
 const TRUST_IT: &str = "If it is yours, run `hm trust` in a terminal, or name the project in HM_DIR";
 
@@ -208,11 +215,10 @@ impl Workspace {
             workspace.is_elsewhere = true;
         } else if let Some(git) = workspace.git.as_ref().filter(|_| !workspace.memory.join(STAYS).exists()) {
             let in_git = memory_in(git, &workspace.root);
-            let is_there = in_git.join(ownership::ID).exists() || in_git.join(LEDGER).exists();
-            if !is_there && workspace.is_to_be_moved() {
-                workspace.moves_to = Some(in_git);
-            } else {
-                (workspace.memory, workspace.place) = (in_git, Where::Git);
+            match workspace.in_tree(&in_git)? {
+                InTree::No => (workspace.memory, workspace.place) = (in_git, Where::Git),
+                InTree::Moves => workspace.moves_to = Some(in_git),
+                InTree::Stays => {}
             }
         }
         if is_told {
@@ -244,32 +250,42 @@ impl Workspace {
         self.state.ownership(&self.memory, self.place).map_err(|source| io_error(&self.memory, source))
     }
 
-    /// Whether a memory lies in the tree that is this user's and not the repository's.
-    fn is_to_be_moved(&self) -> bool {
-        let is_ours = matches!(
-            self.state.ownership(&self.memory, Where::Tree),
-            Ok(Ownership::Known | Ownership::Sealed)
-        );
-        is_ours && self.git.as_ref().is_some_and(|git| git::tracks(&git.top, &self.memory) == Some(false))
+    /// What becomes of a memory that lies in the tree of a repository, as all did once.
+    fn in_tree(&self, in_git: &Path) -> Result<InTree, WorkspaceError> {
+        if is_memory(in_git) {
+            return Ok(InTree::No);
+        }
+        Ok(match self.ownership()? {
+            Ownership::Absent | Ownership::Unseen | Ownership::Foreign(_) => InTree::No,
+            Ownership::Known | Ownership::Sealed => {
+                match self.git.as_ref().and_then(|git| git::tracks(&git.top, &self.memory)) {
+                    // What is in the repository may be anybody's.
+                    Some(true) => InTree::No,
+                    Some(false) => InTree::Moves,
+                    // Starting an empty memory beside it would lose it from sight.
+                    None => InTree::Stays,
+                }
+            }
+        })
     }
 
     /// The workspace with its memory moved out of the tree, where that is to be done and can be.
     #[must_use]
     pub fn settled(self) -> Self {
         let Some(to) = &self.moves_to else { return self };
-        let moved = self
-            .adopted()
-            .and_then(|()| moving::move_memory(&self.memory, to).map_err(|source| io_error(to, source)));
-        match moved {
+        let moved = moving::move_memory(&self.memory, to);
+        match &moved {
             Ok(()) => {
                 tracing::warn!(from = %self.memory.display(), to = %to.display(), "the memory moved out of the tree");
-                Self { memory: to.clone(), place: Where::Git, moves_to: None, ..self }
             }
+            // Another process was faster.
+            Err(_) if is_memory(to) => {}
             Err(error) => {
                 tracing::debug!(%error, "the memory stays where it is");
-                self
+                return self;
             }
         }
+        Self { memory: to.clone(), place: Where::Git, moves_to: None, ..self }
     }
 
     /// Makes a memory that lies in the tree this user's, as `hm trust` does.
@@ -286,38 +302,50 @@ impl Workspace {
             Some(dir) => dir.canonicalize().map_err(|source| io_error(dir, source))?,
             None => root_above(start)?,
         };
-        let rules =
-            work_tree_of(&root)?.and_then(|git| main_counterpart(&git, &root)).unwrap_or(root.clone());
+        let git = work_tree_of(&root)?;
+        let rules = git.as_ref().and_then(|git| main_counterpart(git, &root)).unwrap_or(root.clone());
+        let foreign = |memory: &Path, reason: &str, way| {
+            let (place, reason) = (memory.display().to_string(), reason.to_owned());
+            WorkspaceError::Foreign { place, reason, way }
+        };
+        let adopt = |memory: &Path| {
+            let is_dir = std::fs::symlink_metadata(memory).is_ok_and(|metadata| metadata.is_dir());
+            if !is_dir {
+                return Err(foreign(memory, "it is a link or a file, and no directory", NAME_IT_ELSEWHERE));
+            }
+            state.adopt(memory, false).map_err(|source| io_error(memory, source))
+        };
         if let Some(memory) = Config::memory_of(&rules.join(MARKER).join("config.toml"), &rules) {
             let failed = |source| io_error(&memory, source);
             if !memory.exists() {
                 state.create(&memory).map_err(failed)?;
+            } else if !is_memory(&memory) {
+                return Err(foreign(
+                    &memory,
+                    "it holds no memory of hm",
+                    "Correct config.toml: name a new directory",
+                ));
             }
-            say_set_aside(&state.adopt(&memory, false).map_err(failed)?);
+            say_set_aside(&adopt(&memory)?);
             state.allow(&memory, &rules).map_err(failed)?;
+            return Self::find(Some(&root), start, &Environment { dir: None, ..environment.clone() });
         }
         let memory = root.join(MARKER).join(RUNTIME);
-        let foreign = |reason: &str, way| {
-            let (place, reason) = (memory.display().to_string(), reason.to_owned());
-            WorkspaceError::Foreign { place, reason, way }
-        };
         if matches!(state.ownership(&memory, Where::Tree), Ok(Ownership::Foreign(_))) {
-            if std::fs::symlink_metadata(&memory).is_ok_and(|metadata| !metadata.is_dir()) {
-                return Err(foreign(
-                    "it is a link or a file, and no directory",
-                    "Remove it: nothing of hm is in it",
-                ));
+            if let Some(git) = &git {
+                let in_git = memory_in(git, &root);
+                if is_memory(&in_git) {
+                    return Err(foreign(
+                        &memory,
+                        "the repository has another memory in its git directory",
+                        MOVE_IT,
+                    ));
+                }
+                if git::tracks(&git.top, &memory) != Some(false) {
+                    return Err(foreign(&memory, "git tracks files in it, or cannot say", UNTRACK_IT));
+                }
             }
-            if let Some(git) = work_tree_of(&root)?
-                && git::tracks(&git.top, &memory) != Some(false)
-            {
-                return Err(foreign(
-                    "git tracks files in it",
-                    "Take them out first: git rm -r --cached .hivemind/runtime",
-                ));
-            }
-            let aside = state.adopt(&memory, false).map_err(|source| io_error(&memory, source))?;
-            say_set_aside(&aside);
+            say_set_aside(&adopt(&memory)?);
         }
         let told = Environment { dir: None, ..environment.clone() };
         Self::find(Some(&root), start, &told)
@@ -384,7 +412,7 @@ impl Workspace {
     /// What this user's own state holds about the memory: trust that no repository can carry. None while the memory
     /// has no id.
     pub fn own_state(&self) -> Option<PathBuf> {
-        Some(self.state.of_memory(&self.id()?))
+        Some(self.state.of_memory(&self.state.known(&self.memory).ok().flatten()?))
     }
 
     /// Forgets that this user has the memory, which goes away itself, as that of a demo does.
@@ -410,10 +438,18 @@ impl Workspace {
         }
         if let Some(to) = &self.moves_to {
             remarks.push(format!(
-                "the memory still lies in the tree: end all panes, then move it: mv {} {}",
-                self.memory.display(),
+                "the memory still lies in the tree: it moves to {} when no writer serves it and both are on one disk",
                 to.display()
             ));
+        } else if self.git.is_some()
+            && self.place == Where::Tree
+            && !self.memory.join(STAYS).exists()
+            && !self.is_elsewhere
+        {
+            remarks.push(
+                "the memory lies in the tree, and git cannot be asked whether it tracks it: mend git"
+                    .to_owned(),
+            );
         }
         let aside = std::fs::read_dir(&self.memory).into_iter().flatten().filter_map(Result::ok);
         let aside = aside.filter(|entry| entry.file_name().to_string_lossy().contains(".set-aside-"));
@@ -577,7 +613,8 @@ impl Workspace {
 
     /// The random name of the memory at this path, now; none where there is no memory.
     pub(crate) fn id(&self) -> Option<String> {
-        ownership::id(&self.memory).ok().flatten()
+        // The oldest: state directories that come to know the memory put theirs before it.
+        ownership::ids(&self.memory).ok()?.pop()
     }
 
     /// Makes the memory where there is none, and this user's where it is not yet known. Its directory is closed to
@@ -595,10 +632,9 @@ impl Workspace {
             if self.state.create(&self.memory).map_err(failed)? {
                 // What was sealed of a ledger that lay here once says nothing of a memory that begins.
                 let checkpoints = Checkpoints::of(self, Some(self.state.home()));
-                if checkpoints.knows_this_place() {
+                if checkpoints.forget_place().map_err(failed)? {
                     tracing::warn!(memory = %self.memory.display(), "the memory that lay here is gone: a new one begins");
                 }
-                checkpoints.start_anew(None, 0).map_err(failed)?;
             }
         }
         self.adopted()?;
@@ -607,12 +643,21 @@ impl Workspace {
 
     /// Makes a memory that is there this user's.
     fn adopted(&self) -> Result<(), WorkspaceError> {
-        let ownership = self.ownership()?;
-        if ownership != Ownership::Known {
-            let aside = self.state.adopt(&self.memory, ownership == Ownership::Sealed);
-            say_set_aside(&aside.map_err(|source| io_error(&self.memory, source))?);
+        let failed = |source| io_error(&self.memory, source);
+        match self.ownership()? {
+            // A directory that cannot be written, as in a sandbox, is known all the same.
+            Ownership::Known => {
+                let _ = self.state.keep_place(&self.memory);
+                Ok(())
+            }
+            Ownership::Sealed => self.state.adopt(&self.memory, true).map_err(failed).map(drop),
+            Ownership::Unseen | Ownership::Absent => {
+                tracing::warn!(memory = %self.memory.display(), "the memory was made elsewhere, and is opened here for the first time");
+                say_set_aside(&self.state.adopt(&self.memory, false).map_err(failed)?);
+                Ok(())
+            }
+            Ownership::Foreign(_) => self.clone().checked().map(drop),
         }
-        Ok(())
     }
 
     /// Whether runs wait in the memory that came with it: its writer ends them.
@@ -685,6 +730,21 @@ fn main_counterpart(git: &WorkTree, root: &Path) -> Option<PathBuf> {
     // Without a trailing slash, which an empty rest leaves.
     let main: PathBuf = main.components().collect();
     main.join(MARKER).is_dir().then_some(main)
+}
+
+/// What becomes of a memory in the tree of a repository.
+enum InTree {
+    /// There is none that would be opened.
+    No,
+    /// It moves into the git directory.
+    Moves,
+    /// It stays, because git cannot be asked whether it tracks it.
+    Stays,
+}
+
+/// Whether a memory of hm lies in a directory.
+fn is_memory(dir: &Path) -> bool {
+    dir.join(ownership::ID).exists() || dir.join(LEDGER).exists()
 }
 
 /// Where the memory of a workspace lies in its repository.

@@ -138,7 +138,10 @@ impl Hooked {
         let state_home = Environment::read().state_home;
         let home = state_home.zip(call.session.as_deref().and_then(|session| session.parse().ok()));
         let home = home.map(|(state, session)| SessionHome::of(&state, call.client.as_str(), &session));
-        let began = home.as_ref().filter(|_| !is_start).and_then(SessionHome::get);
+        // A compaction starts no session: its agent may stand anywhere by then.
+        let is_compaction =
+            matches!(&call.moment, Moment::SessionStart { source } if source.as_deref() == Some("compact"));
+        let began = home.as_ref().filter(|_| !is_start || is_compaction).and_then(SessionHome::get);
         let here = Context::at(global.clone(), cwd.as_ref());
         match began {
             Some((root, memory)) => match here {

@@ -15,7 +15,17 @@ pub(super) const MOVED: &str = "MOVED";
 /// `WouldBlock` while a writer serves the old place, `CrossesDevices` when a rename cannot lead there, or what
 /// else the system said; the memory lies whole in the one place or the other then.
 pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
-    let lock = private::options().create(true).truncate(false).write(true).open(from.join(WRITER_LOCK))?;
+    // Never made here: where it is missing, another process moved the memory.
+    let lock = match private::options().write(true).open(from.join(WRITER_LOCK)) {
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                && from.join(LEDGER).is_file()
+                && !from.join(MOVED).exists() =>
+        {
+            private::options().create(true).truncate(false).write(true).open(from.join(WRITER_LOCK))?
+        }
+        lock => lock?,
+    };
     lock.try_lock().map_err(io::Error::from)?;
     if let Some(parent) = to.parent() {
         private::create_dir_all(parent)?;
@@ -25,6 +35,14 @@ pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
     for dir in [to.parent(), from.parent()].into_iter().flatten() {
         private::sync_dir(dir)?;
     }
+    if let Err(error) = leave_word(from, to) {
+        tracing::warn!(%error, "older versions of hm are not told that the memory moved");
+    }
+    Ok(())
+}
+
+/// Tells older versions of hm where the memory went.
+fn leave_word(from: &Path, to: &Path) -> io::Result<()> {
     private::create_dir(from)?;
     let text = format!(
         "The memory moved to {}: one for all work trees of the repository.\nUpdate hm in clients that look for it here.\n",

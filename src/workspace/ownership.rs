@@ -1,9 +1,10 @@
-//! Whose a memory is: this user's state directory knows the ids of the memories that this user's `hm` made.
+//! Whose a memory is: this user's state directory knows the ids of the memories that this user's `hm` made, and where.
 //!
-//! A repository is written by strangers, and so may be everything in its tree. A memory bears a random id, and the
-//! state directory, which no repository can carry, holds the same id. In a git directory, which a clone cannot
-//! bring along either, an unknown memory is one of another home or of an unpacked archive: it is opened, but what
-//! would act in this user's name (the spool, the tokens) is set aside first. Anywhere else it is not opened.
+//! A repository is written by strangers, and so may be everything in its tree. A memory bears random ids, one for each
+//! state directory that knows it, and the state directory, which no repository can carry, holds the same id with the
+//! place. In a git directory, which a clone cannot bring along either, an unknown memory is one of another home, of an
+//! unpacked archive, or a copy: it is opened, but everything that is no record (the spools, the tokens, what the hooks
+//! leave) is set aside first. Anywhere else it is not opened.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,31 @@ use crate::system;
 pub(super) const ID: &str = "id";
 /// Characters of an id: 128 random bits.
 const ID_CHARS: usize = 32;
-/// What acts in the name of whoever opens a memory.
-const ACTS: [&str; 2] = ["spool.jsonl", "tokens.json"];
+/// How many state directories may know a memory: a host, and the containers that mount it.
+const MAX_IDS: usize = 32;
+/// Holds where a memory lies, beside what else the state knows of it.
+const PLACE: &str = "place";
+/// What is kept of a memory that is adopted, besides its ids: the records, which act in nobody's name. The lock may be
+/// held, and the marks of imports only ever take trust away.
+const RECORDS: [&str; 15] = [
+    "ledger.sqlite",
+    "ledger.sqlite-wal",
+    "ledger.sqlite-shm",
+    "ledger.pair",
+    "team-memory.sqlite",
+    "team-memory.sqlite-wal",
+    "team-memory.sqlite-shm",
+    "checkpoints",
+    "imports.json",
+    "writer.lock",
+    "writer.log",
+    "integrity.log",
+    "schedule.json",
+    ID,
+    super::STAYS,
+];
+/// What the runs of a memory left: kept when it holds nothing but files and directories.
+const ARTIFACTS: &str = "experiments";
 /// Stands in a memory that was just adopted, until its writer has ended the runs that wait in it.
 const ADOPTED: &str = "adopted";
 
@@ -88,7 +112,7 @@ impl StateDir {
         {
             return Ok(Ownership::Foreign(owner));
         }
-        if id(memory)?.is_some_and(|id| self.of_memory(&id).is_dir()) {
+        if self.known(memory)?.is_some() {
             return Ok(Ownership::Known);
         }
         if std::fs::read_dir(memory)?.next().is_none() {
@@ -101,6 +125,37 @@ impl StateDir {
             Where::Git | Where::Named => Ownership::Unseen,
             Where::Tree => Ownership::Foreign("hm of this user did not make it".to_owned()),
         })
+    }
+
+    /// The id under which this user's state knows a memory at its place. A memory that moved is known where it went; a
+    /// copy of one that is still where it was is another memory.
+    pub(super) fn known(&self, memory: &Path) -> io::Result<Option<String>> {
+        for id in ids(memory)? {
+            let place = match private::read(&self.of_memory(&id).join(PLACE)) {
+                Err(error) if is_no_file(&error) => continue,
+                place => place?,
+            };
+            let moved = || {
+                let before = private::path_of(&place);
+                !before.is_some_and(|before| {
+                    !is_same(&before, memory) && ids(&before).is_ok_and(|ids| ids.contains(&id))
+                })
+            };
+            if place == memory.as_os_str().as_encoded_bytes() || moved() {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts down where a memory lies that is known and moved.
+    pub(super) fn keep_place(&self, memory: &Path) -> io::Result<()> {
+        let Some(id) = self.known(memory)? else { return Ok(()) };
+        let place = self.of_memory(&id).join(PLACE);
+        if private::read(&place)? == memory.as_os_str().as_encoded_bytes() {
+            return Ok(());
+        }
+        private::replace(&place, memory.as_os_str().as_encoded_bytes())
     }
 
     /// Whether the last checkpoint of a memory was sealed with a key of this state directory.
@@ -132,8 +187,9 @@ impl StateDir {
         }
     }
 
-    /// Makes a memory that is there this user's. Of one that this user's state has not seen, what acts is set aside;
-    /// returns the names of those files.
+    /// Makes a memory that is there this user's, under an id that nobody else knows. Of one that this user's state has
+    /// not seen, everything that is no record is set aside; returns where it went. A memory that a writer serves stays
+    /// as it is: that writer is this user's, for its lock cannot be in an archive.
     pub(super) fn adopt(&self, memory: &Path, is_ours: bool) -> io::Result<Vec<PathBuf>> {
         private::create_dir_all(&self.ours)?;
         let lock = private::options()
@@ -142,43 +198,43 @@ impl StateDir {
             .write(true)
             .open(self.ours.join("memories.lock"))?;
         lock.lock()?;
-        let known = id(memory)?;
-        if known.as_deref().is_some_and(|id| self.of_memory(id).is_dir()) {
+        if self.known(memory)?.is_some() {
             return Ok(Vec::new());
         }
         let mut aside = Vec::new();
-        for name in ACTS.into_iter().filter(|_| !is_ours) {
-            let file = memory.join(name);
-            if std::fs::symlink_metadata(&file).is_ok() {
-                let to = memory.join(format!("{name}.set-aside-{}", &new_id()[..8]));
-                std::fs::rename(&file, &to)?;
-                aside.push(to);
-            }
-        }
         if !is_ours {
+            if is_served(memory) {
+                return Ok(Vec::new());
+            }
+            for entry in std::fs::read_dir(memory)? {
+                let entry = entry?;
+                if !is_kept(&entry)? {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let to = memory.join(format!("{name}.set-aside-{}", &new_id()[..8]));
+                    std::fs::rename(entry.path(), &to)?;
+                    aside.push(to);
+                }
+            }
             // Before the id is known: a crash here must not leave runs that begin by themselves.
             private::replace(&memory.join(ADOPTED), b"")?;
         }
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let id = new_id();
-                private::replace(&memory.join(ID), format!("{id}\n").as_bytes())?;
-                id
-            }
-        };
+        let id = new_id();
         self.register(&id, memory)?;
+        let mut lines = vec![id];
+        lines.extend(ids(memory)?);
+        lines.truncate(MAX_IDS);
+        private::replace(&memory.join(ID), (lines.join("\n") + "\n").as_bytes())?;
         Ok(aside)
     }
 
     /// Whether a human let a workspace use a memory that a file of its tree names.
     pub(super) fn is_allowed(&self, memory: &Path, root: &Path) -> bool {
-        id(memory).ok().flatten().is_some_and(|id| self.use_of(&id, root).exists())
+        self.known(memory).ok().flatten().is_some_and(|id| self.use_of(&id, root).exists())
     }
 
     /// Lets a workspace use a memory that a file of its tree names.
     pub(super) fn allow(&self, memory: &Path, root: &Path) -> io::Result<()> {
-        let id = id(memory)?.ok_or(io::ErrorKind::NotFound)?;
+        let id = self.known(memory)?.ok_or(io::ErrorKind::NotFound)?;
         private::replace(&self.use_of(&id, root), root.as_os_str().as_encoded_bytes())
     }
 
@@ -190,24 +246,66 @@ impl StateDir {
     fn register(&self, id: &str, memory: &Path) -> io::Result<()> {
         let dir = self.of_memory(id);
         private::create_dir_all(&dir)?;
-        private::replace(&dir.join("place"), memory.as_os_str().as_encoded_bytes())
+        private::replace(&dir.join(PLACE), memory.as_os_str().as_encoded_bytes())
     }
 }
 
-/// The id that a memory bears.
+/// The ids that a memory bears, the newest first.
 ///
 /// # Errors
 /// What the system said, but not that there is none.
-pub(super) fn id(memory: &Path) -> io::Result<Option<String>> {
+pub(super) fn ids(memory: &Path) -> io::Result<Vec<String>> {
     match private::read_to_string(&memory.join(ID)) {
         Ok(text) => {
-            let id = text.lines().next().unwrap_or_default();
-            let is_id = id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-            Ok(is_id.then(|| id.to_owned()))
+            let is_id = |id: &&str| id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+            Ok(text.lines().filter(is_id).take(MAX_IDS).map(str::to_owned).collect())
         }
-        Err(error) if is_no_file(&error) => Ok(None),
+        Err(error) if is_no_file(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether two paths lead to one directory, as where it is mounted twice.
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let name = |path| std::fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    name(one).is_some() && name(one) == name(other)
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other
+}
+
+/// Whether an entry of a memory may stay in one that is adopted.
+fn is_kept(entry: &std::fs::DirEntry) -> io::Result<bool> {
+    let (name, kind) = (entry.file_name(), entry.file_type()?);
+    let is_record = kind.is_file() && RECORDS.iter().any(|record| name == *record);
+    // A socket is an address, and its other end is asked whose it is.
+    let is_address = name == "writer.sock" && !kind.is_file() && !kind.is_dir() && !kind.is_symlink();
+    let is_artifacts = name == ARTIFACTS && kind.is_dir() && is_plain(&entry.path())?;
+    let is_set_aside = name.to_string_lossy().contains(".set-aside-");
+    Ok(is_record || is_address || is_artifacts || is_set_aside)
+}
+
+/// Whether a directory holds nothing but files and directories.
+fn is_plain(dir: &Path) -> io::Result<bool> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let is_allowed = kind.is_file() || (kind.is_dir() && is_plain(&entry.path())?);
+        if !is_allowed {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a writer holds the lock of a memory.
+fn is_served(memory: &Path) -> bool {
+    let lock = private::options().write(true).open(memory.join(super::WRITER_LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
 /// Whether a memory was adopted and its writer has not yet ended the runs that came with it.

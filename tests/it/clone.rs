@@ -227,6 +227,93 @@ fn a_cloned_repository_does_nothing() {
     assert_eq!(String::from_utf8_lossy(&changed.stdout), "", "files of the clone");
 }
 
+/// A line that asks for a run of the Makefile's only target, by a profile that ships and needs no trust.
+fn planted_run(number: u32) -> String {
+    let id = |last: u32| format!("0190b2c4-7d1e-7c3a-9f00-{last:012}");
+    let args = json!({ "run_id": id(number + 1), "profile": "make-target", "args": { "target": "all" }, "claim_id": null,
+        "relation": null, "blocking": false, "cwd": null, "env_pass": [], "timeout_ms": null, "output_cap_bytes": null });
+    let submission = json!({ "command_id": id(number), "agent": "operator", "session": null, "trace_id": null,
+        "idempotency_key": null, "command": { "name": "run_experiment", "args": args } });
+    format!("{submission}\n")
+}
+
+#[test]
+fn an_archive_that_brings_a_git_directory_acts_no_more_than_a_clone() {
+    for known_before in [false, true] {
+        let reader = Reader::new();
+        fs::write(reader.victim.join("2023.pdf"), "an invoice").expect("a file");
+        let archive = reader.path("archive");
+        reader.sh(
+            "mkdir archive && cd archive && git init -q && mkdir .hivemind && touch .hivemind/config.toml",
+        );
+        fs::write(archive.join("Makefile"), format!("all:\n\ttouch {}/ran-make\n", reader.victim.display()))
+            .expect("a file");
+        let memory = archive.join(".git/hivemind");
+        fs::create_dir(&memory).expect("a directory");
+        // The memory itself, with a run that waits in it.
+        let stranger = environment(&reader.path("stranger"));
+        let workspace = Workspace::served(&archive, &memory, &stranger).expect("a workspace");
+        {
+            let sources = hivemind::system::Sources::system();
+            let mut committer = hivemind::writer::Committer::open(
+                &workspace,
+                hivemind::domain::decide::Policy::default(),
+                sources,
+            )
+            .expect("a memory")
+            .planning(&workspace, &hivemind::domain::agent::Roster::default());
+            let run: hivemind::domain::command::Submission =
+                serde_json::from_str(&planted_run(10)).expect("a submission");
+            committer.commit(&[run]).expect("a ledger").remove(0).expect("accepted");
+        }
+        fs::write(memory.join("spool.jsonl"), planted_run(20)).expect("a file");
+        fs::write(memory.join("spool.later.jsonl"), planted_run(30)).expect("a file");
+        fs::write(memory.join("tokens.json"), "{}").expect("a file");
+        for name in ["clients", "hooks", "experiments"] {
+            std::os::unix::fs::symlink(&reader.victim, memory.join(name)).expect("a link");
+        }
+        for name in ["imports.json", "schedule.json", "writer.addr"] {
+            reader.sh(&format!("rm -f archive/.git/hivemind/{name} && mkfifo archive/.git/hivemind/{name}"));
+        }
+        let before = reader.own_files();
+        if known_before {
+            // The reader took an earlier archive of the same author, and removed it again.
+            reader.sh("mkdir -p clone && tar -c -C archive . | tar -x -C clone");
+            let start =
+                json!({ "hook_event_name": "SessionStart", "session_id": "s", "cwd": reader.path("clone") });
+            reader.hook(&reader.path("clone"), "claude", &start.to_string());
+            end_writer(
+                &Workspace::find(None, &reader.path("clone"), &environment(&reader.state))
+                    .expect("a workspace"),
+            );
+            reader.sh("rm -r clone");
+        }
+        reader.sh("mkdir -p clone && tar -c -C archive . | tar -x -C clone");
+        let clone = reader.path("clone");
+        for (client, payload) in payloads(&clone, "in-the-archive") {
+            reader.hook(&clone, &client, &payload);
+        }
+        for line in LINES {
+            let words: Vec<&str> = line.split(' ').collect();
+            reader.said(&clone, &words);
+        }
+        let open = reader.said(&clone, &["serve", "--http", "0.0.0.0:0"]);
+        assert!(open.contains("there is no token"), "{open}");
+        std::thread::sleep(A_RUN);
+        assert_eq!(reader.own_files(), before, "files of the reader, {known_before}");
+        let runs = reader.command(&clone, &["--json", "experiment", "list"]).output().expect("hm runs");
+        let runs: Value = serde_json::from_slice(&runs.stdout).expect("JSON");
+        let states: Vec<&str> = runs["experiments"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .filter_map(|run| run["status"].as_str())
+            .collect();
+        // The second one ends before what was sealed of the first, so nothing is appended to it.
+        assert_eq!(states, [if known_before { "queued" } else { "aborted" }], "{runs}");
+    }
+}
+
 #[test]
 fn an_unpacked_archive_does_nothing() {
     let reader = Reader::new();
