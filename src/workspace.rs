@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use self::git::{Dangling, WorkTree};
 use self::ownership::{Ownership, StateDir, Where};
 use crate::config::Config;
+use crate::domain::checkout::Checkout;
 use crate::domain::ids::RunId;
 use crate::domain::scope::{BadScope, Scope};
 use crate::private;
@@ -50,15 +51,6 @@ pub struct Workspace {
     git: Option<WorkTree>,
     place: Where,
     state: StateDir,
-}
-
-/// The work tree and the branch that somebody works in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkout {
-    /// The name of a linked work tree; none in the main one.
-    pub worktree: Option<String>,
-    /// The branch; none on a detached head.
-    pub branch: Option<String>,
 }
 
 /// Why there is no workspace.
@@ -374,10 +366,12 @@ impl Workspace {
         &self.rules
     }
 
-    /// The work tree and branch; none outside git.
-    pub fn checkout(&self) -> Option<Checkout> {
-        let git = self.git.as_ref()?;
-        Some(Checkout { worktree: git.name().map(str::to_owned), branch: git.branch() })
+    /// The work tree and branch; empty outside git.
+    pub fn checkout(&self) -> Checkout {
+        let Some(git) = &self.git else { return Checkout::default() };
+        let worktree = git.name().and_then(|name| name.parse().ok());
+        // A longer name than the ledger takes is left out.
+        Checkout { worktree, branch: git.branch().and_then(|branch| branch.parse().ok()) }
     }
 
     /// What this user's own state holds about the memory: trust that no repository can carry. None while the memory

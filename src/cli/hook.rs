@@ -12,6 +12,7 @@ use crate::client_session::ClientSession;
 use crate::clients::Mark;
 use crate::domain::action::{Action, MAX_TOLD, advise};
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{
     Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
 };
@@ -383,7 +384,7 @@ impl Hooked {
         let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
         let clean = |text: &str| privacy::redacted(text, &self.context.secrets());
         if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
-            seen.push(Seen::Files(FileEdited { paths }));
+            seen.push(Seen::Files(FileEdited { paths, checkout: Checkout::default() }));
         }
         if let Some(line) = &tool.command {
             let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
@@ -391,7 +392,14 @@ impl Hooked {
                 let error_signature = action.and_then(|action| action.error.clone());
                 let exit_code = outcome.exit.and_then(|exit| i32::try_from(exit).ok());
                 let failed = outcome.failed;
-                seen.push(Seen::Command(CommandRan { command, exit_code, error_signature, failed }));
+                let checkout = Checkout::default();
+                seen.push(Seen::Command(CommandRan {
+                    command,
+                    exit_code,
+                    error_signature,
+                    failed,
+                    checkout,
+                }));
             }
         }
         if seen.is_empty()
@@ -468,6 +476,7 @@ impl Hooked {
             session: self.session.clone(),
             trace_id: None,
             idempotency_key: None,
+            checkout: Checkout::default(),
             command,
         };
         commands.into_iter().map(submission).collect()

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
@@ -879,6 +880,9 @@ pub struct Submission {
     /// The caller's own name for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Where the caller works, as its front sees it; never what a caller says.
+    #[serde(default, skip_serializing_if = "Checkout::is_empty")]
+    pub checkout: Checkout,
     /// What is asked.
     pub command: Command,
 }
@@ -891,6 +895,7 @@ impl Submission {
         texts.extend(self.session.iter().map(|session| ("session", session.as_str())));
         texts.extend(self.trace_id.iter().map(|trace| ("trace_id", trace.as_str())));
         texts.extend(self.idempotency_key.iter().map(|key| ("idempotency_key", key.as_str())));
+        texts.extend(self.checkout.texts());
         texts
     }
 }
