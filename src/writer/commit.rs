@@ -527,11 +527,11 @@ impl Committer {
         };
         let Some(profiles) = &self.profiles else { return decide(command) };
         if let Command::RunExperiment(run) = command {
-            let plan = Some(profiles.plan(run)?);
+            let plan = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.plan(run)?);
             return decide(&Command::RunExperiment(RunExperiment { plan, ..run.clone() }));
         }
         if let Command::SpawnResearcher(spawn) = command {
-            let mission = Some(profiles.mission(spawn, agent)?);
+            let mission = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.mission(spawn, agent)?);
             return decide(&Command::SpawnResearcher(SpawnResearcher { mission, ..spawn.clone() }));
         }
         let mut decision = decide(command)?;

@@ -64,6 +64,7 @@ mod team;
 #[cfg(unix)]
 mod terminal;
 mod travel;
+mod trees;
 mod triggers;
 mod walls;
 mod work;
