@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::text::{Branch, Worktree};
 
+/// What a linked work tree is called whose name looks like a secret.
+const WITHHELD: &str = "(withheld)";
+
 /// A work tree and its branch, as git names them; empty outside git.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkout {
@@ -21,9 +24,17 @@ impl Checkout {
         self.worktree.is_none() && self.branch.is_none()
     }
 
-    /// Its texts, with the names of their fields.
-    pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let worktree = self.worktree.iter().map(|worktree| ("worktree", worktree.as_str()));
-        worktree.chain(self.branch.iter().map(|branch| ("branch", branch.as_str())))
+    /// The same without names that may not be kept: the caller did not write them, so nothing is refused for them.
+    /// A linked work tree stays another one than the main one.
+    #[must_use]
+    pub fn without(self, may_not_be_kept: impl Fn(&str) -> bool) -> Self {
+        let worktree = self.worktree.map(|worktree| {
+            if may_not_be_kept(worktree.as_str()) {
+                WITHHELD.parse().expect("a short name")
+            } else {
+                worktree
+            }
+        });
+        Self { worktree, branch: self.branch.filter(|branch| !may_not_be_kept(branch.as_str())) }
     }
 }

@@ -895,7 +895,6 @@ impl Submission {
         texts.extend(self.session.iter().map(|session| ("session", session.as_str())));
         texts.extend(self.trace_id.iter().map(|trace| ("trace_id", trace.as_str())));
         texts.extend(self.idempotency_key.iter().map(|key| ("idempotency_key", key.as_str())));
-        texts.extend(self.checkout.texts());
         texts
     }
 }

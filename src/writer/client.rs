@@ -246,14 +246,10 @@ impl Front {
         denial.into()
     }
 
-    /// A submission with the work tree and branch that this front is in. What looks like a secret in their names is
-    /// left out: the caller did not write it.
+    /// A submission with the work tree and branch that this front is in.
     fn placed(&self, submission: Submission) -> Submission {
-        let Checkout { worktree, branch } = self.shared.workspace.checkout();
-        let clean = |text: &str| privacy::scan(text, &self.shared.secrets).is_empty();
-        let worktree = worktree.filter(|worktree| clean(worktree.as_str()));
-        let branch = branch.filter(|branch| clean(branch.as_str()));
-        Submission { checkout: Checkout { worktree, branch }, ..submission }
+        let is_secret = |text: &str| !privacy::scan(text, &self.shared.secrets).is_empty();
+        Submission { checkout: self.shared.workspace.checkout().without(is_secret), ..submission }
     }
 
     async fn send(&self, submission: Submission) -> Result<Receipt, Rejection> {

@@ -52,7 +52,7 @@ impl Trees {
     async fn pane(&self, tree: &str, agent: &str) -> Pane {
         let mut command = self.command(tree, &["serve", "--agent", agent]);
         // The hooks here have the same parent: without a session of its own it would be in theirs.
-        command.env("HM_SESSION", format!("pane-{tree}"));
+        command.env("HM_SESSION", format!("pane-{agent}"));
         Pane::run(command.into(), Era::Modern).await.expect("a pane")
     }
 
@@ -346,10 +346,9 @@ async fn a_lock_of_another_work_tree_is_told_as_a_conflict_to_come() {
     );
     // Lists and packs name a work tree that is another one than the reader's.
     let plan = trees.shown("main", &["plan", "show"]);
-    assert!(
-        plan.contains("devops for 14m in work tree `wt`: ") && plan.contains("analyst for 14m: "),
-        "{plan}"
-    );
+    let of = |agent: &str| plan.lines().find(|line| line.contains(agent)).expect("a task").to_owned();
+    assert!(of("devops").contains("m in work tree `wt`: mend the pool"), "{plan}");
+    assert!(of("analyst").contains("m: measure it"), "{plan}");
     let element = |text: &str| {
         let line = text.lines().find(|line| line.contains(&task)).expect("the task").to_owned();
         line.contains("worktree=\"wt\"")
@@ -462,4 +461,41 @@ async fn a_run_asked_for_in_a_work_tree_runs_there() {
     );
     assert_eq!(stdout(&here, &run(&here, "where").await).await, trees.root("main"));
     trees.assert_sound();
+}
+
+#[tokio::test]
+async fn a_researcher_works_in_the_work_tree_it_was_sent_out_from() {
+    let trees = Trees::new();
+    let dir = trees.root("main").join(".hivemind/profiles");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let text = "description = 'a test'\nargv = ['sh', '-c', 'pwd; echo $HM_DIR', '{prompt}']\ntimeout_ms = 60000\n[agent]\n";
+    std::fs::write(dir.join("scout.toml"), text).expect("a profile");
+    trust(&trees.root("main"), "scout");
+    for tree in ["wt", "main"] {
+        let sent = ["--json", "session", "spawn", "scout", "look around", "--agent", "analyst"];
+        let sent: Value = serde_json::from_str(&trees.shown(tree, &sent)).expect("JSON");
+        let run = sent["entity_id"].as_str().expect("a run").to_owned();
+        let log = trees.workspace.artifacts(run.parse().expect("a run")).join("stdout.log");
+        wait_until("the researcher is over", || {
+            trees.shown("main", &["experiment", "show", &run]).contains("succeeded")
+        });
+        let root = trees.root(tree).display().to_string();
+        assert_eq!(std::fs::read_to_string(log).expect("what it printed"), format!("{root}\n{root}\n"));
+    }
+    let claimed = trees.payloads(&["task.claimed"]);
+    let places: Vec<&Value> = claimed.iter().map(|(_, said)| &said["worktree"]).collect();
+    assert_eq!(places, [&json!("wt"), &Value::Null]);
+    trees.assert_sound();
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_a_secret_is_not_kept_and_stops_nothing() {
+    const KEY: &str = "AKIAQ3EGT4PLKXYWZB7M";
+    let trees = Trees::new();
+    git(&trees.root("main"), &["worktree", "add", "-q", "-b", &format!("fix/{KEY}"), &format!("../{KEY}")]);
+    let pane = trees.pane(KEY, "devops").await;
+    let finding = json!({ "kind": "finding", "summary": "seen", "paths": ["src/a.rs"] });
+    accepted(&pane, "report_event", finding).await;
+    let said = trees.payloads(&["event.reported"]).pop().expect("a report").1;
+    assert_eq!((&said["worktree"], &said["branch"]), (&json!("(withheld)"), &Value::Null));
 }
