@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 use std::time::Duration;
 
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Share};
 use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
@@ -324,6 +325,7 @@ pub(crate) fn submission(agent: &str, command: Command) -> Submission {
         session: Some("bench".parse().expect("a session")),
         trace_id: None,
         idempotency_key: None,
+        checkout: Checkout::default(),
         command,
     }
 }

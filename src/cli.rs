@@ -43,6 +43,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::Config;
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordOverride, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
 use crate::domain::privacy::Secrets;
@@ -427,7 +428,9 @@ impl Context {
         idempotency_key: Option<IdempotencyKey>,
     ) -> Submission {
         let command_id = CommandId::from_uuid(system::new_id());
-        Submission { command_id, agent, session, trace_id: None, idempotency_key, command }
+        // The way to the writer fills it in.
+        let checkout = Checkout::default();
+        Submission { command_id, agent, session, trace_id: None, idempotency_key, checkout, command }
     }
 
     /// Submits a command.

@@ -5,6 +5,7 @@ pub mod agent;
 mod antonyms;
 pub mod backfill;
 mod candidates;
+pub mod checkout;
 pub mod claim;
 pub mod clean;
 pub mod command;

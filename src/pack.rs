@@ -228,6 +228,7 @@ fn task(task: &Task) -> String {
         .with_any("lease", task.lease_left)
         .with("files", task.files)
         .with_any("by", task.by.as_ref())
+        .with_any("worktree", task.worktree.as_ref())
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
 }
 

@@ -14,8 +14,10 @@ use self::git::{Dangling, WorkTree};
 use self::ownership::{Ownership, StateDir, Where};
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
+use crate::domain::checkout::Checkout;
 use crate::domain::ids::RunId;
 use crate::domain::scope::{BadScope, Scope};
+use crate::domain::text::Worktree;
 use crate::private;
 use crate::system::Environment;
 
@@ -53,15 +55,6 @@ pub struct Workspace {
     state: StateDir,
 }
 
-/// The work tree and the branch that somebody works in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkout {
-    /// The name of a linked work tree; none in the main one.
-    pub worktree: Option<String>,
-    /// The branch; none on a detached head.
-    pub branch: Option<String>,
-}
-
 /// Why there is no workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
@@ -92,6 +85,9 @@ pub enum WorkspaceError {
         /// What can be done about it.
         way: &'static str,
     },
+    /// A work tree that is not there, or has another memory.
+    #[error("{0} is not there, or has another memory")]
+    NoWorkTree(String),
     /// A memory that was there and is there no more.
     #[error("the memory {0} is gone: start the client anew where the project lies now")]
     Gone(String),
@@ -403,10 +399,36 @@ impl Workspace {
         &self.rules
     }
 
-    /// The work tree and branch; none outside git.
-    pub fn checkout(&self) -> Option<Checkout> {
-        let git = self.git.as_ref()?;
-        Some(Checkout { worktree: git.name().map(str::to_owned), branch: git.branch() })
+    /// The work tree and branch; empty outside git.
+    pub fn checkout(&self) -> Checkout {
+        let Some(git) = &self.git else { return Checkout::default() };
+        let worktree = git.name().and_then(|name| name.parse().ok());
+        // A longer name than the ledger takes is left out.
+        Checkout { worktree, branch: git.branch().and_then(|branch| branch.parse().ok()) }
+    }
+
+    /// The workspace of the same memory in another work tree of the repository: in the linked one that git calls so,
+    /// or in the main one.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`], where there is none, or one with another memory.
+    pub fn in_work_tree(&self, name: Option<&Worktree>) -> Result<Self, WorkspaceError> {
+        let name = name.map(Worktree::as_str);
+        if self.git.as_ref().and_then(WorkTree::name) == name {
+            return Ok(self.clone());
+        }
+        let missing = || {
+            let what =
+                name.map_or_else(|| "the main work tree".to_owned(), |name| format!("work tree `{name}`"));
+            WorkspaceError::NoWorkTree(what)
+        };
+        let git = self.git.as_ref().ok_or_else(missing)?;
+        let below = self.root.strip_prefix(&git.top).map_err(|_| missing())?;
+        let root = git.sibling(name).ok_or_else(missing)?.join(below);
+        let root = root.canonicalize().map_err(|_| missing())?;
+        let found = Self::at(root, None, &self.state, false)?;
+        let is_it = found.memory == self.memory && found.git.as_ref().and_then(WorkTree::name) == name;
+        is_it.then_some(found).ok_or_else(missing)
     }
 
     /// What this user's own state holds about the memory: trust that no repository can carry. None while the memory

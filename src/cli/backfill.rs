@@ -13,6 +13,7 @@ use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::domain::agent::AgentId;
 use crate::domain::backfill::{self, Becomes};
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordMessage, Submission};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey};
 use crate::domain::privacy;
@@ -266,6 +267,7 @@ impl Run<'_> {
             session: None,
             trace_id: None,
             idempotency_key: Some(key),
+            checkout: Checkout::default(),
             command,
         };
         match self.front.submit(submission).await {

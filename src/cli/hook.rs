@@ -12,17 +12,18 @@ use crate::client_session::ClientSession;
 use crate::clients::Mark;
 use crate::domain::action::{Action, MAX_TOLD, advise};
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{
     Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::means;
+use crate::domain::plan::{in_work_tree, means};
 use crate::domain::privacy;
 use crate::domain::receipt::Acceptance;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
-use crate::domain::text::{CommandLine, Said, ToolName};
+use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
 use crate::pack;
 use crate::reads::Reads;
@@ -209,7 +210,9 @@ impl Hooked {
         let agent = self.agent.to_string();
         // Who one is can be said whatever else there is to read.
         let presence = self.store(|store| views::presence(store, &agent)).ok().flatten();
-        let mut banner = pack::banner(&presence.unwrap_or(pack::Presence { agent, ..Default::default() }));
+        let presence = presence.unwrap_or(pack::Presence { agent, ..Default::default() });
+        let checkout = self.context.workspace.checkout();
+        let mut banner = pack::banner(&pack::Presence { checkout, ..presence });
         if self.is_by_default {
             banner
                 .push_str(" (by default; HM_AGENT makes the pane somebody else: pass your name as `agent`)");
@@ -324,6 +327,7 @@ impl Hooked {
         let since = self.known()?.map_or(0, |session| session.prompt_seq);
         let waiting = Waiting::of(&self.context, &session);
         let now = system::now();
+        let here = self.context.workspace.checkout().worktree;
         let found = self.store(|store| {
             let fresh = |guard: Guard| -> Result<bool, crate::store::StoreError> {
                 Ok(!waiting.has_fired(guard)
@@ -363,12 +367,20 @@ impl Hooked {
             if !said.is_empty() {
                 said.push('\n');
             }
-            said.push_str(&format!(
-                "hivemind: {} holds {} for task {id} ({}). Agree first, or work elsewhere.",
-                views::inline(task.holder.as_deref().unwrap_or("somebody"), 40),
-                views::inline(path.as_str(), 200),
-                views::inline(&task.title, 120)
-            ));
+            let holder = views::inline(task.holder.as_deref().unwrap_or("somebody"), 40);
+            let (file, title) = (views::inline(path.as_str(), 200), views::inline(&task.title, 120));
+            if task.worktree.as_deref() == here.as_ref().map(Worktree::as_str) {
+                said.push_str(&format!(
+                    "hivemind: {holder} holds {file} for task {id} ({title}). Agree first, or work elsewhere."
+                ));
+            } else {
+                let there = task.worktree.as_deref().map(|name| views::inline(name, 120));
+                let there = in_work_tree(there.as_deref());
+                said.push_str(&format!(
+                    "hivemind: {holder} edits {file} {there} for task {id} ({title}): it will conflict when merged; \
+                     agree first."
+                ));
+            }
             fired.push((Guard::Task(id), path.to_string()));
         }
         let commands = fired.into_iter().filter_map(|(guard, matched)| {
@@ -386,7 +398,7 @@ impl Hooked {
         let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
         let clean = |text: &str| privacy::redacted(text, &self.context.secrets());
         if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
-            seen.push(Seen::Files(FileEdited { paths }));
+            seen.push(Seen::Files(FileEdited { paths, checkout: Checkout::default() }));
         }
         if let Some(line) = &tool.command {
             let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
@@ -394,7 +406,14 @@ impl Hooked {
                 let error_signature = action.and_then(|action| action.error.clone());
                 let exit_code = outcome.exit.and_then(|exit| i32::try_from(exit).ok());
                 let failed = outcome.failed;
-                seen.push(Seen::Command(CommandRan { command, exit_code, error_signature, failed }));
+                let checkout = Checkout::default();
+                seen.push(Seen::Command(CommandRan {
+                    command,
+                    exit_code,
+                    error_signature,
+                    failed,
+                    checkout,
+                }));
             }
         }
         if seen.is_empty()
@@ -471,6 +490,7 @@ impl Hooked {
             session: self.session.clone(),
             trace_id: None,
             idempotency_key: None,
+            checkout: Checkout::default(),
             command,
         };
         commands.into_iter().map(submission).collect()

@@ -141,6 +141,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::Duplicate
         | Code::UnknownNode
         | Code::UnknownSession
+        | Code::UnknownWorktree
         | Code::TaskTaken
         | Code::TaskNotReady
         | Code::StaleToken

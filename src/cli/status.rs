@@ -22,7 +22,8 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     if let Some(agent) = caller.pinned() {
         let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
         let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
-        let banner = pack::banner(&presence.unwrap_or_else(alone));
+        let checkout = context.workspace.checkout();
+        let banner = pack::banner(&Presence { checkout, ..presence.unwrap_or_else(alone) });
         answer.text.push_str(&format!("{banner}\n"));
         answer.json["agent"] = json!(agent);
         answer.json["banner"] = json!(banner);

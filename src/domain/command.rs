@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
@@ -879,6 +880,9 @@ pub struct Submission {
     /// The caller's own name for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Where the caller works, as its front sees it; never what a caller says.
+    #[serde(default, skip_serializing_if = "Checkout::is_empty")]
+    pub checkout: Checkout,
     /// What is asked.
     pub command: Command,
 }

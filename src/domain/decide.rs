@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::action;
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{
     AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
@@ -105,6 +106,7 @@ pub fn decide(
     state: &State,
     agent: &AgentId,
     session: Option<&SessionId>,
+    checkout: &Checkout,
     command: &Command,
     now: Timestamp,
     policy: &Policy,
@@ -126,7 +128,7 @@ pub fn decide(
         Command::AddPlan(add) => plan::add_plan(state, add),
         Command::AddPhase(add) => plan::add_phase(state, add),
         Command::AddTask(add) => plan::add_task(state, session, add),
-        Command::ClaimTask(claim) => plan::claim_task(state, agent, session, claim, now),
+        Command::ClaimTask(claim) => plan::claim_task(state, agent, (session, checkout), claim, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
         Command::DeclareIntent(declare) => plan::declare_intent(state, declare),
         Command::StartSession(start) => session::start(state, session, start),
@@ -137,7 +139,7 @@ pub fn decide(
         Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
         Command::RecordFiring(firing) => session::record_firing(state, firing),
         Command::Observe(observed) => session::observe(state, observed),
-        Command::SpawnResearcher(spawn) => researcher::spawn(state, session, spawn),
+        Command::SpawnResearcher(spawn) => researcher::spawn(state, (session, checkout), spawn),
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
@@ -145,6 +147,7 @@ pub fn decide(
         Command::AcceptLoss(command) => accept_loss(agent, command, None),
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
+    decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
     Ok(decision)
 }
@@ -534,6 +537,7 @@ fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejecti
                 command: report.command.clone(),
                 exit_code: report.exit_code,
                 error_signature: report.error_signature.clone(),
+                checkout: Checkout::default(),
             }
             .into(),
         ],

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{
     ClaimType, ContradictionKind, Grade, Outcome, Position, Relation, ReportKind, Resolution, Share, Status,
     Tier, Trigger,
@@ -22,7 +23,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{Belief, EndCause, Role, Source};
 use crate::domain::text::{
     AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
-    Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
+    Recipient, Said, Statement, Summary, Title, ToolName, Turn0, Worktree,
 };
 use crate::domain::time::{Hours, Timestamp};
 
@@ -215,6 +216,9 @@ pub struct EventReported {
     /// The error it showed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
+    /// Where its files lie, if it names any.
+    #[serde(flatten)]
+    pub checkout: Checkout,
 }
 
 /// A command accepted while the writer was away did not pass once it was back.
@@ -271,6 +275,9 @@ pub struct ExperimentQueued {
     /// Whether the claim waits for it.
     #[serde(default)]
     pub blocking: bool,
+    /// Where it was asked for, and runs.
+    #[serde(flatten)]
+    pub checkout: Checkout,
 }
 
 /// A run has begun.
@@ -389,6 +396,9 @@ pub struct TaskClaimed {
     /// Files it asks others to stay away from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_locks: Vec<Scope>,
+    /// The linked work tree its holder works in; none in the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
 }
 
 /// A task is held no more; it is open again if it was active.
@@ -437,6 +447,9 @@ pub struct SessionStarted {
     /// The session it goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<SessionId>,
+    /// Where it started.
+    #[serde(flatten)]
+    pub checkout: Checkout,
 }
 
 /// A session is over.
@@ -613,6 +626,9 @@ pub struct CommandRan {
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
+    /// Where.
+    #[serde(flatten)]
+    pub checkout: Checkout,
 }
 
 /// A hook saw files being changed.
@@ -620,6 +636,9 @@ pub struct CommandRan {
 pub struct FileEdited {
     /// Which ones.
     pub paths: Vec<Scope>,
+    /// Where they lie.
+    #[serde(flatten)]
+    pub checkout: Checkout,
 }
 
 macro_rules! events {
@@ -880,6 +899,21 @@ impl Event {
         }
     }
 
+    /// Says where it happened, if it is an event that says so by more than its task.
+    pub(in crate::domain) fn happened_in(&mut self, here: &Checkout) {
+        if let Self::SessionStarted(SessionStarted { checkout, .. })
+        | Self::CommandRan(CommandRan { checkout, .. })
+        | Self::FileEdited(FileEdited { checkout, .. })
+        | Self::ExperimentQueued(ExperimentQueued { checkout, .. }) = self
+        {
+            checkout.clone_from(here);
+        } else if let Self::EventReported(reported) = self
+            && !reported.paths.is_empty()
+        {
+            reported.checkout.clone_from(here);
+        }
+    }
+
     /// Every claim this event changes.
     pub fn claims(&self) -> Vec<ClaimId> {
         let other = match self {
@@ -955,7 +989,8 @@ impl Event {
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_) => true,
             Self::TaskUpdated(updated) => updated.note.is_some(),
-            Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty(),
+            Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty() || claimed.worktree.is_some(),
+            Self::SessionStarted(started) => !started.checkout.is_empty(),
             // Only whoever deprecates says why; every other reason is ours.
             Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),
             Self::PositionTaken(taken) => taken.reason.is_some(),
@@ -971,7 +1006,6 @@ impl Event {
             | Self::EventRedacted(_)
             | Self::LossAccepted(_)
             | Self::TaskReleased(_)
-            | Self::SessionStarted(_)
             | Self::SessionEnded(_)
             | Self::BeliefsSnapshotted(_)
             | Self::PolicyChanged(_) => false,

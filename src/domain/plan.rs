@@ -8,7 +8,7 @@ use crate::domain::claim::word;
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::text::Intent;
+use crate::domain::text::{Intent, Worktree};
 use crate::domain::time::Timestamp;
 
 /// Minutes a task is held for unless its holder asks for another number (spec 04).
@@ -66,6 +66,8 @@ pub struct Hold {
     pub until: Timestamp,
     /// Files it asks others to stay away from: paths, or globs.
     pub file_locks: Vec<Scope>,
+    /// The linked work tree those files are in; none for the main one.
+    pub worktree: Option<Worktree>,
 }
 
 /// One task, as far as the rules look at it.
@@ -97,6 +99,11 @@ pub struct Trajectory {
     /// On which tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task_ids: Vec<TaskId>,
+}
+
+/// Where a holder works, for a reader in another work tree.
+pub fn in_work_tree(worktree: Option<&str>) -> String {
+    worktree.map_or_else(|| "in the main work tree".to_owned(), |name| format!("in work tree `{name}`"))
 }
 
 /// What makes a path a glob.

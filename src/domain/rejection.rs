@@ -60,6 +60,8 @@ pub enum Code {
     UnknownNode,
     /// No session goes by this name.
     UnknownSession,
+    /// No work tree of this name has this memory.
+    UnknownWorktree,
     /// Another session holds the task.
     TaskTaken,
     /// Something must be done before the task.
@@ -113,6 +115,7 @@ impl Code {
             Self::DuplicateAlias => "duplicate_alias",
             Self::UnknownNode => "unknown_node",
             Self::UnknownSession => "unknown_session",
+            Self::UnknownWorktree => "unknown_worktree",
             Self::TaskTaken => "task_taken",
             Self::TaskNotReady => "task_not_ready",
             Self::StaleToken => "stale_token",

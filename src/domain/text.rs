@@ -188,6 +188,14 @@ bounded_text!(
     ToolName, "tool", 128
 );
 bounded_text!(
+    /// The name git has for a linked work tree, in 1 to 255 characters: the name of a directory.
+    Worktree, "worktree", 255
+);
+bounded_text!(
+    /// The name of a branch, in 1 to 255 characters.
+    Branch, "branch", 255
+);
+bounded_text!(
     /// What a session hands to the one that goes on from it, in 1 to 90,000 characters: a pack, and six messages that
     /// may be nothing but characters XML says in six.
     Turn0, "turn0", 90_000

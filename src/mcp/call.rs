@@ -14,6 +14,7 @@ use super::following::Waiting;
 use super::http;
 use super::server::Server;
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::clean;
 use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
@@ -143,6 +144,7 @@ impl Server {
             session: Some(session),
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
+            checkout: Checkout::default(),
             command,
         })
     }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::call::{Call, accepted, refused};
 use super::server::Server;
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{CancelExperiment, Command, Submission};
 use crate::domain::experiment::RunState;
 use crate::domain::ids::{CommandId, RunId};
@@ -115,6 +116,7 @@ impl Server {
             session: Some(self.caller().session()),
             trace_id: None,
             idempotency_key: None,
+            checkout: Checkout::default(),
             command: Command::CancelExperiment(CancelExperiment { run_id }),
         };
         if let Err(rejection) = self.front().submit(submission).await {

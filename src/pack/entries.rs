@@ -137,6 +137,8 @@ pub struct Task {
     pub files: u64,
     /// Who holds it.
     pub by: Option<String>,
+    /// The linked work tree its holder works in, where that is another one than the reader's.
+    pub worktree: Option<String>,
     /// What is to be done.
     pub title: String,
 }

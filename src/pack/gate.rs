@@ -1,7 +1,8 @@
 //! What a session should settle before it stops, and the one line it is greeted with.
 
 use super::xml::line;
-use super::{MAX_ID_CHARS, MAX_NAME_CHARS};
+use super::{MAX_GLANCE_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS};
+use crate::domain::checkout::Checkout;
 
 /// Ids of each kind that the gate names; more would be read by nobody.
 const MAX_NAMED: usize = 5;
@@ -67,9 +68,12 @@ pub struct Presence {
     pub contradictions: u64,
     /// Tasks that can be claimed.
     pub ready: u64,
+    /// Where it works.
+    pub checkout: Checkout,
 }
 
-/// `hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready`; what there is none of is not said.
+/// `hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready · work tree wt on branch pool`; what there
+/// is none of is not said, and nothing of the main work tree.
 pub fn banner(presence: &Presence) -> String {
     let counts = [
         (presence.peers, "peer", "peers"),
@@ -80,6 +84,12 @@ pub fn banner(presence: &Presence) -> String {
     for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         banner.push_str(&format!(" · {count} {}", if count == 1 { one } else { many }));
     }
+    if let Some(worktree) = &presence.checkout.worktree {
+        banner.push_str(&format!(" · work tree {}", line(worktree.as_str(), MAX_GLANCE_CHARS)));
+        if let Some(branch) = &presence.checkout.branch {
+            banner.push_str(&format!(" on branch {}", line(branch.as_str(), MAX_GLANCE_CHARS)));
+        }
+    }
     banner
 }
 
@@ -87,7 +97,7 @@ pub fn banner(presence: &Presence) -> String {
 mod tests {
     use expect_test::expect;
 
-    use super::{Gate, Presence, banner, stop_gate};
+    use super::{Checkout, Gate, Presence, banner, stop_gate};
 
     #[test]
     fn the_gate_names_what_is_open_and_is_none_when_nothing_is() {
@@ -110,12 +120,23 @@ mod tests {
 
     #[test]
     fn the_banner_says_what_there_is() {
-        let presence = Presence { agent: "devops".to_owned(), peers: 3, contradictions: 1, ready: 2 };
+        let presence = Presence {
+            agent: "devops".to_owned(),
+            peers: 3,
+            contradictions: 1,
+            ready: 2,
+            checkout: Checkout { worktree: None, branch: Some("main".parse().expect("a branch")) },
+        };
         assert_eq!(
             banner(&presence),
             "hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready"
         );
         let alone = Presence { peers: 0, contradictions: 0, ready: 1, ..presence };
         assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");
+        let checkout = Checkout { worktree: Some("wt".parse().expect("a name")), ..alone.checkout.clone() };
+        assert_eq!(
+            banner(&Presence { checkout, ..alone }),
+            "hivemind: you are devops · 1 task ready · work tree wt on branch main"
+        );
     }
 }

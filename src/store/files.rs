@@ -1,17 +1,25 @@
-//! What files evidence rests on, and what an edit of them does to it: it goes stale, and nothing else.
+//! What files evidence rests on, and what an edit of them does to it: it goes stale, and nothing else. A path means
+//! another file in each work tree.
 
 use rusqlite::{Connection, params};
 
 use super::StoreError;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
 use crate::domain::event::{EventReported, Recorded};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
+use crate::domain::text::Worktree;
+
+/// The main work tree, as its rows name it.
+const MAIN: &str = "";
 
 /// Evidence in force whose files lie at, above or below an edited path goes stale.
 const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS NULL AND evidence_ref IN \
-     (SELECT event_id FROM event_files WHERE seq < ?1 AND path IN (SELECT value FROM json_each(?2)) \
-      UNION ALL SELECT event_id FROM event_files WHERE seq < ?1 AND path >= ?3 AND path < ?4)";
+     (SELECT event_id FROM event_files \
+      WHERE worktree = ?5 AND seq < ?1 AND path IN (SELECT value FROM json_each(?2)) \
+      UNION ALL SELECT event_id FROM event_files \
+                WHERE worktree = ?5 AND seq < ?1 AND path >= ?3 AND path < ?4)";
 
 /// A claim is stale when support of it is, and nothing newer supports it on files as they are now.
 const WEIGH: &str = "UPDATE claims SET \
@@ -27,23 +35,31 @@ const WEIGH: &str = "UPDATE claims SET \
 
 /// A report that names files: it may be evidence one day, and an edit makes older evidence stale.
 pub(super) fn reported(db: &Connection, at: &Recorded, body: &EventReported) -> Result<(), StoreError> {
-    named(db, at, &body.paths, body.kind == ReportKind::FileEdited)
+    named(db, at, (&body.checkout, &body.paths), body.kind == ReportKind::FileEdited)
 }
 
-/// An event that names files, edited or not.
-pub(super) fn named(db: &Connection, at: &Recorded, paths: &[Scope], edited: bool) -> Result<(), StoreError> {
+/// An event that names files of a work tree, edited or not.
+pub(super) fn named(
+    db: &Connection,
+    at: &Recorded,
+    (checkout, paths): (&Checkout, &[Scope]),
+    edited: bool,
+) -> Result<(), StoreError> {
     let seq = at.seq as i64;
+    let worktree = checkout.worktree.as_ref().map_or(MAIN, Worktree::as_str);
     for path in paths.iter().filter(|path| path.is_path()) {
-        db.prepare_cached("INSERT OR IGNORE INTO event_files (path, event_id, seq) VALUES (?1, ?2, ?3)")?
-            .execute(params![path.as_str(), at.id.to_string(), seq])?;
+        db.prepare_cached(
+            "INSERT OR IGNORE INTO event_files (worktree, path, event_id, seq) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![worktree, path.as_str(), at.id.to_string(), seq])?;
         if !edited {
             continue;
         }
-        let edit =
-            "INSERT INTO file_edits (path, seq) VALUES (?1, ?2) ON CONFLICT (path) DO UPDATE SET seq = ?2";
-        db.prepare_cached(edit)?.execute(params![path.as_str(), seq])?;
+        let edit = "INSERT INTO file_edits (worktree, path, seq) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3";
+        db.prepare_cached(edit)?.execute(params![worktree, path.as_str(), seq])?;
         let (at_or_above, first, last) = around(path);
-        db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last])?;
+        db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
     }
     let mut touched =
         db.prepare_cached("SELECT DISTINCT claim_id FROM claim_evidence WHERE stale_seq = ?1")?;
@@ -53,22 +69,25 @@ pub(super) fn named(db: &Connection, at: &Recorded, paths: &[Scope], edited: boo
     Ok(())
 }
 
-/// The last edit, after an event, of a file that the event names.
+/// The last edit, after an event and in its work tree, of a file that the event names.
 pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<i64>, StoreError> {
     let mut named =
-        db.prepare_cached("SELECT path, seq FROM event_files WHERE event_id = ?1 ORDER BY path")?;
+        db.prepare_cached("SELECT path, seq, worktree FROM event_files WHERE event_id = ?1 ORDER BY path")?;
     let mut last: Option<i64> = None;
-    let files =
-        named.query_map([event.to_string()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+    let files = named.query_map([event.to_string()], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
+    })?;
     for file in files {
-        let (path, seq) = file?;
+        let (path, seq, worktree) = file?;
         let path = Scope::try_from(path).map_err(super::claims::malformed)?;
         let (at_or_above, first, last_below) = around(&path);
-        let edits = "SELECT max(seq) FROM (SELECT seq FROM file_edits WHERE path IN (SELECT value FROM json_each(?1)) \
-                     UNION ALL SELECT seq FROM file_edits WHERE path >= ?2 AND path < ?3) WHERE seq > ?4";
+        let edits = "SELECT max(seq) FROM \
+                     (SELECT seq FROM file_edits WHERE worktree = ?5 AND path IN (SELECT value FROM json_each(?1)) \
+                      UNION ALL SELECT seq FROM file_edits WHERE worktree = ?5 AND path >= ?2 AND path < ?3) \
+                     WHERE seq > ?4";
         let edited: Option<i64> = db
             .prepare_cached(edits)?
-            .query_row(params![at_or_above, first, last_below, seq], |row| row.get(0))?;
+            .query_row(params![at_or_above, first, last_below, seq, worktree], |row| row.get(0))?;
         last = last.max(edited);
     }
     Ok(last)

@@ -11,6 +11,7 @@ use crate::domain::event::{
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
+use crate::domain::text::Worktree;
 
 /// The session under which the latest trajectory of anybody stands: where a session looks that never said.
 const TEAM: &str = "";
@@ -77,7 +78,7 @@ pub(super) fn task_claimed(db: &Connection, at: &Recorded, body: &TaskClaimed) -
     let lease_ms = i64::from(body.lease_minutes) * 60_000;
     db.prepare_cached(
         "UPDATE tasks SET status = 'active', holder = ?2, session = ?3, token = ?4, lease_ms = ?5, \
-         lease_until = ?6 + ?5, file_locks = ?7, touched_at = ?6, seq = ?8 WHERE id = ?1",
+         lease_until = ?6 + ?5, file_locks = ?7, touched_at = ?6, seq = ?8, worktree = ?9 WHERE id = ?1",
     )?
     .execute(params![
         body.task_id.to_string(),
@@ -87,12 +88,14 @@ pub(super) fn task_claimed(db: &Connection, at: &Recorded, body: &TaskClaimed) -
         lease_ms,
         at.at.ms(),
         json(&body.file_locks)?,
-        at.seq as i64
+        at.seq as i64,
+        body.worktree.as_ref().map(Worktree::as_str)
     ])?;
     Ok(())
 }
 
-const FREE: &str = "holder = NULL, session = NULL, lease_ms = NULL, lease_until = NULL, file_locks = '[]'";
+const FREE: &str = "holder = NULL, session = NULL, lease_ms = NULL, lease_until = NULL, file_locks = '[]', \
+     worktree = NULL";
 
 pub(super) fn task_released(db: &Connection, at: &Recorded, body: &TaskReleased) -> Result<(), StoreError> {
     db.prepare_cached(&format!(
@@ -222,6 +225,9 @@ pub struct TaskView {
     /// The session that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The linked work tree its holder works in; none for the main one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
     /// The number of the last hold.
     pub token: u64,
     /// When the hold ends unless its session says something, epoch ms.
@@ -313,7 +319,7 @@ pub struct Titles {
 
 /// Reads tasks. A malformed list fails its own row, where it is parsed, and not the whole statement.
 pub(super) const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
-     session, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
+     session, worktree, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
      (SELECT json_group_array(t.id) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) JOIN tasks t ON t.id = json_each.value \
       WHERE t.status = 'invalidated') AS invalidated FROM tasks";
 
@@ -331,6 +337,7 @@ pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
         note: row.get("note")?,
         holder: row.get("holder")?,
         session: row.get("session")?,
+        worktree: row.get("worktree")?,
         token: row.get::<_, i64>("token")? as u64,
         lease_until: row.get("lease_until")?,
         file_locks: list(row, "file_locks")?,
@@ -425,6 +432,7 @@ impl Reader {
         let mut task = task(row)?;
         if task.lease_until.is_some_and(|until| self.is_over(until)) {
             (task.holder, task.session, task.lease_until) = (None, None, None);
+            task.worktree = None;
             task.file_locks.clear();
             if task.status == TaskStatus::Active {
                 task.status = TaskStatus::Open;

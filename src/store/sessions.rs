@@ -14,13 +14,15 @@ use crate::domain::ids::SessionId;
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
+use crate::domain::text::{Branch, Worktree};
 
 pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO session_states (session, agent, client, source, parent_session, started_at, last_seen_at, \
-         started_seq, seq, told_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7, ?7) ON CONFLICT (session) DO UPDATE \
-         SET agent = ?2, client = coalesce(?3, client), source = ?4, parent_session = coalesce(?5, parent_session), \
-         last_seen_at = ?6, ended_at = NULL, end_cause = NULL, seq = ?7, told_seq = ?7",
+         started_seq, seq, told_seq, worktree, branch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7, ?7, ?8, ?9) \
+         ON CONFLICT (session) DO UPDATE SET agent = ?2, client = coalesce(?3, client), source = ?4, \
+         parent_session = coalesce(?5, parent_session), last_seen_at = ?6, ended_at = NULL, end_cause = NULL, \
+         seq = ?7, told_seq = ?7, worktree = ?8, branch = ?9",
     )?
     .execute(params![
         body.session.as_str(),
@@ -29,7 +31,9 @@ pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> 
         body.source.as_str(),
         body.parent_session.as_ref().map(SessionId::as_str),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.checkout.worktree.as_ref().map(Worktree::as_str),
+        body.checkout.branch.as_ref().map(Branch::as_str)
     ])?;
     Ok(())
 }
@@ -194,7 +198,7 @@ pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Resul
             .execute(params![session, path.as_str(), at.seq as i64])?;
         }
     }
-    files::named(db, at, &body.paths, true)
+    files::named(db, at, (&body.checkout, &body.paths), true)
 }
 
 /// A session that started.
@@ -209,6 +213,12 @@ pub struct SessionView {
     pub client: Option<String>,
     /// How it last came to start.
     pub source: Source,
+    /// The linked work tree it started in; none in the main one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    /// The branch it started on; none outside git.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The session it goes on from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
@@ -310,7 +320,7 @@ pub struct BeliefSnapshot {
 }
 
 pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
-     end_cause, prompt_seq, told_seq, summary, started_seq, seq, \
+     end_cause, prompt_seq, told_seq, summary, started_seq, seq, worktree, branch, \
      (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
 pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
 pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq FROM anchors";
@@ -324,6 +334,8 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         agent: row.get("agent")?,
         client: row.get("client")?,
         source: word(row, "source")?,
+        worktree: row.get("worktree")?,
+        branch: row.get("branch")?,
         parent_session: row.get("parent_session")?,
         reason: row.get("reason")?,
         started_at: row.get("started_at")?,

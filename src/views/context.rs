@@ -324,7 +324,7 @@ fn entries(
         }),
         window: of.window,
         attention: attention(found, of, runs, &claim, now),
-        tasks: found.tasks.iter().map(|task| pack_task(task, now)).collect(),
+        tasks: found.tasks.iter().map(|task| pack_task(task, found.session.as_ref(), now)).collect(),
         anchors: found.anchors.iter().map(anchor).collect(),
         claims: found.claims.iter().map(claim).collect(),
         unseen_claims: found.unseen_claims,
@@ -404,7 +404,8 @@ pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
     pack::Anchor { key: kept.key.clone(), value: kept.value.clone(), set_at }
 }
 
-fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
+fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> pack::Task {
+    let here = reader.and_then(|session| session.worktree.as_deref());
     pack::Task {
         id: task.id.clone(),
         phase: task.phase_id.clone(),
@@ -412,6 +413,7 @@ fn pack_task(task: &TaskView, now: Timestamp) -> pack::Task {
         lease_left: task.lease_until.map(|until| now.age(Timestamp::from_ms(until))),
         files: task.file_locks.len() as u64,
         by: task.holder.clone(),
+        worktree: task.worktree.clone().filter(|there| Some(there.as_str()) != here),
         title: task.title.clone(),
     }
 }

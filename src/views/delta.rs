@@ -211,5 +211,6 @@ pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
         peers: peers.len() as u64,
         contradictions: store.contradictions(&open)?.contradictions.len() as u64,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
+        ..Presence::default()
     })
 }

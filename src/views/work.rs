@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::markdown::{age, inline, name};
 use super::to_json;
+use crate::domain::plan::in_work_tree;
 use crate::domain::session::Stance;
 use crate::domain::time::Timestamp;
 use crate::store::{
@@ -22,7 +23,11 @@ fn lease(task: &TaskView, now: Timestamp) -> String {
     let Some(until) = task.lease_until else { return String::new() };
     let holder = name(task.holder.as_deref().unwrap_or("?"));
     let left = (until - now.ms()) / 60_000;
-    format!(", {holder} for {left}m")
+    let there = task
+        .worktree
+        .as_deref()
+        .map_or_else(String::new, |name| format!(" {}", in_work_tree(Some(&inline(name, LIST_CHARS)))));
+    format!(", {holder} for {left}m{there}")
 }
 
 pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
@@ -135,12 +140,23 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
         _ => format!("seen {} ago", age(session.last_seen_at, now)),
     };
     format!(
-        "- `{}` {} in {}, {}, {state}\n",
+        "- `{}` {} in {}, {}{}, {state}\n",
         inline(&session.session, LIST_CHARS),
         name(&session.agent),
         inline(client, 40),
-        session.source
+        session.source,
+        place(session)
     )
+}
+
+/// The linked work tree and the branch that a session started in; nothing of the main one.
+fn place(session: &SessionView) -> String {
+    let Some(worktree) = &session.worktree else { return String::new() };
+    let there = in_work_tree(Some(&inline(worktree, LIST_CHARS)));
+    let branch = session.branch.as_deref();
+    let branch =
+        branch.map_or_else(String::new, |branch| format!(" on branch `{}`", inline(branch, LIST_CHARS)));
+    format!(", {there}{branch}")
 }
 
 /// The line that says where a session comes from; none of one that comes from nowhere.

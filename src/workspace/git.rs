@@ -78,6 +78,16 @@ impl WorkTree {
         self.common_dir.parent().filter(|_| is_usual).map(Path::to_owned)
     }
 
+    /// The top of another work tree of the repository, by the name git gave it; of the main one without a name.
+    pub(super) fn sibling(&self, name: Option<&str>) -> Option<PathBuf> {
+        let Some(name) = name else { return self.main_top() };
+        // A name is that of a directory, and leads nowhere else.
+        let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
+        let about = self.common_dir.join("worktrees").join(is_name.then_some(name)?);
+        let dot_git = about.join(first_line(&about.join("gitdir")).ok()?.trim());
+        dot_git.parent()?.canonicalize().ok()
+    }
+
     /// The branch that is checked out; none on a detached head.
     pub(super) fn branch(&self) -> Option<String> {
         let head = first_line(&self.git_dir.join("HEAD")).ok()?;

@@ -17,6 +17,7 @@ use super::server::{is_ours, socket_name};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, DenyRecord, Submission};
 use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
@@ -149,6 +150,7 @@ impl Front {
     /// `privacy_deny_sensitive` before any of it leaves this process; the writer's refusal; or
     /// `unavailable` when neither writer nor spool can take it.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        let submission = self.placed(submission);
         match privacy::deny(&submission, &self.shared.secrets) {
             Some(denial) => Err(self.refuse(denial, &submission.agent, submission.session).await),
             None => self.send(submission).await,
@@ -191,7 +193,7 @@ impl Front {
             Some(Err(Unreachable::Gone | Unreachable::Silent)) | None => None,
         };
         let mut receipts = Vec::with_capacity(submissions.len());
-        for submission in submissions {
+        for submission in submissions.into_iter().map(|submission| self.placed(submission)) {
             if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
                 return Err(denial.into());
             }
@@ -235,12 +237,19 @@ impl Front {
             session: session.filter(|session| clean(session.as_str())),
             trace_id: None,
             idempotency_key: None,
+            checkout: Checkout::default(),
             command: Command::DenyRecord(DenyRecord { rule, field, command }),
         };
         if let Err(unrecorded) = self.send(record).await {
             tracing::warn!(%unrecorded, "a denial could not be put on record");
         }
         denial.into()
+    }
+
+    /// A submission with the work tree and branch that this front is in.
+    fn placed(&self, submission: Submission) -> Submission {
+        let is_secret = |text: &str| !privacy::scan(text, &self.shared.secrets).is_empty();
+        Submission { checkout: self.shared.workspace.checkout().without(is_secret), ..submission }
     }
 
     async fn send(&self, submission: Submission) -> Result<Receipt, Rejection> {

@@ -521,17 +521,19 @@ impl Committer {
 
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
     fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
-        let Submission { agent, session, command, .. } = submission;
+        let Submission { agent, session, checkout, command, .. } = submission;
+        // Its front may know other patterns.
+        let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
         let decide = |command: &Command| {
-            decide::decide(&self.state, agent, session.as_ref(), command, now, &self.policy)
+            decide::decide(&self.state, agent, session.as_ref(), &checkout, command, now, &self.policy)
         };
         let Some(profiles) = &self.profiles else { return decide(command) };
         if let Command::RunExperiment(run) = command {
-            let plan = Some(profiles.plan(run)?);
+            let plan = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.plan(run)?);
             return decide(&Command::RunExperiment(RunExperiment { plan, ..run.clone() }));
         }
         if let Command::SpawnResearcher(spawn) = command {
-            let mission = Some(profiles.mission(spawn, agent)?);
+            let mission = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.mission(spawn, agent)?);
             return decide(&Command::SpawnResearcher(SpawnResearcher { mission, ..spawn.clone() }));
         }
         let mut decision = decide(command)?;

@@ -20,7 +20,7 @@ use crate::domain::ids::{RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
-use crate::domain::text::Reason;
+use crate::domain::text::{Reason, Worktree};
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
 use crate::runner::profile::{AgentProfile, Catalog, Known, PROMPT, Request};
@@ -46,6 +46,18 @@ pub(super) struct Profiles {
 impl Profiles {
     pub(super) fn of(workspace: &Workspace, roster: Roster) -> Self {
         Self { workspace: workspace.clone(), roster }
+    }
+
+    /// The profiles of a work tree of the same memory, and where they run.
+    ///
+    /// # Errors
+    /// `unknown_worktree`.
+    pub(super) fn in_work_tree(&self, name: Option<&Worktree>) -> Result<Self, Rejection> {
+        let found = self.workspace.in_work_tree(name).map_err(|error| {
+            let hint = "ask for the run in a work tree that is there; if this one was moved, run `git worktree repair`";
+            Rejection::new(Code::UnknownWorktree, error.to_string(), hint)
+        })?;
+        Ok(Self { workspace: found, roster: self.roster.clone() })
     }
 
     /// The profiles as they are now: each file is read once, and what a human trusted is asked for then.
@@ -151,7 +163,8 @@ impl Profiles {
     /// # Errors
     /// The refusal that queueing it now would get.
     pub(super) fn still_allow(&self, queued: &ExperimentQueued, run: &Run) -> Result<(), Rejection> {
-        let ExperimentQueued { plan, args, .. } = queued;
+        let ExperimentQueued { plan, args, checkout, .. } = queued;
+        let here = self.in_work_tree(checkout.worktree.as_ref())?;
         let elsewhere = || {
             Rejection::new(
                 Code::UntrustedProfile,
@@ -159,15 +172,15 @@ impl Profiles {
                 "queue it again here",
             )
         };
-        let catalog = self.catalog();
+        let catalog = here.catalog();
         let known = find(&catalog, plan.profile.as_ref().ok_or_else(elsewhere)?)?;
         let again = match (&run.researcher, &known.profile.agent) {
             (Some(researcher), Some(_)) => {
                 let prompt = args.get(PROMPT).ok_or_else(elsewhere)?;
-                self.researcher_plan(known, researcher, prompt)?
+                here.researcher_plan(known, researcher, prompt)?
             }
             (None, None) => {
-                let root = self.workspace.root();
+                let root = here.workspace.root();
                 let cwd = plan.cwd.strip_prefix(root).map_err(|_| elsewhere())?;
                 let Environment::Only(env_pass) = &plan.env else { return Err(elsewhere()) };
                 let request = Request {

@@ -1,6 +1,7 @@
 //! What an agent is told, from the read models to the pack: it follows the intent, and nothing stops it.
 
 use hivemind::config::Config;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Trigger};
 use hivemind::domain::command::{
     AddEvidence, AddTask, ClaimTask, Command, CreateClaim, DeclareIntent, Observe, RecordTurn, SaveAnchor,
@@ -30,6 +31,7 @@ fn by(who: &str, session: &str, command: Command) -> Submission {
         session: Some(session.parse().expect("a session")),
         trace_id: None,
         idempotency_key: None,
+        checkout: Checkout::default(),
         command,
     }
 }
@@ -124,7 +126,8 @@ pub(crate) fn lived_in() -> (TempWorkspace, Timestamp) {
     let anchor =
         SaveAnchor { key: "DB_SCHEMA".parse().expect("a key"), value: "v7".parse().expect("a value") };
     does(c, "devops", "s-1", Command::SaveAnchor(anchor));
-    let edited = Seen::Files(FileEdited { paths: vec![scope("src/db/pool.rs")] });
+    let edited =
+        Seen::Files(FileEdited { paths: vec![scope("src/db/pool.rs")], checkout: Checkout::default() });
     let observe = Observe { event_id: EventId::from_uuid(system::new_id()), seen: edited };
     does(c, "devops", "s-1", Command::Observe(observe));
     let turn = RecordTurn { role: Role::User, text: "tune it".parse().expect("something said"), told: None };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, ContradictionKind, Share, Tier};
 use hivemind::domain::command::{Command, CreateClaim};
 use hivemind::domain::decide::{Decision, Policy, decide};
@@ -68,9 +69,16 @@ impl Memory {
             trigger: None,
         };
         let now = Timestamp::from_ms(0);
-        let decision =
-            decide(&self.state, agent, None, &Command::CreateClaim(create), now, &Policy::default())
-                .expect("the corpus repeats no statement");
+        let decision = decide(
+            &self.state,
+            agent,
+            None,
+            &Checkout::default(),
+            &Command::CreateClaim(create),
+            now,
+            &Policy::default(),
+        )
+        .expect("the corpus repeats no statement");
         for event in &decision.events {
             self.events += 1;
             let id = Uuid::from_u128(self.events);

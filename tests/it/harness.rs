@@ -6,6 +6,7 @@ use std::process::{Child, Command as Process, ExitStatus, Stdio};
 use std::time::Duration;
 
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Share};
 use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
@@ -316,6 +317,7 @@ pub(crate) fn request(by: &str, command: Command) -> Submission {
         session: Some("s-1".parse().expect("a session id")),
         trace_id: None,
         idempotency_key: None,
+        checkout: Checkout::default(),
         command,
     }
 }

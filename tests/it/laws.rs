@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{
     ClaimType, ContradictionKind, Outcome, Position, Relation, ReportKind, Share, Status,
 };
@@ -309,9 +310,15 @@ fn claims_move_only_as_the_table_says() {
             minutes += passed;
             let now = Timestamp::from_ms(minutes * 60_000);
             let Submission { agent, command, .. } = &submission;
-            let Ok(decision) =
-                decide(&state, agent, submission.session.as_ref(), command, now, &Policy { quorum })
-            else {
+            let Ok(decision) = decide(
+                &state,
+                agent,
+                submission.session.as_ref(),
+                &submission.checkout,
+                command,
+                now,
+                &Policy { quorum },
+            ) else {
                 continue;
             };
             observed.batch(agent, now, quorum, &decision.events);
@@ -559,13 +566,15 @@ fn quorum() -> impl Strategy<Value = Quorum> {
 fn submission() -> BoxedStrategy<Submission> {
     let key = option::weighted(0.4, (0..2u8).prop_map(|key| format!("key-{key}")));
     let session = option::of(Just("s-1"));
-    let parts = (one_of(&AGENTS), session, key, command());
-    let submission = parts.prop_map(|(by, session, key, command)| Submission {
+    let worktree = option::of(Just("wt"));
+    let parts = (one_of(&AGENTS), session, key, worktree, command());
+    let submission = parts.prop_map(|(by, session, key, worktree, command)| Submission {
         command_id: CommandId::from_uuid(Uuid::nil()),
         agent: agent(by),
         session: session.map(|session| session.parse().expect("a session id")),
         trace_id: None,
         idempotency_key: key.map(|key| key.parse().expect("a key")),
+        checkout: Checkout { worktree: worktree.map(|name| name.parse().expect("a name")), branch: None },
         command,
     });
     submission.boxed()

@@ -66,6 +66,7 @@ mod team;
 #[cfg(unix)]
 mod terminal;
 mod travel;
+mod trees;
 mod triggers;
 mod walls;
 mod work;

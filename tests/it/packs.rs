@@ -180,6 +180,7 @@ fn entries(dice: &mut Dice) -> Entries {
             lease_left: some(dice, |dice| Span(dice.below(900_000) as i64)),
             files: dice.below(9) as u64,
             by: some(dice, words),
+            worktree: some(dice, words),
             title: words(dice),
         }),
         anchors: many(dice, most, |dice, at| Anchor {
@@ -652,6 +653,7 @@ fn small() -> Entries {
             lease_left: Some(Span(12 * 60_000)),
             files: 2,
             by: Some("devops".to_owned()),
+            worktree: None,
             title: "bench the pool".to_owned(),
         }],
         anchors: vec![Anchor {

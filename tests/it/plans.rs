@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use hivemind::config::Config;
 use hivemind::domain::action::{Action, Attempt};
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{
     ClaimType, Outcome, Position, Relation, ReportKind, SearchMode, Share, Status, Trigger,
 };
@@ -420,7 +421,10 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
             }),
             Command::Observe(Observe {
                 event_id: EventId::from_uuid(system::new_id()),
-                seen: Observed::Files(FileEdited { paths: claim(index).scopes }),
+                seen: Observed::Files(FileEdited {
+                    paths: claim(index).scopes,
+                    checkout: Checkout::default(),
+                }),
             }),
             Command::RecordFiring(RecordFiring {
                 // Every fourth claim is a dead end.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use expect_test::{Expect, expect};
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Relation, SearchMode, Share, Status};
 use hivemind::domain::command::{
     AddEvidence, Command, CreateClaim, DeprecateClaim, Submission, TakePosition,
@@ -137,6 +138,7 @@ impl Library {
             session: session.map(|session| session.parse().expect("a session")),
             trace_id: None,
             idempotency_key: None,
+            checkout: Checkout::default(),
             command,
         };
         let receipts = self.committer.commit(&[submission]).expect("a commit");

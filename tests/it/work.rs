@@ -1,5 +1,6 @@
 //! Who works on what: tasks are held by one session at a time, sessions end, and a rebuild says the same.
 
+use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{
     AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Forget,
     Mission, Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher,
@@ -95,6 +96,7 @@ fn by(session: &str, command: Command) -> Submission {
         session: (!session.is_empty()).then(|| session.parse().expect("a session id")),
         trace_id: None,
         idempotency_key: None,
+        checkout: Checkout::default(),
         command,
     }
 }
@@ -620,8 +622,12 @@ fn work() -> BoxedStrategy<Command> {
                 exit_code: Some(1),
                 error_signature: None,
                 failed: true,
+                checkout: Checkout::default(),
             }),
-            _ => Seen::Files(FileEdited { paths: vec![Scope::parse("src/db", "").expect("a path")] }),
+            _ => Seen::Files(FileEdited {
+                paths: vec![Scope::parse("src/db", "").expect("a path")],
+                checkout: Checkout::default(),
+            }),
         };
         Command::Observe(Observe { event_id: EventId::from_uuid(id(0xe00, at)), seen })
     });

@@ -2,6 +2,7 @@
 
 use super::{Decision, contradiction, fresh_id, known_claim, researcher, transition};
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
 use crate::domain::event::{
@@ -24,6 +25,7 @@ pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Reject
             claim_id: run.claim_id,
             relation: run.relation,
             blocking: run.blocking,
+            checkout: Checkout::default(),
         }
         .into(),
     ];

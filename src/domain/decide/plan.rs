@@ -2,6 +2,7 @@
 
 use super::{Decision, check_list, fresh_id};
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, UpdateTask};
 use crate::domain::event::{
     Event, IntentDeclared, PhaseAdded, PlanAdded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
@@ -9,12 +10,13 @@ use crate::domain::event::{
 use crate::domain::ids::{EventId, SessionId, TaskId};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
-    may_collide,
+    in_work_tree, may_collide,
 };
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::State;
+use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 
 pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
@@ -73,7 +75,7 @@ pub(super) fn add_task(
 pub(super) fn claim_task(
     state: &State,
     agent: &AgentId,
-    session: Option<&SessionId>,
+    (session, checkout): (Option<&SessionId>, &Checkout),
     claim: &ClaimTask,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
@@ -124,10 +126,11 @@ pub(super) fn claim_task(
         ));
     }
     decision.warnings = invalidated(state, &task.depends_on);
-    decision.warnings.extend(collisions(state, session, &file_locks, now));
-    decision
-        .events
-        .push(TaskClaimed { task_id, session: session.clone(), token, lease_minutes, file_locks }.into());
+    let worktree = checkout.worktree.clone();
+    decision.warnings.extend(collisions(state, (session, worktree.as_ref()), &file_locks, now));
+    let session = session.clone();
+    let claimed = TaskClaimed { task_id, session, token, lease_minutes, file_locks, worktree };
+    decision.events.push(claimed.into());
     decision.next = Some(format!(
         "it is yours while you write something every {lease_minutes} min; end it with update_task, \
          fencing_token {token}"
@@ -149,16 +152,27 @@ fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
     depends_on.iter().filter(is_invalidated).map(warning).collect()
 }
 
-/// Locks of other sessions that are still held and may mean the same files.
-fn collisions(state: &State, session: &SessionId, locks: &[Scope], now: Timestamp) -> Vec<Warning> {
+/// Locks of other sessions that are still held and may mean the same files. In another work tree the files are
+/// others, which come together when somebody merges.
+fn collisions(
+    state: &State,
+    (session, worktree): (&SessionId, Option<&Worktree>),
+    locks: &[Scope],
+    now: Timestamp,
+) -> Vec<Warning> {
     let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
     let colliding = others.filter_map(|(task, hold)| {
         let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| may_collide(mine, lock)))?;
-        Some(Warning {
-            code: WarningCode::FileLeased,
-            message: format!("{} holds {lock} until {} for task {task}: agree first", hold.agent, hold.until),
-            claim_id: None,
-        })
+        let (holder, until) = (&hold.agent, hold.until);
+        let message = if hold.worktree.as_ref() == worktree {
+            format!("{holder} holds {lock} until {until} for task {task}: agree first")
+        } else {
+            let there = in_work_tree(hold.worktree.as_ref().map(Worktree::as_str));
+            format!(
+                "{holder} edits {lock} {there} until {until} for task {task}: it will conflict when merged; agree first"
+            )
+        };
+        Some(Warning { code: WarningCode::FileLeased, message, claim_id: None })
     });
     colliding.collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Decision, experiment, fresh_id, plan, session};
+use crate::domain::checkout::Checkout;
 use crate::domain::command::{AddTask, Mission, SpawnResearcher, SplitSession};
 use crate::domain::event::{Event, ExperimentQueued, ResearcherSpawned, TaskClaimed, TaskUpdated};
 use crate::domain::experiment::{RunOutcome, RunState};
@@ -15,7 +16,7 @@ use crate::domain::text::{Prompt, Reason, Title};
 
 pub(super) fn spawn(
     state: &State,
-    parent: Option<&SessionId>,
+    (parent, checkout): (Option<&SessionId>, &Checkout),
     spawn: &SpawnResearcher,
 ) -> Result<Decision, Rejection> {
     let SpawnResearcher { run_id, task_id, prompt, profile, parent_task_id, turn0, mission } = spawn.clone();
@@ -38,9 +39,12 @@ pub(super) fn spawn(
         token: 1,
         lease_minutes: MAX_LEASE_MINUTES,
         file_locks: vec![],
+        worktree: checkout.worktree.clone(),
     };
     let args = BTreeMap::from([("prompt".to_owned(), prompt.as_str().to_owned())]);
-    let queued = ExperimentQueued { run_id, plan, args, claim_id: None, relation: None, blocking: false };
+    let checkout = checkout.clone();
+    let (claim_id, relation, blocking) = (None, None, false);
+    let queued = ExperimentQueued { run_id, plan, args, claim_id, relation, blocking, checkout };
     let parent = parent.expect("a split without a session is refused").clone();
     let spawned = ResearcherSpawned { run_id, child: child.clone(), parent, task_id, prompt, profile, agent };
     let mut events: Vec<Event> = vec![queued.into()];

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Decision, fresh_id, known_claim};
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::command::{
     Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SplitSession, StartSession,
@@ -43,7 +44,8 @@ pub(super) fn start(
             "take the parent's id from hivemind://sessions, or leave parent_session out",
         ));
     }
-    Ok(one(SessionStarted { session, source, client, parent_session }.into()))
+    let checkout = Checkout::default();
+    Ok(one(SessionStarted { session, source, client, parent_session, checkout }.into()))
 }
 
 pub(super) fn end(
@@ -168,13 +170,13 @@ pub(super) fn split(
     let mut decision = handed_over(state, session, split)?;
     let mut over: Vec<TaskId> = Vec::new();
     let held = state.work().held_by(named(session)?).filter(|(_, hold)| hold.until >= now);
-    for (task_id, Hold { token, lease_minutes, file_locks, .. }) in held {
+    for (task_id, Hold { token, lease_minutes, file_locks, worktree, .. }) in held {
         decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
         let child = split.child.clone();
-        let (token, lease_minutes, file_locks) = (token + 1, *lease_minutes, file_locks.clone());
-        decision
-            .events
-            .push(TaskClaimed { task_id, session: child, token, lease_minutes, file_locks }.into());
+        let (token, lease_minutes) = (token + 1, *lease_minutes);
+        let (file_locks, worktree) = (file_locks.clone(), worktree.clone());
+        let claimed = TaskClaimed { task_id, session: child, token, lease_minutes, file_locks, worktree };
+        decision.events.push(claimed.into());
         // Whoever takes a task works on it; what was in its way still is.
         if state.work().task(task_id).is_some_and(|task| task.status == TaskStatus::Blocked) {
             let (from, to) = (TaskStatus::Active, TaskStatus::Blocked);

@@ -166,6 +166,7 @@ impl Work {
             lease_minutes: claimed.lease_minutes,
             until: recorded.at.plus_minutes(claimed.lease_minutes),
             file_locks: claimed.file_locks.clone(),
+            worktree: claimed.worktree.clone(),
         });
         self.held.entry(claimed.session.clone()).or_default().insert(claimed.task_id);
     }
