@@ -138,7 +138,7 @@ impl StateDir {
         for name in ACTS.into_iter().filter(|_| !is_ours) {
             let file = memory.join(name);
             if std::fs::symlink_metadata(&file).is_ok() {
-                let to = memory.join(format!("{name}.set-aside-{}", &new_id()[..8]));
+                let to = memory.join(format!("{name}{}{}", super::SET_ASIDE, short_id()));
                 std::fs::rename(&file, &to)?;
                 aside.push(to);
             }
@@ -218,6 +218,11 @@ pub(super) fn settle_adoption(memory: &Path) -> io::Result<()> {
 fn is_no_file(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidData) || private::is_link(error)
+}
+
+/// Enough of an id to tell files apart.
+pub(super) fn short_id() -> String {
+    new_id()[..8].to_owned()
 }
 
 fn new_id() -> String {
