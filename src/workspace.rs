@@ -421,10 +421,9 @@ impl Workspace {
         let aside = std::fs::read_dir(&self.memory).into_iter().flatten().filter_map(Result::ok);
         let aside = aside.filter(|entry| entry.file_name().to_string_lossy().contains(SET_ASIDE));
         remarks.extend(aside.map(|entry| {
-            let came = match entry.file_name().to_string_lossy().starts_with(LEDGER_LOG) {
-                true => "is the log of a ledger that was replaced",
-                false => "came with the memory",
-            };
+            let is_log = entry.file_name().to_string_lossy().starts_with(LEDGER_LOG);
+            let came =
+                if is_log { "is the log of a ledger that was replaced" } else { "came with the memory" };
             format!("{} {came} and was set aside: it is used for nothing", entry.path().display())
         }));
         remarks

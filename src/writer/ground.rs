@@ -48,33 +48,39 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 /// would put its pages over a backup that was renamed into the place of the ledger. A copy of both is a pair as well:
 /// there, neither is the recorded file. Only the holder of the writer's lock may call this.
 pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
+    let log = workspace.ledger_log();
+    if !log.exists() {
+        // The next log may get the inode of the one that is gone.
+        return removed(&workspace.ledger_pair());
+    }
     let recorded = private::read_to_string(&workspace.ledger_pair()).unwrap_or_default();
-    let Some((ledger, log)) = recorded.split_once('\n') else { return Ok(()) };
     let here = pair_of(workspace);
-    let Some((ledger_here, log_here)) = here.split_once('\n') else { return Ok(()) };
-    if log_here == NO_FILE || log != log_here || ledger == ledger_here {
+    let (Some(recorded), Some(here)) = (recorded.split_once('\n'), here.split_once('\n')) else {
+        return Ok(());
+    };
+    let (is_same_ledger, is_same_log) = (recorded.0 == here.0, recorded.1 == here.1);
+    if is_same_ledger || !is_same_log {
         return Ok(());
     }
-    let log = workspace.ledger_log();
     let aside = workspace.aside(&log);
     tracing::warn!(file = %aside.display(), "the ledger was replaced: the log of the one before it is set aside");
     // The index over the log goes first: without the log it would lead nowhere.
-    match std::fs::remove_file(workspace.ledger_index()) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    removed(&workspace.ledger_index())?;
     std::fs::rename(&log, aside)?;
     private::sync_dir(workspace.memory())
 }
 
-/// How a missing file is written down.
-const NO_FILE: &str = "none";
+fn removed(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
 
 /// The names of ledger and log, a line each.
 fn pair_of(workspace: &Workspace) -> String {
-    let named = |path: &Path| match private::name_of(path) {
-        Some((device, inode)) => format!("{device} {inode}"),
-        None => NO_FILE.to_owned(),
+    let named = |path: &Path| {
+        private::name_of(path).map(|(device, inode)| format!("{device} {inode}")).unwrap_or_default()
     };
     format!("{}\n{}", named(&workspace.ledger()), named(&workspace.ledger_log()))
 }

@@ -112,6 +112,12 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
             Sealer::none()
         }
     };
+    // Where the lock is another file by now, another writer may listen.
+    let is_here = || ground::is_at(&lock, &workspace.writer_lock());
+    if !is_here() {
+        return Err(WriterError::Replaced(workspace.writer_lock().display().to_string()));
+    }
+    let socket = workspace.free_socket()?;
     let background = Background::start(workspace)?;
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
@@ -126,12 +132,6 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         let _ = failed.send(commit_loop(committer, sealer, background, runs, &spool, &queue, &told));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Where the lock is another file by now, another writer may listen.
-    let is_here = || ground::is_at(&lock, &workspace.writer_lock());
-    if !is_here() {
-        return Err(WriterError::Replaced(workspace.writer_lock().display().to_string()));
-    }
-    let socket = workspace.free_socket()?;
     let ended = runtime.block_on(async {
         tokio::select! {
             ended = async {

@@ -366,7 +366,7 @@ struct Told {
 
 /// A way to the memory that can be lost and started again.
 enum Face {
-    Stdio { agent: String, era: Era, pane: Option<Pane> },
+    Stdio { agent: String, era: Era, pane: Option<Box<Pane>> },
     Http { agent: String, server: Arc<Mutex<Option<Server>>> },
 }
 
@@ -435,7 +435,8 @@ impl Face {
             Self::Stdio { agent, era, pane } => {
                 if pane.is_none() {
                     let start = Pane::start(Path::new(HM), &place, Some(agent), *era);
-                    *pane = tokio::time::timeout(PATIENCE, start).await.ok().and_then(Result::ok);
+                    *pane =
+                        tokio::time::timeout(PATIENCE, start).await.ok().and_then(Result::ok).map(Box::new);
                 }
                 pane.is_some()
             }
