@@ -98,6 +98,26 @@ fn builder() -> DirBuilder {
     builder
 }
 
+/// Names a file or directory as long as it is open somewhere: device and inode.
+pub(crate) type FileName = (u64, u64);
+
+/// The file or directory at a path; none where there is none.
+pub(crate) fn name_of(path: &Path) -> Option<FileName> {
+    std::fs::symlink_metadata(path).ok().map(|metadata| name(&metadata))
+}
+
+#[cfg(unix)]
+pub(crate) fn name(metadata: &std::fs::Metadata) -> FileName {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+/// An open file cannot be taken away here.
+#[cfg(not(unix))]
+pub(crate) fn name(_: &std::fs::Metadata) -> FileName {
+    (0, 0)
+}
+
 /// Takes a directory away from everybody but its owner.
 ///
 /// # Errors

@@ -35,6 +35,10 @@ const BELOW_IN_GIT: &str = "hivemind-below";
 const STAYS: &str = "stays-here";
 /// The events.
 const LEDGER: &str = "ledger.sqlite";
+/// What was committed and not yet copied into that file.
+const LEDGER_LOG: &str = "ledger.sqlite-wal";
+/// Stands in the names of files that are used for nothing any more.
+const SET_ASIDE: &str = ".set-aside-";
 /// What the ledger was at some sizes, sealed.
 const CHECKPOINTS: &str = "checkpoints";
 /// Held by the one writer.
@@ -474,12 +478,12 @@ impl Workspace {
             );
         }
         let aside = std::fs::read_dir(&self.memory).into_iter().flatten().filter_map(Result::ok);
-        let aside = aside.filter(|entry| entry.file_name().to_string_lossy().contains(".set-aside-"));
+        let aside = aside.filter(|entry| entry.file_name().to_string_lossy().contains(SET_ASIDE));
         remarks.extend(aside.map(|entry| {
-            format!(
-                "{} came with the memory and was set aside: it is used for nothing",
-                entry.path().display()
-            )
+            let is_log = entry.file_name().to_string_lossy().starts_with(LEDGER_LOG);
+            let came =
+                if is_log { "is the log of a ledger that was replaced" } else { "came with the memory" };
+            format!("{} {came} and was set aside: it is used for nothing", entry.path().display())
         }));
         remarks
     }
@@ -487,6 +491,27 @@ impl Workspace {
     /// The events.
     pub fn ledger(&self) -> PathBuf {
         self.memory.join(LEDGER)
+    }
+
+    /// Its log: what was committed and not yet copied into it.
+    pub(crate) fn ledger_log(&self) -> PathBuf {
+        self.memory.join(LEDGER_LOG)
+    }
+
+    /// The index over the log.
+    pub(crate) fn ledger_index(&self) -> PathBuf {
+        self.memory.join("ledger.sqlite-shm")
+    }
+
+    /// Which log belongs to which ledger.
+    pub(crate) fn ledger_pair(&self) -> PathBuf {
+        self.memory.join("ledger.pair")
+    }
+
+    /// A free name beside a file of the memory, for one that is used for nothing any more.
+    pub(crate) fn aside(&self, file: &Path) -> PathBuf {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        self.memory.join(format!("{name}{SET_ASIDE}{}", ownership::short_id()))
     }
 
     /// The read models.
@@ -578,7 +603,13 @@ impl Workspace {
         if let Some(usual) = self.usual_socket() {
             return Ok(usual);
         }
-        let path = PathBuf::from(private::read_to_string(&self.socket_note())?.trim_end());
+        let note = private::read_to_string(&self.socket_note())?;
+        let mut lines = note.lines();
+        let path = PathBuf::from(lines.next().unwrap_or_default());
+        if lines.next() != Some(&self.name_of_memory()) {
+            // It came with a copy, and says where the writer of the original listens.
+            return Err(io::ErrorKind::NotFound.into());
+        }
         private::check_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
         Ok(path)
     }
@@ -592,13 +623,20 @@ impl Workspace {
         self.memory.join("writer.addr")
     }
 
+    /// Device and inode of the memory's directory, which a copy does not share.
+    fn name_of_memory(&self) -> String {
+        private::name_of(&self.memory).map(|(device, inode)| format!("{device} {inode}")).unwrap_or_default()
+    }
+
     /// A free address for the writer to listen at, for [`Workspace::socket`] to find. Only the holder of the writer's
     /// lock may ask: what a killed writer left is removed.
     ///
     /// # Errors
     /// What the system said.
     pub fn free_socket(&self) -> io::Result<PathBuf> {
-        self.remove_socket();
+        if let Ok(left) = self.socket() {
+            self.remove_socket(&left);
+        }
         if let Some(usual) = self.usual_socket() {
             return Ok(usual);
         }
@@ -608,28 +646,32 @@ impl Workspace {
             if fits(dir.path()) {
                 let path = dir.keep().join("writer.sock");
                 private::close_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
-                private::replace(&self.socket_note(), path.as_os_str().as_encoded_bytes())?;
+                let mut note = path.as_os_str().as_encoded_bytes().to_vec();
+                note.extend_from_slice(format!("\n{}\n", self.name_of_memory()).as_bytes());
+                private::replace(&self.socket_note(), &note)?;
                 return Ok(path);
             }
         }
         Err(io::Error::other("no directory for temporary files has a path short enough for a socket"))
     }
 
-    /// Removes the socket, and the directory made for it: it outlives a killed writer. Only the holder of the
-    /// writer's lock may do so.
-    pub fn remove_socket(&self) {
-        let Ok(socket) = self.socket() else { return };
-        if let Err(error) = std::fs::remove_file(&socket)
+    /// Removes the socket of a writer, and the directory made for it: it outlives a killed writer. Only that writer may
+    /// do so, or the holder of the writer's lock.
+    pub fn remove_socket(&self, socket: &Path) {
+        let is_noted = self.socket().is_ok_and(|noted| noted == socket);
+        if let Err(error) = std::fs::remove_file(socket)
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(%error, "cannot remove the socket");
         }
-        if self.usual_socket().is_none()
+        if !socket.starts_with(&self.memory)
             && let Some(dir) = socket.parent()
         {
             // A directory that holds something else is not ours to remove.
             let _ = std::fs::remove_dir(dir);
-            let _ = std::fs::remove_file(self.socket_note());
+            if is_noted {
+                let _ = std::fs::remove_file(self.socket_note());
+            }
         }
     }
 

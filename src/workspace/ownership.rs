@@ -210,7 +210,7 @@ impl StateDir {
                 let entry = entry?;
                 if !is_kept(&entry)? {
                     let name = entry.file_name().to_string_lossy().into_owned();
-                    let to = memory.join(format!("{name}.set-aside-{}", &new_id()[..8]));
+                    let to = memory.join(format!("{name}{}{}", super::SET_ASIDE, short_id()));
                     std::fs::rename(entry.path(), &to)?;
                     aside.push(to);
                 }
@@ -285,7 +285,7 @@ fn is_kept(entry: &std::fs::DirEntry) -> io::Result<bool> {
     // A socket is an address, and its other end is asked whose it is.
     let is_address = name == "writer.sock" && !kind.is_file() && !kind.is_dir() && !kind.is_symlink();
     let is_artifacts = name == ARTIFACTS && kind.is_dir() && is_plain(&entry.path())?;
-    let is_set_aside = name.to_string_lossy().contains(".set-aside-");
+    let is_set_aside = name.to_string_lossy().contains(super::SET_ASIDE);
     Ok(is_record || is_address || is_artifacts || is_set_aside)
 }
 
@@ -328,6 +328,11 @@ pub(super) fn settle_adoption(memory: &Path) -> io::Result<()> {
 fn is_no_file(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidData) || private::is_link(error)
+}
+
+/// Enough of an id to tell files apart.
+pub(super) fn short_id() -> String {
+    new_id()[..8].to_owned()
 }
 
 fn new_id() -> String {

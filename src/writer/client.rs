@@ -12,7 +12,6 @@ use interprocess::local_socket::tokio::prelude::*;
 use tokio::sync::{mpsc, oneshot};
 
 use super::commit::receipt_of;
-use super::ground;
 use super::server::{is_ours, socket_name};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
@@ -449,7 +448,7 @@ impl Front {
                 "close the panes of the other version; their writer leaves soon after the last one",
             )));
         }
-        if theirs.file.is_some() && theirs.file != ground::name_of(&workspace.ledger()) {
+        if theirs.file.is_some() && theirs.file != private::name_of(&workspace.ledger()) {
             // It writes to files that lay here once, or that this directory was copied from.
             return Err(Unreachable::Gone);
         }

@@ -841,7 +841,7 @@ impl Committer {
             if done != Replayed::default() {
                 self.crash(CrashPoint::Replayed);
             }
-            if offset == 0 || spool.truncate_at(offset)? {
+            if offset == 0 || spool.truncate_after(&lines)? {
                 break;
             }
         }

@@ -12,15 +12,10 @@ use crate::workspace::Workspace;
 #[derive(Debug)]
 pub(super) struct Ground(Vec<(PathBuf, File)>);
 
-/// Names a file as long as it is open somewhere: device and inode.
-pub(super) type FileName = (u64, u64);
-
 impl Ground {
     /// Takes hold of the files at the paths of a workspace; the ledger is open already.
     pub(super) fn of(workspace: &Workspace) -> io::Result<Self> {
-        let mut log = workspace.ledger().into_os_string();
-        log.push("-wal");
-        let paths = [workspace.ledger(), PathBuf::from(log), workspace.writer_lock()];
+        let paths = [workspace.ledger(), workspace.ledger_log(), workspace.writer_lock()];
         let held = paths.into_iter().map(|path| {
             let file = private::options().read(true).open(&path)?;
             Ok((path, file))
@@ -30,27 +25,62 @@ impl Ground {
 
     /// The first file that is not at its path any more.
     pub(super) fn lost(&self) -> Option<&Path> {
-        let is_lost = |(path, file): &&(PathBuf, File)| {
-            let held = file.metadata().ok().map(|metadata| name(&metadata));
-            held.is_none() || held != name_of(path)
-        };
-        self.0.iter().find(is_lost).map(|(path, _)| &**path)
+        self.0.iter().find(|(path, file)| !is_at(file, path)).map(|(path, _)| &**path)
+    }
+
+    /// Puts on record which log belongs to which ledger, for [`set_aside_log`] of the next writer.
+    pub(super) fn record_log(&self, workspace: &Workspace) -> io::Result<()> {
+        let pair = pair_of(workspace);
+        match private::read_to_string(&workspace.ledger_pair()) {
+            Ok(recorded) if recorded == pair => Ok(()),
+            _ => private::replace(&workspace.ledger_pair(), pair.as_bytes()),
+        }
     }
 }
 
-/// The file at a path; none where there is none.
-pub(super) fn name_of(path: &Path) -> Option<FileName> {
-    std::fs::symlink_metadata(path).ok().map(|metadata| name(&metadata))
+/// Whether an open file is the one at a path.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    let held = file.metadata().ok().map(|metadata| private::name(&metadata));
+    held.is_some() && held == private::name_of(path)
 }
 
-#[cfg(unix)]
-fn name(metadata: &std::fs::Metadata) -> FileName {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
+/// Moves a log aside that belongs to another ledger than the one beside it. A killed writer leaves its log, and SQLite
+/// would put its pages over a backup that was renamed into the place of the ledger. A copy of both is a pair as well:
+/// there, neither is the recorded file. Only the holder of the writer's lock may call this.
+pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
+    let log = workspace.ledger_log();
+    if !log.exists() {
+        // The next log may get the inode of the one that is gone.
+        return removed(&workspace.ledger_pair());
+    }
+    let recorded = private::read_to_string(&workspace.ledger_pair()).unwrap_or_default();
+    let here = pair_of(workspace);
+    let (Some(recorded), Some(here)) = (recorded.split_once('\n'), here.split_once('\n')) else {
+        return Ok(());
+    };
+    let (is_same_ledger, is_same_log) = (recorded.0 == here.0, recorded.1 == here.1);
+    if is_same_ledger || !is_same_log {
+        return Ok(());
+    }
+    let aside = workspace.aside(&log);
+    tracing::warn!(file = %aside.display(), "the ledger was replaced: the log of the one before it is set aside");
+    // The index over the log goes first: without the log it would lead nowhere.
+    removed(&workspace.ledger_index())?;
+    std::fs::rename(&log, aside)?;
+    private::sync_dir(workspace.memory())
 }
 
-/// An open file cannot be taken away here.
-#[cfg(not(unix))]
-fn name(_: &std::fs::Metadata) -> FileName {
-    (0, 0)
+fn removed(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The names of ledger and log, a line each.
+fn pair_of(workspace: &Workspace) -> String {
+    let named = |path: &Path| {
+        private::name_of(path).map(|(device, inode)| format!("{device} {inode}")).unwrap_or_default()
+    };
+    format!("{}\n{}", named(&workspace.ledger()), named(&workspace.ledger_log()))
 }

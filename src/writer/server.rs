@@ -19,7 +19,7 @@ use super::background::Background;
 use super::checkpoint::Sealer;
 use super::commit::{Committer, CrashPoint, MAX_GROUP, WriterError};
 use super::experiments::{Ended, Runs, follow};
-use super::ground::{self, FileName, Ground};
+use super::ground::{self, Ground};
 use super::spool::Spool;
 use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::checkpoints::Checkpoints;
@@ -27,7 +27,7 @@ use crate::config::Config;
 use crate::domain::command::{Command, Submission};
 use crate::domain::privacy::{self, Secrets};
 use crate::ledger::{Imported, Origin};
-use crate::private;
+use crate::private::{self, FileName};
 use crate::standing::Damage;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
@@ -77,8 +77,9 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     workspace.ensure()?;
-    let _lock = lock(workspace)?;
-    let opened = ground::name_of(&workspace.ledger());
+    let lock = lock(workspace)?;
+    ground::set_aside_log(workspace)?;
+    let opened = private::name_of(&workspace.ledger());
     let spool = Spool::of(workspace);
     let secrets = Secrets { own: config.own_secrets.clone(), ..Secrets::default() };
     let mut committer =
@@ -90,10 +91,11 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         tracing::error!(fault = %damage.loss.fault, "run `hm verify`");
     }
     let ground = Ground::of(workspace)?;
-    let file = ground::name_of(&workspace.ledger());
+    let file = private::name_of(&workspace.ledger());
     if opened.is_some() && opened != file {
         return Err(WriterError::Replaced(workspace.ledger().display().to_string()));
     }
+    ground.record_log(workspace)?;
     committer = committer.standing_on(ground);
     spool.take_up()?;
     record_start(&mut committer, workspace)?;
@@ -110,6 +112,12 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
             Sealer::none()
         }
     };
+    // Where the lock is another file by now, another writer may listen.
+    let is_here = || ground::is_at(&lock, &workspace.writer_lock());
+    if !is_here() {
+        return Err(WriterError::Replaced(workspace.writer_lock().display().to_string()));
+    }
+    let socket = workspace.free_socket()?;
     let background = Background::start(workspace)?;
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
@@ -128,13 +136,17 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         tokio::select! {
             ended = async {
                 tokio::spawn(follow(binary, ordered, work.clone()));
-                listen(workspace, config.idle_exit, work, heads, &running, identity).await
+                let listener = bind(socket.clone())?;
+                tracing::info!(memory = %workspace.memory().display(), "the writer is ready");
+                listen(&listener, config.idle_exit, work, heads, &running, identity).await
             } => ended,
             committed = failure => committed.unwrap_or(Ok(())),
             () = system::stop_signal() => Ok(()),
         }
     });
-    workspace.remove_socket();
+    if is_here() || !socket.starts_with(workspace.memory()) {
+        workspace.remove_socket(&socket);
+    }
     // Dropping the runtime drops every sender; the thread finishes its group and ends.
     drop(runtime);
     if ended.is_ok() && committing.join().is_err() {
@@ -341,15 +353,13 @@ fn commit_loop(
 }
 
 async fn listen(
-    workspace: &Workspace,
+    listener: &Listener,
     idle_exit: Duration,
     work: Sender<Work>,
     heads: watch::Receiver<u64>,
     running: &AtomicBool,
     identity: Identity,
 ) -> Result<(), WriterError> {
-    let listener = bind(workspace)?;
-    tracing::info!(memory = %workspace.memory().display(), "the writer is ready");
     let clients = Arc::new(AtomicUsize::new(0));
     let mut idle_since = system::instant();
     loop {
@@ -383,9 +393,9 @@ async fn listen(
     }
 }
 
-fn bind(workspace: &Workspace) -> Result<Listener, WriterError> {
-    let name = socket_name(workspace.free_socket()?)?;
-    Ok(ListenerOptions::new().name(name).create_tokio()?)
+fn bind(socket: PathBuf) -> Result<Listener, WriterError> {
+    // The library would remove whatever lies there in the end.
+    Ok(ListenerOptions::new().name(socket_name(socket)?).reclaim_name(false).create_tokio()?)
 }
 
 /// A socket's name on this platform.

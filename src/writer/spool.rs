@@ -10,7 +10,7 @@ use crate::domain::command::Submission;
 use crate::domain::ids::IdempotencyKey;
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
-use crate::private;
+use crate::private::{self, FileName};
 use crate::system;
 use crate::workspace::Workspace;
 
@@ -47,6 +47,8 @@ pub(super) struct Lines {
     pub torn: Option<String>,
     /// Where reading stopped.
     pub end: u64,
+    /// Which file was read: the one at the path may be of another memory by now.
+    file: Option<FileName>,
 }
 
 impl Spool {
@@ -153,6 +155,7 @@ impl Spool {
                 other => other?,
             };
             lock(|| file.try_lock_shared())?;
+            let name = private::name(&file.metadata()?);
             file.seek(SeekFrom::Start(offset))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -164,17 +167,22 @@ impl Spool {
                 complete: text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
                 torn: (!torn.is_empty()).then(|| String::from_utf8_lossy(&torn).into_owned()),
                 end,
+                file: Some(name),
             })
         };
         read().map_err(|source| self.failed(source))
     }
 
-    /// Empties the spool if nothing was added after `end`; says whether it did.
-    pub(super) fn truncate_at(&self, end: u64) -> Result<bool, SpoolError> {
+    /// Empties the spool if nothing was added after these lines; says whether it did.
+    pub(super) fn truncate_after(&self, lines: &Lines) -> Result<bool, SpoolError> {
         let truncate = || -> io::Result<bool> {
             let file = private::options().write(true).open(&self.path)?;
             lock(|| file.try_lock())?;
-            if file.metadata()?.len() != end {
+            let metadata = file.metadata()?;
+            if lines.file != Some(private::name(&metadata)) {
+                return Err(io::Error::other("it was replaced while it was read"));
+            }
+            if metadata.len() != lines.end {
                 return Ok(false);
             }
             file.set_len(0)?;
@@ -325,5 +333,27 @@ fn lock(mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()>
             }
             other => return Ok(other?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_file_that_was_read_is_emptied() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = |name: &str| dir.path().join(name);
+        let spool = Spool { path: path("spool.jsonl"), rejected: path("rejected"), later: path("later") };
+        let other = path("of-another-memory");
+        std::fs::write(&spool.path, "one line\n").expect("a spool");
+        std::fs::write(&other, "its line\n").expect("a spool of the same length");
+        let lines = spool.read_after(0).expect("lines");
+        std::fs::rename(&other, &spool.path).expect("a replaced spool");
+        spool.truncate_after(&lines).expect_err("it was replaced");
+        assert_eq!(std::fs::read_to_string(&spool.path).expect("a spool"), "its line\n");
+        let lines = spool.read_after(0).expect("lines");
+        assert!(spool.truncate_after(&lines).expect("an emptied spool"));
+        assert_eq!(spool.waiting(), 0);
     }
 }

@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::ground::FileName;
 use crate::domain::agent::AgentId;
 use crate::domain::command::Submission;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::Rejection;
 use crate::ledger::Origin;
+use crate::private::FileName;
 
 /// Raised whenever a frame changes its meaning; both sides must agree.
 pub(super) const PROTOCOL: u32 = 2;

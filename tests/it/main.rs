@@ -61,6 +61,10 @@ mod secrets;
 mod sessions;
 mod shell;
 mod spool;
+#[cfg(target_os = "linux")]
+mod stalls;
+#[cfg(target_os = "linux")]
+mod storm;
 mod tamper;
 mod team;
 #[cfg(unix)]
