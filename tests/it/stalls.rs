@@ -64,6 +64,14 @@ struct Below(PathBuf);
 
 impl Drop for Below {
     fn drop(&mut self) {
+        // A writer that is asked to removes the directory of its socket.
+        for (pid, _) in processes_of(&self.0) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let deadline = system::instant() + Duration::from_secs(5);
+        while !processes_of(&self.0).is_empty() && system::instant() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         end_processes_of(&self.0);
     }
 }
