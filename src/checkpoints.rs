@@ -93,11 +93,10 @@ pub struct Checked {
 impl Checkpoints {
     /// Those of a workspace; `state_home` is [`crate::system::Environment::state_home`].
     pub fn of(workspace: &Workspace, state_home: Option<&Path>) -> Self {
-        let place = Sha256::digest(workspace.memory().as_os_str().as_encoded_bytes());
         Self {
             file: workspace.checkpoints(),
             state_home: state_home.map(Path::to_owned),
-            place: hex::encode(&place[..8]),
+            place: place_name(workspace.memory()),
         }
     }
 
@@ -155,6 +154,20 @@ impl Checkpoints {
         let placed = self.placed().filter(|placed| Some(placed) != named.as_ref());
         let replaced = placed.as_ref().and_then(sealed_here);
         Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
+    }
+
+    /// Takes what was sealed at another place along to this one, where the memory moved.
+    pub(crate) fn move_from(&self, memory: &Path) -> io::Result<()> {
+        let Some(keys) = self.keys() else { return Ok(()) };
+        let (from, to) = (place_name(memory), &self.place);
+        gone(std::fs::rename(keys.join(format!("place-{from}")), keys.join(format!("place-{to}"))))?;
+        for origin in std::fs::read_dir(keys)?.flatten() {
+            let (from, to) = (format!("sealed-{from}"), format!("sealed-{to}"));
+            if origin.path().join(&from).exists() {
+                std::fs::rename(origin.path().join(from), origin.path().join(to))?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets another ledger lie at this place; says whether one was sealed here before. What was sealed of that one
@@ -535,6 +548,11 @@ const TORN: &str = "the last line of the checkpoints was not written whole, as a
 /// The last line of a file of checkpoints, sealed here or elsewhere; none where there is none that can be read.
 pub fn last(file: &Path) -> Option<Checkpoint> {
     lines(file, TAIL_BYTES).ok()?.sealed.pop().map(|(_, sealed)| sealed.checkpoint)
+}
+
+/// Tells the place of a memory from others.
+fn place_name(memory: &Path) -> String {
+    hex::encode(&Sha256::digest(memory.as_os_str().as_encoded_bytes())[..8])
 }
 
 /// Whether the last line of a file of checkpoints was sealed with a key below `state`, this user's state directory.

@@ -397,7 +397,9 @@ impl Context {
         if self.overrode.replace(true) {
             return Ok(());
         }
-        let reason = parse("operator-override", reason)?;
+        // Whoever reads the record should know what stood above.
+        let above = system::client_above().map(|client| format!(" ({client})")).unwrap_or_default();
+        let reason = parse("operator-override", &format!("{reason}{above}"))?;
         let command = Command::RecordOverride(RecordOverride { verb: Label::of(verb), reason });
         let submission = self.submission_of(AgentId::operator(), Some(self.session()), command, None);
         let front = self.front()?;

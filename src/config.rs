@@ -12,6 +12,8 @@ use crate::domain::privacy::{BadPattern, Own};
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
 
+/// The largest configuration that is read: many times what a team writes.
+const MAX_BYTES: u64 = 256 * 1024;
 /// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
 const MAX_IDLE_MINUTES: u64 = 365 * 24 * 60;
 
@@ -186,7 +188,7 @@ impl Config {
     /// The directory that a configuration names for the memory; none where it names none, or does not parse, which
     /// [`Config::load`] says.
     pub fn memory_of(path: &Path, root: &Path) -> Option<PathBuf> {
-        let text = std::fs::read_to_string(path).ok()?;
+        let text = read(path).ok()?;
         // Most files have this section commented out: they are parsed once, by `load`.
         text.lines().find(|line| line.trim_start().starts_with("[workspace]"))?;
         let file: File = toml::from_str(&text).ok()?;
@@ -201,7 +203,7 @@ impl Config {
     /// [`ConfigError`] with the file and the place.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let shown = || path.display().to_string();
-        let text = match std::fs::read_to_string(path) {
+        let text = match read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(source) => {
@@ -226,6 +228,22 @@ impl Config {
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })
     }
+}
+
+/// Reads a configuration. It is the repository's, and may be anything: a device, a pipe, or without an end.
+fn read(path: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no regular file"));
+    }
+    let mut text = String::new();
+    std::io::Read::read_to_string(
+        &mut std::io::Read::take(std::fs::File::open(path)?, MAX_BYTES),
+        &mut text,
+    )?;
+    if text.len() as u64 == MAX_BYTES {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is larger than 256 KiB"));
+    }
+    Ok(text)
 }
 
 /// Who the panes of each client are unless something else says so.

@@ -230,6 +230,14 @@ pub enum LedgerError {
         /// Which version that was.
         by: String,
     },
+    /// The memory that was read is not at its path any more.
+    #[error(
+        "the memory {path} is gone, or another one lies there: start the client anew where the project lies now"
+    )]
+    Gone {
+        /// Where it lay.
+        path: String,
+    },
     /// It may be there, and the system does not let this process look.
     #[error("cannot read {path}: {source}: what it holds is not known; {CURE}")]
     Unreadable {

@@ -15,6 +15,8 @@ use crate::workspace::Workspace;
 #[derive(Debug)]
 pub struct Reads {
     workspace: Workspace,
+    /// The id of the memory that is read; none while there is none.
+    memory: Option<String>,
     state_home: Option<PathBuf>,
     ledger: Option<(FileId, ledger::Reader)>,
     store: Option<(FileId, store::Reader)>,
@@ -86,7 +88,8 @@ struct FileId(u64, u64, bool);
 impl Reads {
     /// Nothing is opened yet.
     pub fn of(workspace: Workspace) -> Self {
-        Self { workspace, state_home: None, ledger: None, store: None, past: None }
+        let memory = workspace.id();
+        Self { workspace, memory, state_home: None, ledger: None, store: None, past: None }
     }
 
     /// Also knows what this machine has sealed; `state_home` is [`crate::system::Environment::state_home`].
@@ -124,6 +127,7 @@ impl Reads {
         }
         Ok(Self {
             workspace: self.workspace.clone(),
+            memory: self.memory.clone(),
             state_home: self.state_home.clone(),
             ledger: None,
             store: None,
@@ -202,6 +206,12 @@ impl Reads {
     pub fn ledger(&mut self) -> Result<Option<&ledger::Reader>, ledger::LedgerError> {
         let path = self.workspace.ledger();
         let id = file_id(&path);
+        if self.memory.is_none() {
+            self.memory = self.workspace.id();
+        } else if self.memory != self.workspace.id() {
+            // Another one may lie there by now, and what it says is not what was asked for.
+            return Err(ledger::LedgerError::Gone { path: self.workspace.memory().display().to_string() });
+        }
         // Without an id it is not there, or may not be looked at: opening says which.
         if id.is_none() || self.ledger.as_ref().map(|(opened, _)| *opened) != id {
             self.ledger = id.zip(ledger::Reader::open(&path)?);
@@ -233,7 +243,15 @@ impl Reads {
             let folded = folded.map_or(0, |folded| folded.seq);
             let events = match self.events() {
                 // What is folded can be read, whatever befell the ledger since.
-                Err(error) if folded > 0 && !matches!(error, ledger::LedgerError::Newer { .. }) => folded,
+                Err(error)
+                    if folded > 0
+                        && !matches!(
+                            error,
+                            ledger::LedgerError::Newer { .. } | ledger::LedgerError::Gone { .. }
+                        ) =>
+                {
+                    folded
+                }
                 events => events?,
             };
             if folded < events {

@@ -9,7 +9,7 @@
 //!   is missing ends that; else the operator accepts the loss (`hm repair`), which stands in the ledger from then on.
 //! - A ledger that holds all that was seen, and whose checkpoints are gone, cut or changed, is **broken**: it is
 //!   appended to and no longer sealed, until the operator accepts that too.
-//! - A copy on the same machine that was never sealed where it lies, and is behind the newest checkpoint sealed at
+//! - A copy that hm made on the same machine, was never sealed where it lies, and is behind the newest checkpoint sealed at
 //!   another place, is an **older copy**. A backup is one as soon as its original goes on: `hm verify` warns and finds
 //!   no fault. To write to it is to fork the ledger, so the writer treats it as lost until the operator accepts it.
 //! - A ledger with lines and without a key on this machine is **unsealed here**.
@@ -87,7 +87,9 @@ impl Standing {
             }
         }
         let mut is_older_copy = false;
+        // Any other copy is a project of its own from then on.
         if missing.is_empty()
+            && workspace.is_copy()
             && let Some(at) = seen.elsewhere()
             && is_missing(&at)?
         {

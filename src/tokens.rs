@@ -56,6 +56,12 @@ pub enum TokenError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
+    /// There were tokens, and another home's hm set them aside.
+    #[error(
+        "the tokens of this memory were set aside when it was opened from another home: put {0} back as tokens.json if \
+         they are yours, or remove it"
+    )]
+    SetAside(String),
     /// A name that cannot be typed safely.
     #[error("`{0}` cannot name a token: use 1 to 40 of a-z, 0-9, `_` and `-`")]
     BadName(String),
@@ -91,12 +97,25 @@ impl Tokens {
     pub fn load(&self) -> Result<Vec<Token>, TokenError> {
         let text = match std::fs::read(&self.path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            // Without them everybody on this machine may come in: a human has to say so.
+            Err(error) if error.kind() == ErrorKind::NotFound => match self.set_aside() {
+                Some(path) => return Err(TokenError::SetAside(path.display().to_string())),
+                None => return Ok(Vec::new()),
+            },
             Err(source) => return Err(self.io(source)),
         };
         let kept: Kept = serde_json::from_slice(&text)
             .map_err(|source| TokenError::Syntax { path: self.path.display().to_string(), source })?;
         Ok(kept.tokens)
+    }
+
+    /// Tokens that were set aside when another home opened the memory.
+    fn set_aside(&self) -> Option<PathBuf> {
+        let prefix = format!("{}.set-aside-", self.path.file_name()?.to_string_lossy());
+        let mut entries = std::fs::read_dir(self.path.parent()?).ok()?.flatten();
+        entries
+            .find(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+            .map(|entry| entry.path())
     }
 
     /// Makes a token of 32 unguessable bytes. It is returned once and kept nowhere. Without a name it is called

@@ -252,13 +252,15 @@ impl Workspace {
 
     /// What becomes of a memory that lies in the tree of a repository, as all did once.
     fn in_tree(&self, in_git: &Path) -> Result<InTree, WorkspaceError> {
-        if is_memory(in_git) {
+        // What a link of the tree leads to lies elsewhere, and may be another project's.
+        let is_linked = self.memory.canonicalize().is_ok_and(|real| real != self.memory);
+        if is_memory(in_git) || is_linked {
             return Ok(InTree::No);
         }
         Ok(match self.ownership()? {
             Ownership::Absent | Ownership::Unseen | Ownership::Foreign(_) => InTree::No,
             Ownership::Known | Ownership::Sealed => {
-                match self.git.as_ref().and_then(|git| git::tracks(&git.top, &self.memory)) {
+                match git::tracks(&self.rules, &self.memory) {
                     // What is in the repository may be anybody's.
                     Some(true) => InTree::No,
                     Some(false) => InTree::Moves,
@@ -675,6 +677,11 @@ impl Workspace {
         }
     }
 
+    /// Whether the memory is a copy that hm made, such as a backup.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.memory.join(STAYS).exists()
+    }
+
     /// The random name of the memory at this path, now; none where there is no memory.
     pub(crate) fn id(&self) -> Option<String> {
         // The oldest: state directories that come to know the memory put theirs before it.
@@ -711,7 +718,10 @@ impl Workspace {
         match self.ownership()? {
             // A directory that cannot be written, as in a sandbox, is known all the same.
             Ownership::Known => {
-                let _ = self.state.keep_place(&self.memory);
+                if let Ok(Some(before)) = self.state.keep_place(&self.memory) {
+                    let checkpoints = Checkpoints::of(self, Some(self.state.home()));
+                    checkpoints.move_from(&before).map_err(failed)?;
+                }
                 Ok(())
             }
             Ownership::Sealed => self.state.adopt(&self.memory, true).map_err(failed).map(drop),

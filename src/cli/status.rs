@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     for remark in &remarks {
         answer.text.push_str(&format!("note:      {remark}\n"));
     }
-    answer.json["rules"] = json!(context.workspace.rules());
+    answer.json["rules"] = json!(context.workspace.rules().display().to_string());
     answer.json["rejected"] = json!(rejected);
     answer.json["waiting_for_newer"] = json!(later);
     answer.json["remarks"] = json!(remarks);

@@ -110,7 +110,9 @@ impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
         match error {
             TokenError::BadName(_) | TokenError::Taken(_) | TokenError::Unknown(_) => Self::usage(error),
-            TokenError::Io { .. } | TokenError::Syntax { .. } => Self::internal(error),
+            TokenError::Io { .. } | TokenError::Syntax { .. } | TokenError::SetAside(_) => {
+                Self::internal(error)
+            }
         }
     }
 }

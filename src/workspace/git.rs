@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::private;
+
 /// What every work tree has at its top: the git directory itself, or a file that names it.
 const DOT_GIT: &str = ".git";
 /// The longest `.git` file, `commondir` or `HEAD` that is read; a path is shorter.
@@ -37,26 +39,27 @@ impl WorkTree {
         let file = dir.join(DOT_GIT);
         let Ok(metadata) = std::fs::symlink_metadata(&file) else { return Ok(None) };
         let git_dir = if metadata.is_file() {
+            let text = content(&file).unwrap_or_default();
             let Some(named) =
-                first_line(&file).ok().and_then(|line| Some(line.strip_prefix("gitdir:")?.trim().to_owned()))
+                text.strip_prefix(b"gitdir:").and_then(|named| private::path_of(named.trim_ascii_start()))
             else {
                 return Ok(None);
             };
             let names = dir.join(named);
             match names.canonicalize() {
-                Ok(git_dir) if git_dir.join("HEAD").exists() => git_dir,
+                Ok(git_dir) if is_git_dir(&git_dir) => git_dir,
                 _ => return Err(Dangling { file, names }),
             }
         } else {
             match file.canonicalize() {
-                Ok(git_dir) if git_dir.join("HEAD").exists() => git_dir,
+                Ok(git_dir) if is_git_dir(&git_dir) => git_dir,
                 // An empty directory of this name is no repository, as for git itself.
                 _ => return Ok(None),
             }
         };
-        let common_dir = match first_line(&git_dir.join("commondir")) {
-            Ok(line) => {
-                let names = git_dir.join(line.trim());
+        let common_dir = match content(&git_dir.join("commondir")) {
+            Ok(named) => {
+                let names = git_dir.join(private::path_of(&named).unwrap_or_default());
                 names.canonicalize().map_err(|_| Dangling { file, names })?
             }
             Err(_) => git_dir.clone(),
@@ -84,21 +87,30 @@ impl WorkTree {
         // A name is that of a directory, and leads nowhere else.
         let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
         let about = self.common_dir.join("worktrees").join(is_name.then_some(name)?);
-        let dot_git = about.join(first_line(&about.join("gitdir")).ok()?.trim());
+        let dot_git = about.join(private::path_of(&content(&about.join("gitdir")).ok()?)?);
         dot_git.parent()?.canonicalize().ok()
     }
 
     /// The branch that is checked out; none on a detached head.
     pub(super) fn branch(&self) -> Option<String> {
-        let head = first_line(&self.git_dir.join("HEAD")).ok()?;
+        let head = String::from_utf8(content(&self.git_dir.join("HEAD")).ok()?).ok()?;
         Some(head.strip_prefix("ref: refs/heads/")?.trim().to_owned())
     }
 }
 
-fn first_line(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    io::Read::read_to_string(&mut io::Read::take(std::fs::File::open(path)?, MAX_BYTES), &mut text)?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+/// Whether a directory is a git directory; one that lost its head, as in a crash, still is.
+fn is_git_dir(dir: &Path) -> bool {
+    ["HEAD", "objects", super::IN_GIT].iter().any(|name| dir.join(name).exists())
+}
+
+/// What a file of git's holds, without the line break at its end: a path may hold others.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(path)?, MAX_BYTES), &mut bytes)?;
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    Ok(bytes)
 }
 
 /// Whether git tracks anything below a path of a work tree; none where no git can be asked.

@@ -148,14 +148,16 @@ impl StateDir {
         Ok(None)
     }
 
-    /// Puts down where a memory lies that is known and moved.
-    pub(super) fn keep_place(&self, memory: &Path) -> io::Result<()> {
-        let Some(id) = self.known(memory)? else { return Ok(()) };
+    /// Puts down where a memory lies that is known, and returns where it lay before if it moved.
+    pub(super) fn keep_place(&self, memory: &Path) -> io::Result<Option<PathBuf>> {
+        let Some(id) = self.known(memory)? else { return Ok(None) };
         let place = self.of_memory(&id).join(PLACE);
-        if private::read(&place)? == memory.as_os_str().as_encoded_bytes() {
-            return Ok(());
+        let before = private::read(&place)?;
+        if before == memory.as_os_str().as_encoded_bytes() {
+            return Ok(None);
         }
-        private::replace(&place, memory.as_os_str().as_encoded_bytes())
+        private::replace(&place, memory.as_os_str().as_encoded_bytes())?;
+        Ok(private::path_of(&before))
     }
 
     /// Whether the last checkpoint of a memory was sealed with a key of this state directory.

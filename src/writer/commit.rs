@@ -269,10 +269,13 @@ impl Committer {
     /// # Errors
     /// [`WriterError::Replaced`].
     pub(super) fn check_ground(&self) -> Result<(), WriterError> {
-        match self.ground.as_ref().and_then(Ground::lost) {
-            Some(lost) => Err(WriterError::Replaced(lost.display().to_string())),
-            None => Ok(()),
+        let Some(ground) = &self.ground else { return Ok(()) };
+        if let Some(lost) = ground.lost() {
+            return Err(WriterError::Replaced(lost.display().to_string()));
         }
+        // What is folded into a file without a name nobody reads: the next writer makes it anew.
+        let models = self.workspace.team_memory();
+        if models.exists() { Ok(()) } else { Err(WriterError::Replaced(models.display().to_string())) }
     }
 
     /// The name of the ledger; none before its first event.
@@ -863,23 +866,20 @@ impl Committer {
         done: &mut Replayed,
     ) -> Result<bool, WriterError> {
         let mut submissions: Vec<(&str, Submission)> = Vec::new();
+        // Written when all got through: lines that wait are looked at again.
+        let (mut aside, mut later) = (Vec::new(), Vec::new());
         for line in lines {
             match serde_json::from_str::<Submission>(line) {
                 // A file may say what the operator says at a terminal only.
                 Ok(Submission { command: Command::AcceptLoss(_), .. }) => {
-                    self.set_aside(
-                        spool,
-                        line,
-                        "a loss is accepted by the operator at a terminal, never from a spool",
-                    )?;
-                    done.rejected += 1;
+                    let why = "a loss is accepted by the operator at a terminal, never from a spool";
+                    aside.push((line.as_str(), why.to_owned()));
                 }
                 Ok(submission) => submissions.push((line, submission)),
                 // Whole, and of a version that knows more: its writer takes it.
-                Err(_) if is_of_a_newer_version(line) => spool.keep_for_later(line)?,
+                Err(_) if is_of_a_newer_version(line) => later.push(line),
                 Err(error) => {
-                    self.set_aside(spool, line, &format!("not a command this version knows: {error}"))?;
-                    done.rejected += 1;
+                    aside.push((line.as_str(), format!("not a command this version knows: {error}")));
                 }
             }
         }
@@ -899,8 +899,7 @@ impl Committer {
                 // The same request queued twice is refused once: a command has one refusal on record.
                 Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
                 Err(rejection) => {
-                    self.set_aside(spool, line, &rejection.to_string())?;
-                    done.rejected += 1;
+                    aside.push((*line, rejection.to_string()));
                     rejections.push(Item::Fact {
                         agent: self.recordable(&submission.agent),
                         minted: None,
@@ -917,6 +916,13 @@ impl Committer {
                     });
                 }
             }
+        }
+        for (line, why) in aside {
+            self.set_aside(spool, line, &why)?;
+            done.rejected += 1;
+        }
+        for line in later {
+            spool.keep_for_later(line)?;
         }
         if !rejections.is_empty() {
             self.commit_items(&rejections)?;

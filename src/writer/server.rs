@@ -97,7 +97,9 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     }
     ground.record_log(workspace)?;
     committer = committer.standing_on(ground);
-    spool.take_up()?;
+    if let Err(error) = spool.take_up() {
+        tracing::error!(%error, "what was kept for a newer hm stays where it is");
+    }
     record_start(&mut committer, workspace)?;
     if !spool.is_empty() {
         replay(&mut committer, &spool)?;

@@ -15,7 +15,7 @@ use crate::system;
 use crate::workspace::Workspace;
 
 /// How long the lock of the spool is waited for: its holder writes one line and syncs it.
-const LOCKED_AT_MOST: Duration = Duration::from_secs(1);
+const LOCKED_AT_MOST: Duration = Duration::from_millis(500);
 /// How often it is tried meanwhile.
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
@@ -106,11 +106,14 @@ impl Spool {
         next: &str,
     ) -> Result<Receipt, Rejection> {
         let queued = self.append(submission).map_err(|error| {
-            Rejection::new(
-                Code::Unavailable,
-                format!("{why}, and {error}"),
-                "nothing was written: free disk space or mend the permissions, then retry with the same key",
-            )
+            let is_read_only = error.source.kind() == io::ErrorKind::ReadOnlyFilesystem;
+            let way = if is_read_only {
+                "nothing was written: this place may only be read, so write where the client itself runs, outside of \
+                 its sandbox"
+            } else {
+                "nothing was written: free disk space or mend the permissions, then retry with the same key"
+            };
+            Rejection::new(Code::Unavailable, format!("{why}, and {error}"), way)
         })?;
         let duplicate = queued.is_some();
         let first = queued.unwrap_or_else(|| submission.clone());
@@ -203,23 +206,20 @@ impl Spool {
         append_line(&self.later, line)
     }
 
-    /// Puts what was kept for a newer version of hm back before what waits: this may be that version.
+    /// Adds what was kept for a newer version of hm to what waits: this may be that version.
     pub(super) fn take_up(&self) -> Result<(), SpoolError> {
         let take_up = || -> io::Result<()> {
-            let kept = match private::read_to_string(&self.later) {
+            let kept = match private::read(&self.later) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                other => other?,
+                other => String::from_utf8_lossy(&other?).into_owned(),
             };
             let known = kept.lines().filter(|line| serde_json::from_str::<Submission>(line).is_ok());
             let known: Vec<&str> = known.collect();
             if known.is_empty() {
                 return Ok(());
             }
-            let mut file = private::options().create(true).append(true).open(&self.path)?;
-            lock(|| file.try_lock())?;
             // A line that is taken up twice is recognised by its command.
-            file.write_all((known.join("\n") + "\n").as_bytes())?;
-            file.sync_all()?;
+            append_lines(&self.path, &known.join("\n"))?;
             let left: String = kept
                 .lines()
                 .filter(|line| serde_json::from_str::<Submission>(line).is_err())
@@ -312,13 +312,20 @@ fn ends_line(file: &mut File, len: u64) -> io::Result<bool> {
 
 /// Appends a line to a file and makes it durable.
 fn append_line(path: &Path, line: &str) -> Result<(), SpoolError> {
-    let append = || -> io::Result<()> {
-        let mut file = private::options().create(true).append(true).open(path)?;
-        lock(|| file.try_lock())?;
-        file.write_all(format!("{line}\n").as_bytes())?;
-        file.sync_all()
-    };
-    append().map_err(|source| SpoolError { path: path.display().to_string(), source })
+    append_lines(path, line).map_err(|source| SpoolError { path: path.display().to_string(), source })
+}
+
+/// Appends whole lines behind what a process may have left torn, or nothing.
+fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
+    let mut file = private::options().create(true).read(true).append(true).open(path)?;
+    lock(|| file.try_lock())?;
+    let len = file.metadata()?.len();
+    let start = if ends_line(&mut file, len)? { "" } else { "\n" };
+    let written = file.write_all(format!("{start}{lines}\n").as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        file.set_len(len)?;
+    }
+    written
 }
 
 /// Takes a lock that others hold for moments only. Another process may be stopped while it holds it: then there is an

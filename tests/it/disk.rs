@@ -318,7 +318,7 @@ fn a_disk_that_takes_nothing_is_told_in_a_sentence() {
     "#]].assert_eq(&told_by("write 28 1 forever *"));
     expect![[r#"
         $ hm --agent devops claim create "one more" --scope . --key k
-        hm: no writer answers, and cannot spool to RUNTIME/spool.jsonl: Read-only file system (os error 30); nothing was written: free disk space or mend the permissions, then retry with the same key
+        hm: no writer answers, and cannot spool to RUNTIME/spool.jsonl: Read-only file system (os error 30); nothing was written: this place may only be read, so write where the client itself runs, outside of its sandbox
         [exit Some(75)]
     "#]].assert_eq(&told_by("open 30 1 forever *"));
     expect![[r#"

@@ -359,6 +359,83 @@ fn a_memory_of_a_released_version_opens_moves_and_exports_the_same_bytes() {
 }
 
 #[test]
+fn a_link_in_a_repository_takes_no_memory_away() {
+    let land = Land::new();
+    let own = land.path("own");
+    fs::create_dir_all(&own).expect("a directory");
+    assert!(
+        land.command(&own, &["init", "--yes"]).env("PATH", "").output().expect("hm runs").status.success()
+    );
+    land.claim(&own, "said at home", "src");
+    end_writer(&land.workspace(&own));
+    let clone = land.path("clone");
+    fs::create_dir_all(&clone).expect("a directory");
+    git(&clone, &["init", "-q", "-b", "main"]);
+    std::os::unix::fs::symlink("../own/.hivemind", clone.join(".hivemind")).expect("a link");
+    assert!(land.claims(&clone).is_empty());
+    assert_eq!(land.memory(&clone), clone.join(".git/hivemind"));
+    assert_eq!(land.claims(&own), ["said at home [\"src\"]"]);
+}
+
+#[test]
+fn a_work_tree_that_opens_first_hides_no_memory_of_the_main_one() {
+    let land = Land::new();
+    let main = land.path("project");
+    fs::create_dir_all(&main).expect("a directory");
+    assert!(
+        land.command(&main, &["init", "--yes"]).env("PATH", "").output().expect("hm runs").status.success()
+    );
+    land.claim(&main, "said before there was git", "src");
+    git(&main, &["init", "-q", "-b", "main"]);
+    commit(&main);
+    git(&main, &["worktree", "add", "-q", "../tree", "-b", "tree"]);
+    end_writer(&land.workspace(&main));
+    land.claim(&land.path("tree"), "said in the tree", "src");
+    assert_eq!(land.claims(&main).len(), 2);
+    assert_eq!(land.memory(&main), main.join(".git/hivemind"));
+}
+
+#[test]
+fn copies_and_moves_are_projects_of_their_own_and_no_damage() {
+    let land = Land::new();
+    let orig = land.repository("orig");
+    land.claim(&orig, "said before", "src");
+    end_writer(&land.workspace(&orig));
+    let (a, b, moved) = (land.path("a"), land.path("b"), land.path("moved"));
+    copy(&orig, &a);
+    land.claim(&a, "said in the copy", "src");
+    end_writer(&land.workspace(&a));
+    fs::rename(&orig, &moved).expect("it moves");
+    land.claim(&moved, "said after the move", "src");
+    end_writer(&land.workspace(&moved));
+    fs::remove_dir_all(&a).expect("the copy");
+    copy(&moved, &b);
+    land.claim(&b, "said in another copy", "src");
+    for (at, claims) in [(&moved, 2), (&b, 3)] {
+        assert_eq!(land.claims(at).len(), claims);
+        assert_eq!(land.json(at, &["status"])["damage"], Value::Null);
+        assert!(land.run(at, &["verify"]).status.success());
+    }
+}
+
+#[test]
+fn a_reader_shows_nothing_of_what_lies_in_the_place_of_its_memory() {
+    let land = Land::new();
+    let root = land.repository("project");
+    land.claim(&root, "said here", "src");
+    end_writer(&land.workspace(&root));
+    let mut reads = hivemind::reads::Reads::of(land.workspace(&root));
+    assert!(reads.store().expect("readable").is_some());
+    fs::rename(&root, land.path("moved")).expect("it moves");
+    let gone = |reads: &mut hivemind::reads::Reads| reads.ledger().expect_err("it is gone").to_string();
+    assert!(gone(&mut reads).contains("is gone, or another one lies there"));
+    land.repository("project");
+    land.claim(&root, "said by another", "src");
+    assert!(gone(&mut reads).contains("is gone, or another one lies there"));
+    assert!(reads.store().is_err());
+}
+
+#[test]
 fn files_that_git_tracks_are_no_memory() {
     let land = Land::new();
     let root = land.path("project");
