@@ -15,7 +15,9 @@ pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub(crate) use erase::rewrite;
 pub use export::{ExportTrailer, export_line};
 pub use import::{ImportError, Imported};
-pub(crate) use migrate::{Unmigrated, known, migrate, migrated, written_by};
+#[cfg(test)]
+pub(crate) use migrate::known;
+pub(crate) use migrate::{Unmigrated, migrate, migrated, written_by};
 pub(crate) use sqlite::{
     AUTOCHECKPOINT_PAGES, Unopened, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly,
     refuse_links, truncate_log,

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::chain::{self, Column};
-use super::migrate::{Unmigrated, known, migrate, migrated, written_by};
+use super::migrate::{Unmigrated, migrate, migrated, written_by};
 use super::{
     AppendError, Batch, Cursor, Failure, Filter, Hash, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Stored, erase, import, verify,
@@ -40,6 +40,9 @@ const PROGRESS_EVERY: u64 = 4_096;
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
 }
+
+/// The number of the last file in `migrations/ledger`.
+const LAST_MIGRATION: i64 = 1;
 
 const COLUMNS: &str = "e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
      e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.payload, p.salt \
@@ -289,7 +292,7 @@ impl Reader {
             Unopened::Failed(source) => cannot_open(path, source),
         })?;
         let Some(db) = db else { return Ok(None) };
-        if migrated(&db).map_err(read_failed)? > known(&migrations::migrations::runner()) {
+        if migrated(&db).map_err(read_failed)? > LAST_MIGRATION {
             return Err(LedgerError::Newer { path: shown(), by: written_by(&db) });
         }
         Ok(Some(Self { db }))
@@ -886,4 +889,15 @@ fn stored(row: &Row<'_>) -> Result<Stored, LedgerError> {
         hash: hash(12)?,
         payload,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_last_migration_is_the_last_file() {
+        assert_eq!(
+            super::LAST_MIGRATION,
+            crate::ledger::migrate::known(&super::migrations::migrations::runner())
+        );
+    }
 }
