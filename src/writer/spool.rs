@@ -14,7 +14,10 @@ use crate::private::{self, FileName};
 use crate::system;
 use crate::workspace::Workspace;
 
-/// How long the lock of the spool is waited for: its holder writes one line and syncs it.
+/// How long a front waits for the lock of the spool, off the threads that serve: on a busy disk each of many panes holds
+/// it for a sync, and a write that is refused is worse than a slow one.
+const APPENDED_WITHIN: Duration = Duration::from_secs(3);
+/// How long the writer waits for it, which comes again.
 const LOCKED_AT_MOST: Duration = Duration::from_millis(500);
 /// How often it is tried meanwhile.
 const LOCK_POLL: Duration = Duration::from_millis(2);
@@ -68,7 +71,7 @@ impl Spool {
 
     fn try_append(&self, submission: &Submission) -> io::Result<Option<Submission>> {
         let mut file = private::options().create(true).read(true).append(true).open(&self.path)?;
-        lock(|| file.try_lock())?;
+        lock(APPENDED_WITHIN, || file.try_lock())?;
         if let Some(key) = &submission.idempotency_key
             && let Some(first) = queued_under(&mut file, submission, key)?
         {
@@ -157,7 +160,7 @@ impl Spool {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lines::default()),
                 other => other?,
             };
-            lock(|| file.try_lock_shared())?;
+            lock(LOCKED_AT_MOST, || file.try_lock_shared())?;
             let name = private::name(&file.metadata()?);
             file.seek(SeekFrom::Start(offset))?;
             let mut bytes = Vec::new();
@@ -180,7 +183,7 @@ impl Spool {
     pub(super) fn truncate_after(&self, lines: &Lines) -> Result<bool, SpoolError> {
         let truncate = || -> io::Result<bool> {
             let file = private::options().write(true).open(&self.path)?;
-            lock(|| file.try_lock())?;
+            lock(LOCKED_AT_MOST, || file.try_lock())?;
             let metadata = file.metadata()?;
             if lines.file != Some(private::name(&metadata)) {
                 return Err(io::Error::other("it was replaced while it was read"));
@@ -248,7 +251,7 @@ impl Spool {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                     other => other?,
                 };
-                lock(|| file.try_lock())?;
+                lock(LOCKED_AT_MOST, || file.try_lock())?;
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes)?;
                 let mut start = 0;
@@ -318,7 +321,7 @@ fn append_line(path: &Path, line: &str) -> Result<(), SpoolError> {
 /// Appends whole lines behind what a process may have left torn, or nothing.
 fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
     let mut file = private::options().create(true).read(true).append(true).open(path)?;
-    lock(|| file.try_lock())?;
+    lock(LOCKED_AT_MOST, || file.try_lock())?;
     let len = file.metadata()?.len();
     let start = if ends_line(&mut file, len)? { "" } else { "\n" };
     let written = file.write_all(format!("{start}{lines}\n").as_bytes()).and_then(|()| file.sync_all());
@@ -330,8 +333,8 @@ fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
 
 /// Takes a lock that others hold for moments only. Another process may be stopped while it holds it: then there is an
 /// error and no waiting for ever.
-fn lock(mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
-    let deadline = system::instant() + LOCKED_AT_MOST;
+fn lock(within: Duration, mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
+    let deadline = system::instant() + within;
     loop {
         match attempt() {
             Err(TryLockError::WouldBlock) if system::instant() < deadline => std::thread::sleep(LOCK_POLL),
