@@ -11,13 +11,14 @@
 //! A crash can leave the last line torn: without its line break, or with sectors of zeros in it. Such a line counts
 //! as never written. A line before the last that does not parse is a fault.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use crate::ledger::{Checkpoint, Cursor, Hash, Key, LedgerError, Origin, Reader, Sealed, Tree};
+use crate::private;
 use crate::workspace::Workspace;
 
 /// Hashes read from the ledger at once.
@@ -121,7 +122,7 @@ impl Checkpoints {
     /// The key of a ledger; `None` where it has none, as on a machine that only got a copy.
     fn key(&self, origin: &Origin) -> io::Result<Option<Key>> {
         let Some(path) = self.dir_of(origin).map(|dir| dir.join("key")) else { return Ok(None) };
-        match std::fs::read_to_string(&path) {
+        match private::read_to_string(&path) {
             Ok(text) => Key::from_text(&text).map(Some).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidData, format!("{} holds no key", path.display()))
             }),
@@ -160,7 +161,7 @@ impl Checkpoints {
     pub(crate) fn move_from(&self, memory: &Path) -> io::Result<()> {
         let Some(keys) = self.keys() else { return Ok(()) };
         let (from, to) = (place_name(memory), &self.place);
-        gone(std::fs::rename(keys.join(format!("place-{from}")), keys.join(format!("place-{to}"))))?;
+        private::gone(std::fs::rename(keys.join(format!("place-{from}")), keys.join(format!("place-{to}"))))?;
         for origin in std::fs::read_dir(keys)?.flatten() {
             let (from, to) = (format!("sealed-{from}"), format!("sealed-{to}"));
             if origin.path().join(&from).exists() {
@@ -174,13 +175,13 @@ impl Checkpoints {
     /// stays, should it come back.
     pub(crate) fn forget_place(&self) -> io::Result<bool> {
         let was_known = self.placed().is_some();
-        self.place_path().map_or(Ok(()), |place| gone(std::fs::remove_file(place)))?;
+        self.place_path().map_or(Ok(()), |place| private::gone(std::fs::remove_file(place)))?;
         Ok(was_known)
     }
 
     /// The name of the ledger that was last sealed at this place.
     fn placed(&self) -> Option<Origin> {
-        let text = std::fs::read_to_string(self.place_path()?).ok()?;
+        let text = private::read_to_string(&self.place_path()?).ok()?;
         serde_json::from_str(&text).ok()
     }
 
@@ -231,9 +232,9 @@ impl Checkpoints {
     /// Puts a key in place, unless another process was faster: then that one's key counts.
     fn make_key(&self, origin: &Origin, key: &Key) -> io::Result<Key> {
         let dir = self.dir_of(origin).ok_or_else(|| io::Error::other("no place for a key"))?;
-        private_dir(&dir)?;
+        private::create_dir_all(&dir)?;
         let made = dir.join(format!("key.new-{}", std::process::id()));
-        let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&made)?;
+        let mut file = private::options().write(true).create(true).truncate(true).open(&made)?;
         file.write_all(key.to_text().as_bytes())?;
         file.sync_all()?;
         let placed = std::fs::hard_link(&made, dir.join("key"));
@@ -249,9 +250,9 @@ impl Checkpoints {
     fn advance(&self, sealed: &Sealed) -> io::Result<()> {
         let origin = &sealed.checkpoint.origin;
         let (Some(own), Some(place)) = (self.own_path(origin), self.place_path()) else { return Ok(()) };
-        put(&own, &serde_json::to_vec(sealed)?)?;
+        private::replace(&own, &serde_json::to_vec(sealed)?)?;
         if self.placed().as_ref() != Some(origin) {
-            put(&place, &serde_json::to_vec(origin)?)?;
+            private::replace(&place, &serde_json::to_vec(origin)?)?;
         }
         Ok(())
     }
@@ -266,21 +267,24 @@ impl Checkpoints {
         let named = last.map(|(_, last)| last.checkpoint.origin);
         for origin in origin.into_iter().chain(named.as_ref()).chain(self.placed().as_ref()) {
             if let Some(own) = self.own_path(origin) {
-                gone(std::fs::remove_file(&own))?;
+                private::gone(std::fs::remove_file(&own))?;
             }
         }
         if let Some(place) = self.place_path() {
-            gone(std::fs::remove_file(&place))?;
+            private::gone(std::fs::remove_file(&place))?;
         }
-        gone(std::fs::rename(&self.file, self.file.with_extension(format!("accepted-{accepted_at}"))))
+        private::gone(std::fs::rename(
+            &self.file,
+            self.file.with_extension(format!("accepted-{accepted_at}")),
+        ))
     }
 
     /// Removes the key of a ledger that goes away itself, as that of a demo does.
     pub fn drop_key(&self, ledger: &Reader) {
         let genesis = ledger.hashes_after(0, 1).unwrap_or_default();
         let dir = genesis.first().and_then(|genesis| self.dir_of(&Origin::of(genesis)));
-        let place = self.place_path().map_or(Ok(()), |place| gone(std::fs::remove_file(place)));
-        if let Err(error) = dir.map_or(Ok(()), |dir| gone(std::fs::remove_dir_all(dir))).and(place) {
+        let place = self.place_path().map_or(Ok(()), |place| private::gone(std::fs::remove_file(place)));
+        if let Err(error) = dir.map_or(Ok(()), |dir| private::gone(std::fs::remove_dir_all(dir))).and(place) {
             tracing::warn!(%error, "cannot remove the key");
         }
     }
@@ -288,8 +292,7 @@ impl Checkpoints {
     /// Appends a line; a torn one that a crash left is dropped first.
     fn append(&self, sealed: &Sealed) -> io::Result<()> {
         let keep = lines(&self.file, TAIL_BYTES).map_err(io::Error::other)?.keep;
-        let options = &mut OpenOptions::new();
-        let mut file = private(options.create(true).append(true)).open(&self.file)?;
+        let mut file = private::options().create(true).append(true).open(&self.file)?;
         if file.metadata()?.len() > keep {
             file.set_len(keep)?;
             // Before the next line: a crash must not leave what was dropped behind it.
@@ -566,40 +569,5 @@ pub(crate) fn is_sealed_by(file: &Path, state: &Path) -> bool {
 
 /// A checkpoint that lies in a file of its own.
 fn one(path: &Path) -> Option<Sealed> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
-}
-
-/// Puts a file in place whole and durable.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().ok_or_else(|| io::Error::other("a file without a directory"))?;
-    private_dir(dir)?;
-    let made = path.with_extension(format!("new-{}", std::process::id()));
-    let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&made)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&made, path)?;
-    File::open(dir)?.sync_all()
-}
-
-/// Something is away; that it was so before is as good.
-fn gone(done: io::Result<()>) -> io::Result<()> {
-    match done {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-fn private_dir(dir: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)?;
-    File::open(dir)?.sync_all()
+    serde_json::from_slice(&private::read(path).ok()?).ok()
 }

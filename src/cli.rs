@@ -33,7 +33,7 @@ mod trust;
 mod verify;
 mod writer;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordOverride, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
-use crate::domain::privacy::Secrets;
+use crate::domain::privacy::{Known, Secrets};
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -262,6 +262,8 @@ struct Context {
     global: Global,
     /// Whether the override is on record already.
     overrode: Cell<bool>,
+    /// The secrets among the variables, once they are asked for: most hooks ask for none.
+    known: OnceCell<Known>,
 }
 
 impl Context {
@@ -280,7 +282,14 @@ impl Context {
 
     fn of(workspace: Workspace, environment: Environment, global: Global) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
-        Ok(Self { workspace, config, environment, global, overrode: Cell::new(false) })
+        Ok(Self {
+            workspace,
+            config,
+            environment,
+            global,
+            overrode: Cell::new(false),
+            known: OnceCell::new(),
+        })
     }
 
     /// Who speaks: `--agent`, else `HM_AGENT`, else nobody yet.
@@ -464,7 +473,7 @@ impl Context {
             text.push_str(&output::more(next.parameter, &next.value));
         }
         output::print(self.global.json, &text, &answer.json)?;
-        note_damage(&reads);
+        note_damage(&mut reads);
         Ok(())
     }
 
@@ -499,7 +508,8 @@ impl Context {
 
     /// What this process keeps to itself.
     fn secrets(&self) -> Secrets {
-        Secrets { own: self.config.own_secrets.clone(), known: self.environment.secrets.clone() }
+        let known = self.known.get_or_init(|| Known::from_variables(system::variables()));
+        Secrets { own: self.config.own_secrets.clone(), known: known.clone() }
     }
 
     fn front(&self) -> Result<Front, Failure> {
@@ -708,7 +718,7 @@ fn has_terminal() -> bool {
 }
 
 /// Says beside an answer that the ledger it came from lost events.
-fn note_damage(reads: &Reads) {
+fn note_damage(reads: &mut Reads) {
     if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
         && damage.stops_writes()
     {

@@ -190,7 +190,11 @@ impl Config {
     pub fn memory_of(path: &Path, root: &Path) -> Option<PathBuf> {
         let text = read(path).ok()?;
         // Most files have this section commented out: they are parsed once, by `load`.
-        text.lines().find(|line| line.trim_start().starts_with("[workspace]"))?;
+        let mut sections = text.match_indices("[workspace]");
+        sections.find(|(at, _)| {
+            let before = text[..*at].trim_end_matches([' ', '\t']);
+            before.is_empty() || before.ends_with('\n')
+        })?;
         let file: File = toml::from_str(&text).ok()?;
         Some(file.workspace.memory)
             .filter(|memory| !memory.as_os_str().is_empty())
@@ -232,10 +236,11 @@ impl Config {
 
 /// Reads a configuration. It is the repository's, and may be anything: a device, a pipe, or without an end.
 fn read(path: &Path) -> std::io::Result<String> {
-    if !std::fs::metadata(path)?.is_file() {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no regular file"));
     }
-    let mut text = String::new();
+    let mut text = String::with_capacity(metadata.len().min(MAX_BYTES) as usize + 1);
     std::io::Read::read_to_string(
         &mut std::io::Read::take(std::fs::File::open(path)?, MAX_BYTES),
         &mut text,

@@ -1,10 +1,12 @@
 //! Which events came out of a file: kept beside the ledger and not in it, because an imported history keeps its hashes
 //! and an export of it is the same file again.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::private;
 
 /// The parts of the ledger that `hm import` appended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ struct Part {
 impl Imports {
     /// Reads what the writer left; nothing where nothing was ever imported.
     pub fn load(path: &Path) -> Self {
-        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        private::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     /// Puts a new file in the place of the old one, its owner's alone, and waits until it is on the disk.
@@ -31,10 +33,7 @@ impl Imports {
     /// # Errors
     /// What the file system said.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map(drop).map_err(|error| error.error)
+        private::replace(path, &serde_json::to_vec(self)?)
     }
 
     /// Whether an event came out of a file.

@@ -60,6 +60,17 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_dir(dir)
 }
 
+/// What was removed or moved is away; that it was so before is as good.
+///
+/// # Errors
+/// What the system said, but not that there was nothing.
+pub(crate) fn gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Makes a directory that only its owner may enter, and its parents; one that is there stays as it is.
 ///
 /// # Errors

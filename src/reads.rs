@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::domain::time::{Moment, Timestamp};
 use crate::imports::Imports;
 use crate::ledger;
-use crate::standing::Standing;
+use crate::standing::{self, Standing};
 use crate::store::{self, LeftOut, StoreError};
 use crate::workspace::Workspace;
 
@@ -18,6 +18,8 @@ pub struct Reads {
     /// The id of the memory that is read; none while there is none.
     memory: Option<String>,
     state_home: Option<PathBuf>,
+    /// Whether what is folded is enough, and nothing is compared with the ledger.
+    is_quick: bool,
     ledger: Option<(FileId, ledger::Reader)>,
     store: Option<(FileId, store::Reader)>,
     past: Option<Past>,
@@ -89,13 +91,20 @@ impl Reads {
     /// Nothing is opened yet.
     pub fn of(workspace: Workspace) -> Self {
         let memory = workspace.id();
-        Self { workspace, memory, state_home: None, ledger: None, store: None, past: None }
+        Self { workspace, memory, state_home: None, is_quick: false, ledger: None, store: None, past: None }
     }
 
     /// Also knows what this machine has sealed; `state_home` is [`crate::system::Environment::state_home`].
     #[must_use]
     pub fn knowing(self, state_home: Option<PathBuf>) -> Self {
         Self { state_home, ..self }
+    }
+
+    /// Answers from what is folded without a look at the ledger: for hooks before and after a tool, which a client waits
+    /// for each time. That the ledger is ahead of the read models for good, a session hears at its start.
+    #[must_use]
+    pub fn quick(self) -> Self {
+        Self { is_quick: true, ..self }
     }
 
     /// The directory of the user's state, where it is known.
@@ -107,11 +116,13 @@ impl Reads {
     ///
     /// # Errors
     /// [`ledger::LedgerError`] when the ledger cannot be read.
-    pub fn standing(&self) -> Result<Standing, ledger::LedgerError> {
-        match self.past {
-            Some(_) => Ok(Standing::default()),
-            None => Standing::of(&self.workspace, self.state_home.as_deref()),
+    pub fn standing(&mut self) -> Result<Standing, ledger::LedgerError> {
+        if self.past.is_some() {
+            return Ok(Standing::default());
         }
+        let folded = standing::folded(self.store().ok().flatten());
+        let (workspace, state_home) = (self.workspace.clone(), self.state_home.clone());
+        Standing::between(folded, self.ledger()?, &workspace, state_home.as_deref())
     }
 
     /// The same workspace as it was then, on the clock of then: the ledger is folded up to there into a temporary
@@ -129,6 +140,7 @@ impl Reads {
             workspace: self.workspace.clone(),
             memory: self.memory.clone(),
             state_home: self.state_home.clone(),
+            is_quick: false,
             ledger: None,
             store: None,
             past: Some(Past { dir, seq, at }),
@@ -209,7 +221,9 @@ impl Reads {
         if self.memory.is_none() {
             self.memory = self.workspace.id();
         } else if self.memory != self.workspace.id() {
-            // Another one may lie there by now, and what it says is not what was asked for.
+            // What may not be looked at says so. Else another one may lie there by now, and what it says is not what was
+            // asked for.
+            ledger::Reader::open(&path)?;
             return Err(ledger::LedgerError::Gone { path: self.workspace.memory().display().to_string() });
         }
         // Without an id it is not there, or may not be looked at: opening says which.
@@ -238,7 +252,7 @@ impl Reads {
                 opened => self.store = id.zip(opened?),
             }
         }
-        if self.past.is_none() {
+        if self.past.is_none() && !self.is_quick {
             let folded = self.store.as_ref().map(|(_, store)| store.folded()).transpose()?;
             let folded = folded.map_or(0, |folded| folded.seq);
             let events = match self.events() {

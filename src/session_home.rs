@@ -41,7 +41,6 @@ impl SessionHome {
     pub fn enter(&self, workspace: &Workspace) -> io::Result<()> {
         let dir = self.0.parent().unwrap_or(&self.0);
         private::create_dir_all(dir)?;
-        forget_the_old(dir)?;
         let paths = [workspace.root(), workspace.memory()].map(|path| path.as_os_str().as_encoded_bytes());
         let beside = self.0.with_extension(std::process::id().to_string());
         io::Write::write_all(
@@ -51,10 +50,11 @@ impl SessionHome {
         std::fs::rename(beside, &self.0)
     }
 
-    /// Says that the session is over.
+    /// Says that the session is over, and forgets those that ended without a word.
     pub fn leave(&self) {
-        // At worst it is forgotten later.
+        // At worst they are forgotten later.
         let _ = std::fs::remove_file(&self.0);
+        let _ = self.0.parent().map(forget_the_old);
     }
 }
 

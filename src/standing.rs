@@ -65,15 +65,28 @@ impl Standing {
     /// # Errors
     /// [`LedgerError`] when the ledger cannot be read.
     pub fn of(workspace: &Workspace, state_home: Option<&Path>) -> Result<Self, LedgerError> {
-        // The ledger last: it may grow meanwhile, and what was seen before is in it.
-        let folded = folded(workspace);
+        let store = store::Reader::open(&workspace.team_memory()).ok().flatten();
         let ledger = Reader::open(&workspace.ledger())?;
-        let genesis = ledger.as_ref().map(|ledger| ledger.hashes_after(0, 1)).transpose()?;
+        Self::between(folded(store.as_ref()), ledger.as_ref(), workspace, state_home)
+    }
+
+    /// [`Standing::of`] through handles that are open already. `folded` is how far the read models were before the
+    /// ledger is asked: it may grow meanwhile, and what was seen before is in it.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the ledger cannot be read.
+    pub fn between(
+        folded: Cursor,
+        ledger: Option<&Reader>,
+        workspace: &Workspace,
+        state_home: Option<&Path>,
+    ) -> Result<Self, LedgerError> {
+        let genesis = ledger.map(|ledger| ledger.hashes_after(0, 1)).transpose()?;
         let origin = genesis.and_then(|genesis| genesis.first().map(Origin::of));
         let seen = Checkpoints::of(workspace, state_home).seen(origin.as_ref());
-        let head = ledger.as_ref().map_or(Ok(Cursor::GENESIS), Reader::head)?;
+        let head = ledger.map_or(Ok(Cursor::GENESIS), Reader::head)?;
         let is_missing = |at: &Cursor| -> Result<bool, LedgerError> {
-            ledger.as_ref().map_or(Ok(at.seq > 0), |ledger| Ok(!ledger.holds(*at)?))
+            ledger.map_or(Ok(at.seq > 0), |ledger| Ok(!ledger.holds(*at)?))
         };
         let marks = std::iter::once(("the read models have seen", folded)).chain(seen.marks());
         let (mut missing, mut fault) = (Vec::new(), None);
@@ -113,7 +126,7 @@ impl Standing {
         let unsealed = match seals {
             Seals::Not(why) => Some(why),
             _ if state_home.is_none() => Some("unsealed here: no home directory to keep a key in".to_owned()),
-            Seals::New if is_overdue(ledger.as_ref())? => {
+            Seals::New if is_overdue(ledger)? => {
                 Some("unsealed here: no checkpoint of this ledger was sealed".to_owned())
             }
             Seals::New | Seals::Hold | Seals::Broken(_) => None,
@@ -130,7 +143,6 @@ fn is_overdue(ledger: Option<&Reader>) -> Result<bool, LedgerError> {
 }
 
 /// How far the read models say they are folded, whichever version folded them; nothing where they cannot be read.
-fn folded(workspace: &Workspace) -> Cursor {
-    let store = store::Reader::open(&workspace.team_memory()).ok().flatten();
+pub(crate) fn folded(store: Option<&store::Reader>) -> Cursor {
     store.and_then(|store| store.folded().ok()).unwrap_or(Cursor::GENESIS)
 }

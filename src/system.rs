@@ -8,7 +8,6 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::{ContextV7, Uuid};
 
-use crate::domain::privacy::Known;
 use crate::domain::time::Timestamp;
 
 /// The sources a writer draws on; tests hand in fixed ones.
@@ -241,8 +240,6 @@ pub struct Environment {
     pub task: Option<String>,
     /// `HM_LOG`: what to log, in the words of `tracing`.
     pub log: Option<String>,
-    /// Values of variables whose names look secret: never written, never shown.
-    pub secrets: Known,
     /// `XDG_STATE_HOME`, else `~/.local/state`: where keys lie, outside every workspace.
     pub state_home: Option<PathBuf>,
     /// The user's home directory.
@@ -275,7 +272,6 @@ impl Environment {
             session: SESSION_VARIABLES.into_iter().find_map(var),
             task: var("HM_TASK"),
             log: var("HM_LOG"),
-            secrets: Known::from_variables(variables()),
             state_home: state_home(),
             home: std::env::home_dir(),
             config_home: dir("XDG_CONFIG_HOME"),

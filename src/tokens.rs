@@ -95,7 +95,7 @@ impl Tokens {
     /// # Errors
     /// [`TokenError::Io`] and [`TokenError::Syntax`]; no file means no token.
     pub fn load(&self) -> Result<Vec<Token>, TokenError> {
-        let text = match std::fs::read(&self.path) {
+        let text = match private::read(&self.path) {
             Ok(text) => text,
             // Without them everybody on this machine may come in: a human has to say so.
             Err(error) if error.kind() == ErrorKind::NotFound => match self.set_aside() {

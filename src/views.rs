@@ -597,7 +597,7 @@ fn jobs(reads: &Reads) -> Runs {
 }
 
 /// What became of the writer's jobs, and a damaged ledger as one of them.
-fn troubles(reads: &Reads, now: Timestamp) -> Result<Runs, ViewError> {
+fn troubles(reads: &mut Reads, now: Timestamp) -> Result<Runs, ViewError> {
     let mut runs = jobs(reads);
     if let Some(damage) = reads.standing()?.damage {
         let waiting = if damage.stops_writes() { "; writes wait in the spool" } else { "" };

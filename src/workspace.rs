@@ -127,7 +127,7 @@ impl Workspace {
     /// # Errors
     /// [`WorkspaceError`] with what to do.
     pub fn find(dir: Option<&Path>, start: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
-        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let state = StateDir::of_user(environment)?;
         let told = environment.dir.as_deref().map(Path::new);
         let Some(named) = dir.or(told) else {
             let root = root_above(start)?;
@@ -153,7 +153,7 @@ impl Workspace {
     /// # Errors
     /// [`WorkspaceError`].
     pub fn init(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
-        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let state = StateDir::of_user(environment)?;
         let root = mark(root)?;
         let workspace = Self::at(root, None, &state, false)?;
         workspace.ensure()?;
@@ -165,7 +165,7 @@ impl Workspace {
     /// # Errors
     /// [`WorkspaceError`].
     pub fn init_apart(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
-        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let state = StateDir::of_user(environment)?;
         let root = mark(root)?;
         let memory = root.join(MARKER).join(RUNTIME);
         state.create(&memory).map_err(|source| io_error(&memory, source))?;
@@ -176,7 +176,7 @@ impl Workspace {
 
     /// The workspace that a writer serves: its front found root and memory, and either may be gone since.
     pub fn served(root: &Path, memory: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
-        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let state = StateDir::of_user(environment)?;
         Ok(Self {
             root: root.to_owned(),
             rules: root.to_owned(),
@@ -299,7 +299,7 @@ impl Workspace {
         start: &Path,
         environment: &Environment,
     ) -> Result<Self, WorkspaceError> {
-        let state = StateDir::of(environment.state_home.as_deref().ok_or(WorkspaceError::NoStateHome)?);
+        let state = StateDir::of_user(environment)?;
         let root = match dir {
             Some(dir) => dir.canonicalize().map_err(|source| io_error(dir, source))?,
             None => root_above(start)?,
@@ -695,7 +695,8 @@ impl Workspace {
     /// [`WorkspaceError`].
     pub fn ensure(&self) -> Result<(), WorkspaceError> {
         let failed = |source| io_error(&self.memory, source);
-        if self.ownership()? == Ownership::Absent {
+        let mut ownership = self.ownership()?;
+        if ownership == Ownership::Absent {
             if let Some(parent) = self.memory.parent().filter(|parent| parent.ends_with(BELOW_IN_GIT)) {
                 private::create_dir_all(parent).map_err(failed)?;
             }
@@ -707,15 +708,16 @@ impl Workspace {
                     tracing::warn!(memory = %self.memory.display(), "the memory that lay here is gone: a new one begins");
                 }
             }
+            ownership = self.ownership()?;
         }
-        self.adopted()?;
+        self.adopted(ownership)?;
         private::close_dir(&self.memory).map_err(failed)
     }
 
     /// Makes a memory that is there this user's.
-    fn adopted(&self) -> Result<(), WorkspaceError> {
+    fn adopted(&self, ownership: Ownership) -> Result<(), WorkspaceError> {
         let failed = |source| io_error(&self.memory, source);
-        match self.ownership()? {
+        match ownership {
             // A directory that cannot be written, as in a sandbox, is known all the same.
             Ownership::Known => {
                 if let Ok(Some(before)) = self.state.keep_place(&self.memory) {

@@ -270,7 +270,7 @@ impl List {
             json["left_out"] = left_out.into();
         }
         output::print(context.global.json, &(table(&page) + &views::without(left_out)), &json)?;
-        note_damage(&reads);
+        note_damage(&mut reads);
         Ok(())
     }
 

@@ -126,7 +126,7 @@ impl Hooked {
         let agent = agent.ok_or_else(|| Failure::usage("nobody says who this pane is"))?;
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
-        let reads = context.present();
+        let reads = if is_start { context.present() } else { context.present().quick() };
         Ok(Self { call, context, agent, is_by_default, session, reads })
     }
 

@@ -86,8 +86,9 @@ enum Last {
 
 /// Text as it may be shown, with its line breaks.
 pub fn cleaned(text: &str) -> Cow<'_, str> {
-    // Most text has nothing to clean.
-    if !text.contains(is_hidden) {
+    // Most text has nothing to clean, and most of that is plain, which a processor sees in whole words.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
+    if is_plain || !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());

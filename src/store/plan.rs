@@ -378,17 +378,15 @@ impl Reader {
         let is_next = "NOT EXISTS \
              (SELECT 1 FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) LEFT JOIN tasks t ON t.id = json_each.value \
               WHERE t.status NOT IN ('done', 'invalidated'))";
+        // A task whose lease is over is open again, and the writer may not have put that down yet.
+        let mut freed = self.held_rows()?;
+        freed.retain(|task| task.session.is_none() && task.status == TaskStatus::Open);
+        let freed = serde_json::json!(freed.into_iter().map(|task| task.id).collect::<Vec<_>>()).to_string();
         let mut free = self.db.prepare_cached(&format!(
-            "{TASK} WHERE status = 'open' AND session IS NULL AND {is_next} ORDER BY created_seq LIMIT ?1"
+            "{TASK} WHERE (status = 'open' AND session IS NULL OR id IN (SELECT value FROM json_each(?2))) \
+             AND {is_next} ORDER BY created_seq LIMIT ?1"
         ))?;
-        let mut ready = self.kept_of(free.query([limit as i64])?, |row| self.task_of(row))?;
-        // Those whose lease is over, and that the writer has not freed yet.
-        let mut held = self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL AND {is_next}"))?;
-        let freed = self.kept_of(held.query([])?, |row| self.task_of(row))?.into_iter();
-        ready.extend(freed.filter(|task| task.session.is_none() && task.status == TaskStatus::Open));
-        ready.sort_by_key(|task| task.created_seq);
-        ready.truncate(limit);
-        Ok(ready)
+        self.kept_of(free.query(params![limit as i64, freed])?, |row| self.task_of(row))
     }
 
     /// Tasks in a status, oldest first.
@@ -409,11 +407,16 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn held_tasks(&self) -> Result<Vec<TaskView>, StoreError> {
-        let mut found =
-            self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
-        let mut held = self.kept_of(found.query([])?, |row| self.task_of(row))?;
+        let mut held = self.held_rows()?;
         held.retain(|task| task.session.is_some());
         Ok(held)
+    }
+
+    /// Tasks that the rows give to a session, also those whose lease is over.
+    fn held_rows(&self) -> Result<Vec<TaskView>, StoreError> {
+        let mut found =
+            self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
+        self.kept_of(found.query([])?, |row| self.task_of(row))
     }
 
     /// Tasks a session holds.

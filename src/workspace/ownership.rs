@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::WorkspaceError;
 use crate::checkpoints;
 use crate::private;
-use crate::system;
+use crate::system::{self, Environment};
 
 /// Bears the id of a memory.
 pub(super) const ID: &str = "id";
@@ -81,8 +82,11 @@ pub(super) enum Ownership {
 }
 
 impl StateDir {
-    pub(super) fn of(state_home: &Path) -> Self {
-        Self { home: state_home.to_owned(), ours: state_home.join("hivemind") }
+    /// # Errors
+    /// [`WorkspaceError::NoStateHome`].
+    pub(super) fn of_user(environment: &Environment) -> Result<Self, WorkspaceError> {
+        let home = environment.state_home.clone().ok_or(WorkspaceError::NoStateHome)?;
+        Ok(Self { ours: home.join("hivemind"), home })
     }
 
     /// The directory that holds the state of every program of the user.
@@ -130,6 +134,11 @@ impl StateDir {
     /// The id under which this user's state knows a memory at its place. A memory that moved is known where it went; a
     /// copy of one that is still where it was is another memory.
     pub(super) fn known(&self, memory: &Path) -> io::Result<Option<String>> {
+        Ok(self.known_with_place(memory)?.map(|(id, _)| id))
+    }
+
+    /// [`StateDir::known`], and the place that is put down for it.
+    fn known_with_place(&self, memory: &Path) -> io::Result<Option<(String, Vec<u8>)>> {
         for id in ids(memory)? {
             let place = match private::read(&self.of_memory(&id).join(PLACE)) {
                 Err(error) if is_no_file(&error) => continue,
@@ -142,7 +151,7 @@ impl StateDir {
                 })
             };
             if place == memory.as_os_str().as_encoded_bytes() || moved() {
-                return Ok(Some(id));
+                return Ok(Some((id, place)));
             }
         }
         Ok(None)
@@ -150,13 +159,11 @@ impl StateDir {
 
     /// Puts down where a memory lies that is known, and returns where it lay before if it moved.
     pub(super) fn keep_place(&self, memory: &Path) -> io::Result<Option<PathBuf>> {
-        let Some(id) = self.known(memory)? else { return Ok(None) };
-        let place = self.of_memory(&id).join(PLACE);
-        let before = private::read(&place)?;
+        let Some((id, before)) = self.known_with_place(memory)? else { return Ok(None) };
         if before == memory.as_os_str().as_encoded_bytes() {
             return Ok(None);
         }
-        private::replace(&place, memory.as_os_str().as_encoded_bytes())?;
+        private::replace(&self.of_memory(&id).join(PLACE), memory.as_os_str().as_encoded_bytes())?;
         Ok(private::path_of(&before))
     }
 
@@ -270,9 +277,7 @@ pub(super) fn ids(memory: &Path) -> io::Result<Vec<String>> {
 /// Whether two paths lead to one directory, as where it is mounted twice.
 #[cfg(unix)]
 fn is_same(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let name = |path| std::fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
-    name(one).is_some() && name(one) == name(other)
+    private::name_of(one).is_some_and(|name| private::name_of(other) == Some(name))
 }
 
 #[cfg(not(unix))]
@@ -320,10 +325,7 @@ pub(super) fn is_just_adopted(memory: &Path) -> bool {
 /// # Errors
 /// What the system said.
 pub(super) fn settle_adoption(memory: &Path) -> io::Result<()> {
-    match std::fs::remove_file(memory.join(ADOPTED)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    private::gone(std::fs::remove_file(memory.join(ADOPTED)))
 }
 
 /// Whether there is nothing of this name that could be read: no file, a link, or no text.

@@ -51,7 +51,7 @@ pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
     let log = workspace.ledger_log();
     if !log.exists() {
         // The next log may get the inode of the one that is gone.
-        return removed(&workspace.ledger_pair());
+        return private::gone(std::fs::remove_file(workspace.ledger_pair()));
     }
     let recorded = private::read_to_string(&workspace.ledger_pair()).unwrap_or_default();
     let here = pair_of(workspace);
@@ -65,16 +65,9 @@ pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
     let aside = workspace.aside(&log);
     tracing::warn!(file = %aside.display(), "the ledger was replaced: the log of the one before it is set aside");
     // The index over the log goes first: without the log it would lead nowhere.
-    removed(&workspace.ledger_index())?;
+    private::gone(std::fs::remove_file(workspace.ledger_index()))?;
     std::fs::rename(&log, aside)?;
     private::sync_dir(workspace.memory())
-}
-
-fn removed(file: &Path) -> io::Result<()> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// The names of ledger and log, a line each.
