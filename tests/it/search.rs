@@ -219,24 +219,24 @@ fn words_identifiers_and_other_scripts_are_found() {
         &searches,
         expect![[r#"
             how many connections does the pool hold
-              1.203609 proposed pool-20
-              0.907218 proposed pool-timeout
-              0.395466 proposed pool-leak
+              1.203880 proposed pool-20
+              0.907760 proposed pool-timeout
+              0.395921 proposed pool-leak
             ordered_execution
-              1.119562 proposed ordered-exec
-              0.739124 proposed exec-queue
-              0.647727 proposed migrations-order
+              1.119623 proposed ordered-exec
+              0.739246 proposed exec-queue
+              0.647750 proposed migrations-order
             ordered-execution
-              1.119562 proposed ordered-exec
-              0.739124 proposed exec-queue
-              0.647727 proposed migrations-order
+              1.119623 proposed ordered-exec
+              0.739246 proposed exec-queue
+              0.647750 proposed migrations-order
             OrderedExecution
-              1.119562 proposed ordered-exec
-              0.739124 proposed exec-queue
-              0.647727 proposed migrations-order
+              1.119623 proposed ordered-exec
+              0.739246 proposed exec-queue
+              0.647750 proposed migrations-order
             retryWithBackoff jitter
               1.000000 proposed retry-backoff
-              0.161132 proposed retry-post
+              0.161085 proposed retry-post
             プールの上限
               1.000000 proposed ja-pool
             工具链
@@ -269,28 +269,28 @@ fn a_superseded_claim_leads_to_what_holds_now() {
         ],
         expect![[r#"
             balanced
-              1.250435 proposed limit-new through limit-old, limit-mid
-              0.200685 proposed login-rate
-              0.178988 proposed docker-size
-              0.175293 proposed admin-bypass
+              1.250697 proposed limit-new through limit-old, limit-mid
+              0.200973 proposed login-rate
+              0.179245 proposed docker-size
+              0.175716 proposed admin-bypass
             strict
-              1.250435 proposed limit-new through limit-old, limit-mid
-              0.200685 proposed login-rate
-              0.178988 proposed docker-size
-              0.175293 proposed admin-bypass
+              1.250697 proposed limit-new through limit-old, limit-mid
+              0.200973 proposed login-rate
+              0.179245 proposed docker-size
+              0.175716 proposed admin-bypass
             audit
-              1.250435 proposed limit-new through limit-old, limit-mid
-              1.250435 deprecated limit-old
-              1.000871 deprecated limit-mid
-              0.200685 proposed login-rate
-              0.178988 proposed docker-size
-              0.175293 proposed admin-bypass
+              1.250697 proposed limit-new through limit-old, limit-mid
+              1.250697 deprecated limit-old
+              1.001394 deprecated limit-mid
+              0.200973 proposed login-rate
+              0.179245 proposed docker-size
+              0.175716 proposed admin-bypass
             balanced, gone
               1.000000 deprecated cdn-gone
             strict, gone
             deprecated only
-              1.181973 deprecated limit-old
-              0.863945 deprecated limit-mid
+              1.182172 deprecated limit-old
+              0.864344 deprecated limit-mid
         "#]],
     );
 }
@@ -324,13 +324,13 @@ fn filters_decide_which_claims_may_answer() {
         expect![[r#"
             below src/net
               1.000000 proposed max-inflight
-              0.867904 proposed retry-post
-              0.611951 proposed keepalive
+              0.868831 proposed retry-post
+              0.612953 proposed keepalive
             around src/db/pool.rs
-              1.303934 proposed pool-20
-              1.107868 proposed pool-timeout
-              0.993679 proposed wal
-              0.719862 proposed pool-leak
+              1.304792 proposed pool-20
+              1.109585 proposed pool-timeout
+              0.996236 proposed wal
+              0.721071 proposed pool-leak
             a path beside it
             a symbol
               1.000000 proposed jwt-alg
@@ -338,17 +338,17 @@ fn filters_decide_which_claims_may_answer() {
               1.000000 proposed bundle
             dead ends
               1.000000 proposed metrics-labels
-              0.957825 proposed tls-musl
+              0.958109 proposed tls-musl
             of one agent
               1.000000 proposed pool-leak
             of one session
               1.000000 proposed pool-leak
             early
-              1.303934 proposed pool-20
-              1.107868 proposed pool-timeout
+              1.304792 proposed pool-20
+              1.109585 proposed pool-timeout
             later
               1.000000 proposed pool-leak
-              0.878595 proposed keepalive
+              0.879379 proposed keepalive
             confirmed
             several at once
               1.000000 proposed pool-leak
