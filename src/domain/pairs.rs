@@ -287,7 +287,8 @@ fn compared(a: &Clause, b: &Clause) -> Option<Likeness> {
     let turned = turned.count();
     let is_near = alike >= NEAR_IDENTICAL && shared >= MIN_SHARED;
     let can_be_strong = !has_name && !pairing.has_lone_flag();
-    if 2 * turned >= shared && turned > 0 {
+    // Of the same words, one clause may be turned and the others stand.
+    if turned > 0 && (2 * turned >= shared || (left == 0 && right == 0)) {
         let light = |item: &Item| item.roles.has(Role::Light) && !item.is_value();
         let limits = pairing.left().chain(pairing.right()).any(|item| item.roles.has(Role::Exception));
         let one_says_more = left == 0 || right == 0 || pairing.left().chain(pairing.right()).all(light);
@@ -362,4 +363,210 @@ fn are_antonyms(a: &Item, b: &Item) -> bool {
     let un = |a: &Item, b: &Item| a.word.strip_prefix("un").is_some_and(|rest| rest == b.word);
     let listed = |a: &Item, b: &Item| STEMS.contains(&(a.text.clone(), b.text.clone()));
     un(a, b) || un(b, a) || listed(a, b) || listed(b, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::{Likeness, Reading, likeness};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_text_contradicts_itself(text in "(\\PC{0,6}|[a-z]{1,8}|not|except|`|\\(|\\)|,|10|per|s|/| ){0,40}") {
+            let reading = Reading::of(&text);
+            let found = likeness(&reading, &reading);
+            prop_assert!(matches!(found, None | Some(Likeness::Similar)), "{found:?}");
+        }
+    }
+
+    /// One line for each pair: what is found, and the two statements.
+    fn check(pairs: &[(&str, &str)], expected: Expect) {
+        let lines: Vec<String> = pairs
+            .iter()
+            .map(|(a, b)| {
+                let (one, other) = (Reading::of(a), Reading::of(b));
+                let found = likeness(&one, &other);
+                assert_eq!(found, likeness(&other, &one), "{a} | {b}");
+                let found = match found {
+                    None => "-".to_owned(),
+                    Some(Likeness::Strong(opposition)) => format!("strong {opposition:?}"),
+                    Some(Likeness::Weak(opposition)) => format!("weak {opposition:?}"),
+                    Some(Likeness::Alike) => "alike".to_owned(),
+                    Some(Likeness::Similar) => "similar".to_owned(),
+                };
+                format!("{found}: {a} | {b}")
+            })
+            .collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn names_of_one_list_and_names_in_code_are_values() {
+        check(
+            &[
+                ("Sessions are stored in Redis.", "Sessions are stored in Postgres."),
+                ("Sessions are stored in Postgres.", "Sessions are stored in PostgreSQL."),
+                ("The config file is YAML.", "The config file is a TOML file."),
+                ("Deploys happen on Tuesdays.", "Deploys happen on Thursdays."),
+                ("The primary button is blue.", "The primary button is green."),
+                ("The default log level is `info`.", "The default log level is `debug`."),
+                ("`Cache::get` returns `None` on a miss.", "`Cache::get` returns `Err` on a miss."),
+                ("The token is read from `HM_TOKEN`.", "The token is read from `HIVEMIND_TOKEN`."),
+                ("The retry helper lives in net/retry.ts.", "The retry helper lives in lib/backoff.ts."),
+                ("Run the linter with `--deny-warnings`.", "Run the linter with `--allow-dirty`."),
+            ],
+            expect![[r#"
+                strong Value: Sessions are stored in Redis. | Sessions are stored in Postgres.
+                similar: Sessions are stored in Postgres. | Sessions are stored in PostgreSQL.
+                strong Value: The config file is YAML. | The config file is a TOML file.
+                strong Value: Deploys happen on Tuesdays. | Deploys happen on Thursdays.
+                strong Value: The primary button is blue. | The primary button is green.
+                strong Value: The default log level is `info`. | The default log level is `debug`.
+                strong Value: `Cache::get` returns `None` on a miss. | `Cache::get` returns `Err` on a miss.
+                strong Value: The token is read from `HM_TOKEN`. | The token is read from `HIVEMIND_TOKEN`.
+                strong Value: The retry helper lives in net/retry.ts. | The retry helper lives in lib/backoff.ts.
+                strong Value: Run the linter with `--deny-warnings`. | Run the linter with `--allow-dirty`."#]],
+        );
+    }
+
+    #[test]
+    fn another_subject_a_list_and_an_incident_are_no_other_value() {
+        check(
+            &[
+                ("The orders service keeps carts in Redis.", "The billing service keeps carts in Postgres."),
+                ("`parse_header` panics on empty input.", "`parse_body` panics on empty input."),
+                ("The handler for `/orders` is cached.", "The handler for `/users` is cached."),
+                ("The importer supports CSV.", "The importer supports JSON."),
+                ("The worker logs to stderr and to Loki.", "The worker logs to stderr and to Sentry."),
+                ("The tests pass on Linux.", "The tests pass on macOS."),
+                ("The panic was in `pool.rs`.", "The panic was in `cache.rs`."),
+                ("The fast path avoids a lock.", "The slow path avoids a lock."),
+                ("Run `cargo test --release` before tagging.", "Run `cargo test` before tagging."),
+                ("The service runs Postgres 15 in staging.", "The service runs Postgres 16 in production."),
+            ],
+            expect![[r#"
+                weak Value: The orders service keeps carts in Redis. | The billing service keeps carts in Postgres.
+                -: `parse_header` panics on empty input. | `parse_body` panics on empty input.
+                -: The handler for `/orders` is cached. | The handler for `/users` is cached.
+                weak Value: The importer supports CSV. | The importer supports JSON.
+                -: The worker logs to stderr and to Loki. | The worker logs to stderr and to Sentry.
+                -: The tests pass on Linux. | The tests pass on macOS.
+                weak Value: The panic was in `pool.rs`. | The panic was in `cache.rs`.
+                alike: The fast path avoids a lock. | The slow path avoids a lock.
+                alike: Run `cargo test --release` before tagging. | Run `cargo test` before tagging.
+                -: The service runs Postgres 15 in staging. | The service runs Postgres 16 in production."#]],
+        );
+    }
+
+    #[test]
+    fn similar_means_the_same() {
+        check(
+            &[
+                ("The pool holds at most 20 connections.", "The pool has at most 20 connections."),
+                ("Uploads go to S3.", "Uploads go to S3 directly."),
+                ("All routes require a token.", "All routes require a token except /healthz."),
+                ("All routes but /healthz require a token.", "All routes but /metrics require a token."),
+                ("The parser depends on the lexer.", "The lexer depends on the parser."),
+                ("Migration of tables runs before seeding.", "Seeding of tables runs before migration."),
+                ("The daemon reads the control socket.", "The daemon stops reading the control socket."),
+                ("The cache evicts the oldest entry.", "The cache evicts the largest entry."),
+                ("Data flows from the ledger to the cache.", "Data flows from the cache to the ledger."),
+            ],
+            expect![[r#"
+                similar: The pool holds at most 20 connections. | The pool has at most 20 connections.
+                similar: Uploads go to S3. | Uploads go to S3 directly.
+                alike: All routes require a token. | All routes require a token except /healthz.
+                -: All routes but /healthz require a token. | All routes but /metrics require a token.
+                alike: The parser depends on the lexer. | The lexer depends on the parser.
+                alike: Migration of tables runs before seeding. | Seeding of tables runs before migration.
+                alike: The daemon reads the control socket. | The daemon stops reading the control socket.
+                alike: The cache evicts the oldest entry. | The cache evicts the largest entry.
+                alike: Data flows from the ledger to the cache. | Data flows from the cache to the ledger."#]],
+        );
+    }
+
+    #[test]
+    fn quantities_are_read_with_their_units() {
+        check(
+            &[
+                ("The lock timeout is 1.5 s.", "The lock timeout is 1500 ms."),
+                ("The lock timeout is 1.5 s.", "The lock timeout is 15 s."),
+                ("The cache may grow to 2 GB.", "The cache may grow to 2048 MB."),
+                ("The container gets 512Mi of memory.", "The container gets 0.5Gi of memory."),
+                ("Buffers are 64 KiB.", "Buffers are 64 MiB."),
+                ("The API allows 600 requests per minute.", "The API allows 10 req/s."),
+                ("The API allows 10 requests per second.", "The API allows 10 requests per minute."),
+                ("The nightly job starts at 02:30.", "The nightly job starts at 03:30."),
+                ("A batch holds 10k rows.", "A batch holds 10,000 rows."),
+            ],
+            expect![[r#"
+                similar: The lock timeout is 1.5 s. | The lock timeout is 1500 ms.
+                strong Value: The lock timeout is 1.5 s. | The lock timeout is 15 s.
+                similar: The cache may grow to 2 GB. | The cache may grow to 2048 MB.
+                similar: The container gets 512Mi of memory. | The container gets 0.5Gi of memory.
+                strong Value: Buffers are 64 KiB. | Buffers are 64 MiB.
+                similar: The API allows 600 requests per minute. | The API allows 10 req/s.
+                strong Value: The API allows 10 requests per second. | The API allows 10 requests per minute.
+                strong Value: The nightly job starts at 02:30. | The nightly job starts at 03:30.
+                similar: A batch holds 10k rows. | A batch holds 10,000 rows."#]],
+        );
+    }
+
+    #[test]
+    fn negation_counts_for_its_clause_and_contrast_is_none() {
+        check(
+            &[
+                ("Sessions are stored in Redis, not Postgres.", "Sessions are stored in Redis."),
+                ("Sessions are stored in Redis, not Postgres.", "Sessions are stored in Postgres."),
+                ("Use `BTreeMap` rather than `HashMap` for the index.", "Use `HashMap` for the index."),
+                ("Times are stored in UTC instead of local time.", "Times are stored in local time."),
+                ("The relay writes to S3, and it never blocks.", "The relay writes to S3."),
+                ("The relay writes to S3, and it never blocks.", "The relay writes to S3, and it blocks."),
+                ("The cache is shared between workers.", "The cache is not shared between workers."),
+                ("It is not known whether the cache is shared.", "The cache is shared."),
+                ("Not checked whether the pool is closed on exit.", "The pool is closed on exit."),
+                ("Nobody has verified that backups restore.", "Backups restore."),
+            ],
+            expect![[r#"
+                similar: Sessions are stored in Redis, not Postgres. | Sessions are stored in Redis.
+                strong Value: Sessions are stored in Redis, not Postgres. | Sessions are stored in Postgres.
+                strong Value: Use `BTreeMap` rather than `HashMap` for the index. | Use `HashMap` for the index.
+                strong Value: Times are stored in UTC instead of local time. | Times are stored in local time.
+                similar: The relay writes to S3, and it never blocks. | The relay writes to S3.
+                strong Negation: The relay writes to S3, and it never blocks. | The relay writes to S3, and it blocks.
+                strong Negation: The cache is shared between workers. | The cache is not shared between workers.
+                -: It is not known whether the cache is shared. | The cache is shared.
+                -: Not checked whether the pool is closed on exit. | The pool is closed on exit.
+                -: Nobody has verified that backups restore. | Backups restore."#]],
+        );
+    }
+
+    #[test]
+    fn a_few_other_words_do_not_hide_another_value() {
+        check(
+            &[
+                ("The exporter uses port 9100.", "The exporter listens on port 9200."),
+                (
+                    "The client retries a request 5 times before giving up.",
+                    "The client retries a request 3 times.",
+                ),
+                ("Uploads are limited to 25 MB (set in nginx.conf).", "Uploads are limited to 50 MB."),
+                ("The queue is backed by SQS.", "The queue is backed by Kinesis, see docs/queue.md."),
+                ("The pool holds 20 connections in staging.", "The pool holds 30 connections in production."),
+                ("The build needs at least 4 GB.", "The build needs at most 8 GB."),
+            ],
+            expect![[r#"
+                strong Value: The exporter uses port 9100. | The exporter listens on port 9200.
+                -: The client retries a request 5 times before giving up. | The client retries a request 3 times.
+                strong Value: Uploads are limited to 25 MB (set in nginx.conf). | Uploads are limited to 50 MB.
+                strong Value: The queue is backed by SQS. | The queue is backed by Kinesis, see docs/queue.md.
+                -: The pool holds 20 connections in staging. | The pool holds 30 connections in production.
+                weak Antonym: The build needs at least 4 GB. | The build needs at most 8 GB."#]],
+        );
+    }
 }

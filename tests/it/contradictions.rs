@@ -333,6 +333,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             r#"hm --agent analyst claim create "the pool holds 30 connections" --scope src/db"#,
             r#"hm --agent analyst claim create "the pool holds 30 connections" --scope docs"#,
             r#"hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db"#,
+            r#"hm --agent reviewer claim create "the pool holds 30 connections, except the admin pool" --scope src/db"#,
             "hm contradictions",
             r#"hm --agent devops claim challenge ID2 --reason "the file says 20""#,
             "hm contradictions",
@@ -357,42 +358,46 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             claim created ID4: committed at seq 5
             similar: hm claim show ID2
             next: confirmed once another agent supports it
+            $ hm --agent reviewer claim create "the pool holds 30 connections, except the admin pool" --scope src/db
+            claim created ID5: committed at seq 6
+            alike, compare the values: hm claim show ID2
+            next: confirmed once another agent supports it
             $ hm contradictions
-            - strong value found AGE ago `ID5`
+            - strong value found AGE ago `ID6`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst proposed [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm --agent devops claim challenge ID2 --reason "the file says 20"
-            challenged ID2: committed at seq 8
+            challenged ID2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
                 saw with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
                 this --claim, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one |
                 eslint-file
             $ hm contradictions
-            - strong position found AGE ago `ID6`
+            - strong position found AGE ago `ID7`
               - `ID2` analyst contested [src/db] the pool holds 30 connections
               - `ID2` devops contested [src/db] challenges it: the file says 20
-            - strong value found AGE ago `ID5`
+            - strong value found AGE ago `ID6`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst contested [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm --agent devops claim abstain ID2
-            abstained ID2: committed at seq 11
+            abstained ID2: committed at seq 12
             $ hm --agent analyst claim deprecate ID2 --reason "I misread it"
-            deprecated ID2: committed at seq 13
+            deprecated ID2: committed at seq 14
             $ hm contradictions
             No contradictions match.
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm contradictions --resolved
-            - strong position found AGE ago, over: position_changed `ID6`
+            - strong position found AGE ago, over: position_changed `ID7`
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
               - `ID2` devops deprecated [src/db] the pool holds 30 connections
-            - strong value found AGE ago, over: deprecated `ID5`
+            - strong value found AGE ago, over: deprecated `ID6`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections

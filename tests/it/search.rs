@@ -295,6 +295,55 @@ fn a_superseded_claim_leads_to_what_holds_now() {
     );
 }
 
+/// However often a claim was replaced, what holds now answers.
+#[test]
+fn a_long_chain_leads_to_its_end() {
+    let mut library = Library::empty();
+    let line = |number: usize, statement: String| Line {
+        key: format!("rev-{number}"),
+        statement,
+        scopes: vec!["src/quokka".to_owned()],
+        claim_type: ClaimType::Fact,
+        owner: "devops".to_owned(),
+        session: "s1".to_owned(),
+        supersedes: number.checked_sub(1).map(|before| format!("rev-{before}")),
+        deprecated: false,
+    };
+    library.create(&line(0, "the quokka threshold is a constant".to_owned()));
+    for number in 1..=40 {
+        library.create(&line(number, format!("it became a setting, revision {number}")));
+    }
+    for mode in [SearchMode::Strict, SearchMode::Balanced] {
+        assert_eq!(library.found(&in_mode("quokka threshold", mode)), ["rev-40"], "{mode}");
+    }
+}
+
+/// Letters and digits are looked for apart and together, and words by their stems.
+#[test]
+fn other_spellings_of_a_name_and_other_forms_of_a_word_are_found() {
+    let mut library = Library::empty();
+    let texts = [
+        ("http3", "the edge speaks http3 to browsers"),
+        ("sha", "artifacts are named by their SHA-256"),
+        ("deploy", "deployments are frozen on Fridays"),
+    ];
+    for (key, statement) in texts {
+        library.create(&Line {
+            key: key.to_owned(),
+            statement: statement.to_owned(),
+            scopes: vec!["src".to_owned()],
+            claim_type: ClaimType::Fact,
+            owner: "devops".to_owned(),
+            session: key.to_owned(),
+            supersedes: None,
+            deprecated: false,
+        });
+    }
+    for (query, key) in [("HTTP/3", "http3"), ("HTTP 3", "http3"), ("sha256", "sha"), ("deploy", "deploy")] {
+        assert_eq!(library.found(&ask(query)).first(), Some(&key), "{query}");
+    }
+}
+
 #[test]
 fn filters_decide_which_claims_may_answer() {
     let library = Library::of(&corpus());

@@ -429,8 +429,9 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         let known =
             (1..=3).find(|step| self.raws.get(at + step).is_some_and(|raw| raw.roles.has(Role::Known)));
         let asks = |from: usize| {
-            (1..=2)
-                .any(|step| matches!(lower(from + step), "whether" | "if" | "how" | "why" | "which" | "what"))
+            (1..=2).any(|step| {
+                matches!(lower(from + step), "whether" | "if" | "how" | "why" | "which" | "what" | "that")
+            })
         };
         if let Some(step) = known
             && (asks(at + step) || matches!(word, "no"))
