@@ -208,11 +208,14 @@ impl<'a> Pairing<'a> {
         let allowed = |clause: &Clause, of: &[usize], except: usize, last: usize, other_side: usize| {
             of.iter().filter(|at| **at != except).all(|at| {
                 let item = &clause.content[*at];
+                // `Redis 7`: the version of the name that differs.
+                let is_version = *at == except + 1 && matches!(item.what, What::Number | What::Version);
                 let trails = *at > last && other_side == 0 && !item.is_condition && !item.is_value();
-                item.what == What::Word
-                    && !item.names
-                    && !item.roles.has(Role::Exception)
-                    && (item.roles.has(Role::Light) || trails)
+                is_version && matches!(clause.content[except].what, What::Class(_) | What::Code)
+                    || item.what == What::Word
+                        && !item.names
+                        && !item.roles.has(Role::Exception)
+                        && (item.roles.has(Role::Light) || trails)
             })
         };
         let is_little = left.max(right) <= MAX_OTHER_WORDS
@@ -242,6 +245,8 @@ impl<'a> Pairing<'a> {
             item.roles.has(Role::Exception)
                 || item.is_condition
                 || item.what == What::Flag
+                || (item.is_subject && item.is_value())
+                || (item.names && item.what == What::Word)
                 || LIMIT_STEMS.has(&item.text)
         };
         let one_says_more = self.left.is_empty() || self.right.is_empty();
@@ -290,7 +295,11 @@ fn compared(a: &Clause, b: &Clause) -> Option<Likeness> {
     // Of the same words, one clause may be turned and the others stand.
     if turned > 0 && (2 * turned >= shared || (left == 0 && right == 0)) {
         let light = |item: &Item| item.roles.has(Role::Light) && !item.is_value();
-        let limits = pairing.left().chain(pairing.right()).any(|item| item.roles.has(Role::Exception));
+        // "Retries are disabled" and "is never retried" agree.
+        let limits = pairing
+            .left()
+            .chain(pairing.right())
+            .any(|item| item.roles.has(Role::Exception) || LIMIT_STEMS.has(&item.text));
         let one_says_more = left == 0 || right == 0 || pairing.left().chain(pairing.right()).all(light);
         return match slots {
             // "not enabled" and "disabled" agree; so may two negated values.

@@ -350,7 +350,13 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             || (raw.lower == "set" && matches!(next, Some("in" | "by" | "via")));
         let negates_after_comma =
             before == Break::Comma && is_negation(&raw.lower, roles) && raw.lower != "not";
+        // ", enforced in upload.ts", ", leaving the rest", ", only new ones are checked"
+        let adds = before == Break::Comma
+            && (raw.lower == "only"
+                || raw.lower.ends_with("ing")
+                || (raw.lower.ends_with("ed") && next.is_some_and(is_preposition)));
         let ends_segment = before == Break::Stop
+            || adds
             || is_clause
             || drops
             || joins_clause
@@ -358,6 +364,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             || negates_after_comma
             || matches!(raw.lower.as_ref(), "when" | "if" | "where" | "except");
         let ends_lead = before == Break::Stop
+            || adds
             || (is_clause && (raw.lower != "unless"))
             || drops
             || (before == Break::Comma && joins);
@@ -465,6 +472,14 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             PLACING_STEMS.has(&(self.stem)(verb))
         };
         let is_platform = matches!(what, What::Class(classes) if classes.is_platform());
+        // "Redis is the session store" says which one it is.
+        let identifies = !self.is_condition
+            && self.said.is_none()
+            && matches!(lower(at + 1), "is" | "are" | "was")
+            && matches!(lower(at + 2), "the" | "our");
+        if identifies {
+            return false;
+        }
         let list = if is_preposition(back(steps)) { steps + 1 } else { steps };
         self.said.is_none()
             || self.is_condition
@@ -819,7 +834,8 @@ fn shape(word: &str) -> Shape {
 /// `NOT`, `ALL`, `MUST`: a word said loudly is no name.
 fn is_word_in_capitals(word: &str, roles: Roles) -> bool {
     is_stop_word(word)
-        || [Role::Filler, Role::Negation, Role::Light, Role::Exception, Role::Condition, Role::Copula]
+        || (roles.has(Role::Filler) && word != "get")
+        || [Role::Negation, Role::Light, Role::Exception, Role::Condition, Role::Copula]
             .iter()
             .any(|role| roles.has(*role))
         || matches!(word, "all" | "before" | "after" | "on" | "off" | "only" | "always")

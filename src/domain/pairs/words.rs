@@ -156,7 +156,8 @@ const LIGHT: &str = "each every its own given actual use uses used using listen 
     team our we must should shall will would";
 /// The verb of a statement, whatever it says.
 const COPULAS: &str = "is are was were be been becomes became uses use needs requires takes holds has have runs listens \
-    expires stays defaults equals means says goes lives ships speaks talks wants should must isn't aren't";
+    expires stays defaults equals means chose kept sent wrote built ran took gave made found began fell held led put read stood \
+    says goes lives ships speaks talks wants should must isn't aren't";
 const OPEN_COPULAS: &str = "needs requires wants";
 const CONDITIONS: &str = "when if while during under unless until once whenever where for";
 const EXCEPTIONS: &str = "except unless only besides excluding apart excepting save until";
@@ -166,7 +167,7 @@ const KNOWN: &str = "known sure clear checked tested verified measured decided c
     determined investigated settled obvious";
 const SURROUNDINGS: &str = "production staging development prod dev ci canary sandbox preview qa test tests";
 const CLAUSES: &str = "because since although though whereas while but which so see unless";
-const AMONG: &str = "also too another other others including include includes e.g eg additionally both several some many \
+const AMONG: &str = "also too may might could can another other others including include includes e.g eg additionally both several some many \
     either else plus alongside";
 /// Base forms.
 const VERBS: &str = "accept add allow apply archive authenticate authorise authorize back base batch bind block buffer \
