@@ -343,6 +343,9 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     for id in &receipt.similar {
         text.push_str(&format!("similar: hm claim show {id}\n"));
     }
+    for id in &receipt.alike {
+        text.push_str(&format!("alike, compare the values: hm claim show {id}\n"));
+    }
     if let Some(next) = &receipt.next {
         text.push_str(&format!("next: {}\n", in_verbs(next)));
     }

@@ -7,7 +7,7 @@ mod shell;
 mod symbols;
 mod volatile;
 
-pub use advice::{DeadEnd, MAX_TOLD, advise};
+pub use advice::{DeadEnd, MAX_TOLD, advise, quoted};
 pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
 
@@ -92,6 +92,20 @@ impl Action {
     }
 }
 
+/// What a claim proposes, as far as its words show it: the commands it quotes, its scopes, the symbols in it. The whole
+/// workspace is no place.
+pub fn proposed(statement: &str, scopes: &[Scope]) -> Action {
+    let quoted = statement.split('`').skip(1).step_by(2).filter(|quoted| quoted.contains(' '));
+    let named = scopes.iter().filter_map(|scope| scope.as_str().strip_prefix("symbol:"));
+    Action {
+        root: SOME_WORKSPACE.to_owned(),
+        commands: quoted.flat_map(|line| normalise(line, SOME_WORKSPACE, SOME_WORKSPACE)).collect(),
+        paths: scopes.iter().filter(|scope| scope.is_path() && scope.as_str() != ".").cloned().collect(),
+        symbols: symbols::of(statement).into_iter().chain(named.map(str::to_owned)).collect(),
+        error: None,
+    }
+}
+
 /// The root that stands for a workspace when it is not known where it lies. No path leads there.
 const SOME_WORKSPACE: &str = "/{workspace}";
 
@@ -120,7 +134,9 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
         !commands.is_empty()
             && commands.iter().all(|wanted| action.commands.iter().any(|run| wanted.covers(run)))
     };
-    if let Some(line) = trigger.commands.iter().find(is_run) {
+    if !action.commands.is_empty()
+        && let Some(line) = trigger.commands.iter().find(is_run)
+    {
         return Some((Kind::Command, line.to_string()));
     }
     if let Some(error) = &action.error

@@ -5,14 +5,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::ids::ClaimId;
 use crate::domain::pairs::Reading;
+use crate::domain::scope::Scope;
 
 /// The most claims one new claim is compared with; beyond these the likeness is faint.
 const MAX_CANDIDATES: usize = 16;
 /// Texts with less in common than this, in parts of a thousand, are neither opposites nor similar by any rule
 /// of `pairs`: reading them anew would be most of what a new claim costs.
 const MIN_LIKENESS: usize = 350;
-/// The newest claims that are looked at for one word: what shares only very common words is not looked for.
+/// The newest claims in overlapping scopes that are compared for one word: what shares only very common words is not
+/// looked for.
 const MAX_PER_WORD: usize = 128;
+/// The claims whose scopes are looked at for one text, the rarest word first: some microseconds.
+const MAX_LOOKED_AT: usize = 8_192;
 /// Two texts with less in common than a third of their words have nothing to say to each other; so one of
 /// the rarest two thirds of the words is shared by every pair that has.
 const UNSHARED_PART: usize = 3;
@@ -24,11 +28,15 @@ pub(super) struct Candidates {
     words: Vec<Box<[u32]>>,
     places: HashMap<ClaimId, u32>,
     holders: HashMap<u32, Vec<u32>>,
+    /// Every scope once, and for each claim the places of its own.
+    scopes: Vec<Scope>,
+    scope_places: HashMap<Scope, u32>,
+    scopes_of: Vec<Box<[u32]>>,
 }
 
 impl Candidates {
     /// Adds a claim.
-    pub(super) fn add(&mut self, id: ClaimId, reading: &Reading) {
+    pub(super) fn add(&mut self, id: ClaimId, reading: &Reading, scopes: &[Scope]) {
         let place = u32::try_from(self.ids.len()).expect("fewer claims than fit in memory");
         let words = hashes(reading);
         for word in &words {
@@ -36,6 +44,8 @@ impl Candidates {
         }
         self.ids.push(id);
         self.words.push(words);
+        let scopes = scopes.iter().map(|scope| self.scope_place(scope)).collect();
+        self.scopes_of.push(scopes);
         self.places.insert(id, place);
     }
 
@@ -53,8 +63,42 @@ impl Candidates {
         }
     }
 
-    /// The claims most like a text, the likest first, of equal ones the newest.
-    pub(super) fn near(&self, reading: &Reading) -> Vec<ClaimId> {
+    /// Puts the claims about one scope under another.
+    pub(super) fn rename(&mut self, scope: &Scope, to: &Scope) {
+        if let Some(place) = self.scope_places.remove(scope) {
+            self.scopes[place as usize] = to.clone();
+            self.scope_places.entry(to.clone()).or_insert(place);
+        }
+    }
+
+    /// How many of these words a claim holds.
+    pub(super) fn shared_with(&self, words: &Words, id: ClaimId) -> usize {
+        self.places.get(&id).map_or(0, |place| shared(&words.0, &self.words[*place as usize]))
+    }
+
+    fn scope_place(&mut self, scope: &Scope) -> u32 {
+        if let Some(place) = self.scope_places.get(scope) {
+            return *place;
+        }
+        let place = u32::try_from(self.scopes.len()).expect("fewer scopes than fit in memory");
+        self.scopes.push(scope.clone());
+        self.scope_places.insert(scope.clone(), place);
+        place
+    }
+
+    /// The claims in overlapping scopes most like a text, the likest first, of equal ones the newest.
+    pub(super) fn near(&self, reading: &Reading, scopes: &[Scope]) -> Vec<ClaimId> {
+        // Each scope is compared once, when the first claim with it comes up.
+        let mut known: Vec<Option<bool>> = vec![None; self.scopes.len()];
+        let mut overlaps = |place: u32| {
+            self.scopes_of[place as usize].iter().any(|theirs| {
+                let theirs = *theirs as usize;
+                *known[theirs]
+                    .get_or_insert_with(|| scopes.iter().any(|scope| scope.overlaps(&self.scopes[theirs])))
+            })
+        };
+        let mut left_to_look_at = MAX_LOOKED_AT;
+
         let mut words = hashes(reading).into_vec();
         let number_of_holders = |word: &u32| self.holders.get(word).map_or(0, Vec::len);
         words.sort_by_key(|word| (number_of_holders(word), *word));
@@ -62,7 +106,10 @@ impl Candidates {
         let mut found: Vec<u32> = Vec::new();
         for word in &words[..prefix] {
             let holders = self.holders.get(word).map_or(&[][..], Vec::as_slice);
-            found.extend(holders.iter().rev().take(MAX_PER_WORD));
+            let looked_at = holders.len().min(left_to_look_at);
+            left_to_look_at -= looked_at;
+            let newest = holders.iter().rev().take(looked_at).copied();
+            found.extend(newest.filter(|place| overlaps(*place)).take(MAX_PER_WORD));
         }
         found.sort_unstable();
         found.dedup();
@@ -85,6 +132,15 @@ impl Candidates {
     }
 }
 
+/// Words in the order of their hashes, each once.
+pub(super) struct Words(Box<[u32]>);
+
+impl Words {
+    pub(super) fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        Self(hashes_of(words))
+    }
+}
+
 /// How many words two sorted lists share.
 fn shared(mut a: &[u32], mut b: &[u32]) -> usize {
     let mut shared = 0;
@@ -97,8 +153,11 @@ fn shared(mut a: &[u32], mut b: &[u32]) -> usize {
 
 /// Each word once, in the order of its hash.
 fn hashes(reading: &Reading) -> Box<[u32]> {
-    let mut hashes: Vec<u32> = reading
-        .content()
+    hashes_of(reading.content())
+}
+
+fn hashes_of<'a>(words: impl Iterator<Item = &'a str>) -> Box<[u32]> {
+    let mut hashes: Vec<u32> = words
         .map(|word| {
             let mut hasher = DefaultHasher::new();
             word.hash(&mut hasher);

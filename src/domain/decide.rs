@@ -14,6 +14,8 @@ pub use erasure::{Erasure, forget};
 pub use loss::{Loss, accept_loss};
 pub use session::overdue;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::action;
@@ -29,6 +31,7 @@ use crate::domain::event::{
     OperatorOverridden, PositionTaken, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::pairs::Reading;
 use crate::domain::plan::check_globs;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -41,6 +44,10 @@ use crate::domain::time::{Hours, Timestamp};
 pub const ACTIVE_WITHIN: Hours = Hours(24);
 /// The most dead ends a receipt names; more would be noise (spec 00: silent when unsure).
 const MAX_DEAD_END_WARNINGS: usize = 5;
+/// Words a claim and a dead end share at least to be about the same thing (spec 12).
+const MIN_SHARED_SUBJECTS: usize = 2;
+/// How much of a statement a warning quotes, in characters (spec 13).
+const MAX_QUOTED_CHARS: usize = 120;
 /// The most events or paths one command may list, so that a batch stays far below 256 KB (spec 01).
 const MAX_LIST: usize = 64;
 
@@ -94,6 +101,8 @@ pub struct Decision {
     pub warnings: Vec<Warning>,
     /// Claims that say much the same.
     pub similar: Vec<ClaimId>,
+    /// Claims that are much alike, and say another value, name, order or exception.
+    pub alike: Vec<ClaimId>,
     /// What would move things on.
     pub next: Option<String>,
 }
@@ -231,12 +240,14 @@ fn create_claim(
             claim_id: Some(old),
         }),
     }
-    contradiction::on_creation(state, agent, create, &scopes, replaced, &mut decision);
+    let reading = Reading::of(create.statement.as_str());
+    contradiction::on_creation(state, agent, create, (&reading, &scopes), replaced, &mut decision);
     if create.claim_type != ClaimType::Negative {
         let told =
             decision.warnings.iter().filter_map(|warning| warning.claim_id).chain(replaced.iter().copied());
         let told: Vec<ClaimId> = told.collect();
-        decision.warnings.extend(dead_end_warnings(state, &scopes, &told));
+        let about = (create.statement.as_str(), &reading, scopes.as_slice());
+        decision.warnings.extend(dead_end_warnings(state, agent, about, &told));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
     decision.next = Some("confirmed once another agent supports it".to_owned());
@@ -269,22 +280,56 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn dead_end_warnings(state: &State, scopes: &[Scope], told: &[ClaimId]) -> Vec<Warning> {
-    let mut dead_ends: Vec<ClaimId> = scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
-    dead_ends.sort();
-    dead_ends.dedup();
+/// The dead ends of other agents that a claim walks into: those whose trigger it meets, then those in an overlapping
+/// scope, narrower than the workspace, that are about the same thing. `told` were named already.
+fn dead_end_warnings(
+    state: &State,
+    agent: &AgentId,
+    (statement, reading, scopes): (&str, &Reading, &[Scope]),
+    told: &[ClaimId],
+) -> Vec<Warning> {
+    let mut dead_ends: BTreeSet<ClaimId> =
+        scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
     dead_ends.retain(|id| !told.contains(id));
-    // Ids are time-ordered: the newest dead end is the likeliest to still hold.
-    dead_ends
+    if dead_ends.is_empty() {
+        return Vec::new();
+    }
+    let proposed = action::proposed(statement, scopes);
+    let shared_with = state.shared_subjects(reading);
+    let narrow: Vec<&Scope> = scopes.iter().filter(|scope| scope.as_str() != ".").collect();
+    let meets = |id: ClaimId, dead_end: &Claim| {
+        let trigger = dead_end.trigger();
+        if trigger.is_some_and(|trigger| action::met(trigger, &proposed).is_some()) {
+            return Some((true, 0, id));
+        }
+        let places = dead_end.scopes.iter().chain(trigger.iter().flat_map(|trigger| &trigger.paths));
+        let overlaps = places
+            .filter(|place| place.as_str() != ".")
+            .any(|place| narrow.iter().any(|scope| scope.overlaps(place)));
+        let shared = if overlaps { shared_with(id) } else { 0 };
+        (shared >= MIN_SHARED_SUBJECTS).then_some((false, shared, id))
+    };
+    let mut met: Vec<(bool, usize, ClaimId)> = dead_ends
         .into_iter()
-        .rev()
+        .filter_map(|id| Some((id, state.claim(id).filter(|dead_end| dead_end.owner != *agent)?)))
+        .filter_map(|(id, dead_end)| meets(id, dead_end))
+        .collect();
+    // Ids are time-ordered: of equal ones the newest dead end is the likeliest to still hold.
+    met.sort_unstable_by(|a, b| b.cmp(a));
+    met.into_iter()
         .take(MAX_DEAD_END_WARNINGS)
-        .map(|id| Warning {
+        .map(|(_, _, id)| Warning {
             code: WarningCode::NegativeClaim,
-            message: format!("a failed approach is on record here: read hivemind://claims/{id}"),
+            message: format!("a failed approach is on record here: {}", quotation(state, id)),
             claim_id: Some(id),
         })
         .collect()
+}
+
+/// What a claim says, in its first line, and which claim it is.
+fn quotation(state: &State, id: ClaimId) -> String {
+    let said = state.claim(id).map_or("", |claim| claim.statement().lines().next().unwrap_or_default());
+    format!("\"{}\" (hivemind://claims/{id})", action::quoted(said, MAX_QUOTED_CHARS))
 }
 
 enum Supersession {

@@ -3,14 +3,22 @@
 //! Word forms only, no understanding: what is found is worth a look, and what is not found may contradict
 //! all the same.
 
-use std::collections::{HashMap, HashSet};
+mod classes;
+mod quantity;
+mod reading;
+mod words;
+
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::reading::Reading;
+
+use self::reading::{Clause, Item, What};
+use self::words::{FAILURE_STEMS, INCIDENT_STEMS, LIMIT_STEMS, REMEDY_STEMS, Role, TELLING_STEMS};
 use crate::domain::antonyms::ANTONYMS;
-use crate::domain::stop_words::is_stop_word;
-use crate::domain::tokens::{stemmer, tokens};
+use crate::domain::tokens::stemmer;
 
 /// Share of common content from which two texts are near-identical (spec 12).
 const NEAR_IDENTICAL: f64 = 0.7;
@@ -18,12 +26,10 @@ const NEAR_IDENTICAL: f64 = 0.7;
 const LOOSELY_ALIKE: f64 = 0.5;
 /// Fewer common words than this are no common subject.
 const MIN_SHARED: usize = 2;
-/// The longest unit, `milliseconds`; a longer plain word is no value.
-const LONGEST_VALUE_WORD: usize = 12;
-/// A shorter clause says too little to be compared by itself.
-const MIN_LEAD: usize = 2;
 /// The most slots in which two texts may differ for a weak finding (spec 12).
 const MAX_WEAK_SLOTS: usize = 3;
+/// The most words, beside one pair of values, that may differ for a strong finding (spec 12).
+const MAX_OTHER_WORDS: usize = 3;
 
 /// How a pair of statements stands to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +38,8 @@ pub enum Likeness {
     Strong(Opposition),
     /// Somewhat alike, with something opposite in them: kept, never announced.
     Weak(Opposition),
+    /// Much the same words, and yet each says something that the other does not: to be compared by a reader.
+    Alike,
     /// Much the same: worth a link, never a merge.
     Similar,
 }
@@ -48,139 +56,6 @@ pub enum Opposition {
     Antonym,
 }
 
-/// A statement, cut into what is compared.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
-    whole: Clause,
-    /// What comes before the first reason or second sentence, where there is one.
-    lead: Option<Clause>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Clause {
-    content: Vec<Item>,
-    negations: usize,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Item {
-    what: What,
-    /// The stem of a word, the canonical text of a value.
-    text: String,
-    /// The word as it stood there.
-    word: String,
-    /// Names its neighbour apart, as in `shard 2` or `Python 3.11 supports`: another number is another thing.
-    names: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    Word,
-    Number,
-    Quantity,
-    Version,
-    Port,
-    Path,
-    Unit,
-    Boolean,
-}
-
-impl Reading {
-    /// Reads a statement in its folded form ([`super::text::folded`]).
-    pub fn of(folded: &str) -> Self {
-        let stem = stemmer();
-        let (mut whole, mut lead) = (Clause::default(), None);
-        let split: Vec<&str> = folded.split([' ', '=']).collect();
-        let raw: Vec<&str> = split.iter().map(|word| trimmed(word)).collect();
-        let (mut at, mut linked) = (0, false);
-        while at < raw.len() {
-            let (before, word, next) =
-                (at.checked_sub(1).map(|at| raw[at]), raw[at], raw.get(at + 1).copied());
-            if lead.is_none()
-                && at > 0
-                && starts_clause(split[at - 1], word)
-                && whole.content.len() >= MIN_LEAD
-            {
-                lead = Some(whole.clone());
-            }
-            at += 1;
-            linked |= is(word, Role::Link);
-            if is_negation(word) {
-                match (word, next) {
-                    // "not only" says more, not less.
-                    ("not", Some("only")) => at += 1,
-                    ("no", Some("longer" | "more")) => {
-                        at += 1;
-                        whole.negations += 1;
-                    }
-                    _ => whole.negations += 1,
-                }
-                continue;
-            }
-            if let Some((what, text, taken)) = value(before, word, next) {
-                at += taken;
-                let is_subject = !linked && whole.content.len() <= 1 && at < raw.len();
-                let names = before.is_some_and(|before| is(before, Role::Label))
-                    || (is_subject && !matches!(what, What::Port | What::Quantity));
-                whole.content.push(Item { what, text, word: word.to_owned(), names });
-                continue;
-            }
-            let word = word.strip_prefix("non-").map_or(word, |rest| {
-                whole.negations += 1;
-                rest
-            });
-            whole.words(&stem, before, word);
-        }
-        Self { whole, lead }
-    }
-
-    /// The words and values that are compared, for an index of candidates.
-    pub fn content(&self) -> impl Iterator<Item = &str> {
-        self.whole.content.iter().map(|item| item.text.as_str())
-    }
-
-    fn lead(&self) -> &Clause {
-        self.lead.as_ref().unwrap_or(&self.whole)
-    }
-}
-
-/// Whether a reason or another sentence starts with `word`.
-fn starts_clause(before: &str, word: &str) -> bool {
-    before.ends_with([';', '.', '\u{2014}'])
-        || matches!(word, "because" | "since" | "although")
-        || (before.ends_with(',') && matches!(word, "so" | "which" | "as" | "but" | "and" | "it" | "they"))
-}
-
-impl Clause {
-    fn words(&mut self, stem: impl Fn(&str) -> String, before: Option<&str>, word: &str) {
-        let mut push = |text: String, word: &str| {
-            self.content.push(Item { what: What::Word, text, word: word.to_owned(), names: false });
-        };
-        if !word.is_ascii() {
-            tokens(word).into_iter().for_each(|token| push(token.clone(), &token));
-            return;
-        }
-        // A flag is one word: its `no` negates nothing.
-        if word.starts_with('-') {
-            return push(word.to_owned(), word);
-        }
-        for part in
-            word.split(|c: char| !c.is_ascii_alphanumeric() && c != '\'').filter(|part| !part.is_empty())
-        {
-            let is_switch = part == "on" && before.is_some_and(|before| is(before, Role::Link));
-            if (is_stop_word(part) || is(part, Role::Filler)) && !is_switch {
-                continue;
-            }
-            push(stem(part), part);
-        }
-    }
-
-    fn says_failure(&self) -> bool {
-        let any = |list: &[&str]| self.content.iter().any(|item| list.contains(&item.text.as_str()));
-        self.negations > 0 || (any(FAILURES) && !any(REMEDIES))
-    }
-}
-
 /// How two statements about the same scope stand to each other; `None` when nothing is to be said. The whole
 /// texts are compared, then what they say before they give their reasons.
 pub fn likeness(a: &Reading, b: &Reading) -> Option<Likeness> {
@@ -195,41 +70,260 @@ pub fn revives(negative: &Reading, other: &Reading) -> Option<Likeness> {
 fn stronger(whole: Option<Likeness>, lead: impl FnOnce() -> Option<Likeness>) -> Option<Likeness> {
     match whole {
         Some(Likeness::Strong(_)) => whole,
-        Some(Likeness::Weak(_) | Likeness::Similar) | None => {
+        Some(Likeness::Weak(_) | Likeness::Alike | Likeness::Similar) | None => {
             lead().filter(|lead| matches!(lead, Likeness::Strong(_))).or(whole)
         }
     }
 }
 
+impl Clause {
+    fn says_failure(&self) -> bool {
+        let any = |list: &words::Stems| self.content.iter().any(|item| list.has(&item.text));
+        self.is_negated || (any(&FAILURE_STEMS) && !any(&REMEDY_STEMS))
+    }
+}
+
+/// Which items of two clauses are the same, by their places, and which are left over.
+struct Pairing<'a> {
+    a: &'a Clause,
+    b: &'a Clause,
+    same: Vec<(usize, usize)>,
+    left: Vec<usize>,
+    right: Vec<usize>,
+}
+
+impl<'a> Pairing<'a> {
+    fn of(a: &'a Clause, b: &'a Clause) -> Self {
+        let mut taken = vec![false; b.content.len()];
+        let (mut same, mut left) = (Vec::new(), Vec::new());
+        // Most texts that are compared go along together: the next place is looked at first.
+        let mut next = 0;
+        for (at, item) in a.content.iter().enumerate() {
+            let is_free = |place: &usize| !taken[*place] && b.content[*place].is_same(item);
+            match (next..b.content.len()).find(is_free).or_else(|| (0..next).find(is_free)) {
+                Some(place) => {
+                    taken[place] = true;
+                    next = place + 1;
+                    same.push((at, place));
+                }
+                None => left.push(at),
+            }
+        }
+        let right = (0..b.content.len()).filter(|place| !taken[*place]).collect();
+        Self { a, b, same, left, right }
+    }
+
+    fn left(&self) -> impl Iterator<Item = &'a Item> {
+        let a = self.a;
+        self.left.iter().map(move |at| &a.content[*at])
+    }
+
+    fn right(&self) -> impl Iterator<Item = &'a Item> {
+        let b = self.b;
+        self.right.iter().map(move |at| &b.content[*at])
+    }
+
+    /// Whether the common words stand in the same order.
+    fn in_order(&self) -> bool {
+        self.same.is_sorted_by_key(|(_, place)| *place)
+    }
+
+    fn dice(&self) -> f64 {
+        2.0 * self.same.len() as f64 / (self.a.content.len() + self.b.content.len()).max(1) as f64
+    }
+
+    /// Whether as many common words stand before one left-over place as before the other.
+    fn in_one_slot(&self, at: usize, place: usize) -> bool {
+        let before = |of: fn(&(usize, usize)) -> usize, end: usize| {
+            self.same.iter().filter(|pair| of(pair) < end).count()
+        };
+        before(|pair| pair.0, at) == before(|pair| pair.1, place)
+    }
+
+    fn opposition(&self, a: &Item, b: &Item) -> Option<Opposition> {
+        let excludes = |clause: &Clause, item: &Item| clause.excluded.iter().any(|other| other.is_same(item));
+        if excludes(self.a, b) || excludes(self.b, a) {
+            return Some(Opposition::Value);
+        }
+        opposition(a, b)
+    }
+
+    /// The share of common content outside of one pair of places, without words that say little.
+    fn dice_of_rest(&self) -> f64 {
+        let says = |item: &Item| item.is_value() || !item.roles.has(Role::Light);
+        let same = self.same.iter().filter(|(at, _)| says(&self.a.content[*at])).count();
+        let others = self.left().chain(self.right()).filter(|item| says(item)).count().saturating_sub(2);
+        2.0 * same as f64 / (2 * same + others).max(1) as f64
+    }
+
+    /// Whether one side says what the other says it is not, and little else: "UTC instead of local time".
+    fn is_excluded(&self) -> bool {
+        let excludes = |clause: &Clause, item: &Item| clause.excluded.iter().any(|other| other.is_same(item));
+        let all = |clause: &Clause, items: Vec<&Item>, others: usize| {
+            !items.is_empty()
+                && others <= MAX_OTHER_WORDS
+                && items
+                    .iter()
+                    .all(|item| !item.is_negated && (excludes(clause, item) || item.roles.has(Role::Light)))
+                && items.iter().any(|item| excludes(clause, item))
+        };
+        self.same.len() >= MIN_SHARED
+            && (all(self.a, self.right().collect(), self.left.len())
+                || all(self.b, self.left().collect(), self.right.len()))
+    }
+
+    /// The one pair of values, or antonyms, in which the two differ, if there is little else.
+    fn slot(&self) -> Option<Opposition> {
+        if self.is_excluded() {
+            return Some(Opposition::Value);
+        }
+        let mut found = None;
+        for at in &self.left {
+            for place in &self.right {
+                let (a, b) = (&self.a.content[*at], &self.b.content[*place]);
+                if let Some(opposition) = self.opposition(a, b)
+                    && self.in_one_slot(*at, *place)
+                {
+                    if found.is_some() {
+                        return None;
+                    }
+                    found = Some((*at, *place, opposition));
+                }
+            }
+        }
+        let (at, place, opposition) = found?;
+        let (a, b) = (&self.a.content[at], &self.b.content[place]);
+        let is_open_name = matches!(a.what, What::Code | What::Class(_) | What::Path | What::Flag)
+            && (self.a.is_among || self.b.is_among || self.tells_failure());
+        if a.is_negated || b.is_negated || is_open_name {
+            return None;
+        }
+        let others = |of: &[usize], except: usize| of.iter().filter(|at| **at != except).count();
+        let (left, right) = (others(&self.left, at), others(&self.right, place));
+        if left == 0 && right == 0 {
+            return Some(opposition);
+        }
+        let last = |of: fn(&(usize, usize)) -> usize| self.same.iter().map(of).max().unwrap_or_default();
+        let (last_left, last_right) = (last(|pair| pair.0).max(at), last(|pair| pair.1).max(place));
+        let allowed = |clause: &Clause, of: &[usize], except: usize, last: usize, other_side: usize| {
+            of.iter().filter(|at| **at != except).all(|at| {
+                let item = &clause.content[*at];
+                // `Redis 7`: the version of the name that differs.
+                let is_version = *at == except + 1 && matches!(item.what, What::Number | What::Version);
+                let trails = *at > last && other_side == 0 && !item.is_condition && !item.is_value();
+                is_version && matches!(clause.content[except].what, What::Class(_) | What::Code)
+                    || item.what == What::Word
+                        && !item.names
+                        && !item.roles.has(Role::Exception)
+                        && (item.roles.has(Role::Light) || trails)
+            })
+        };
+        let is_little = left.max(right) <= MAX_OTHER_WORDS
+            && self.same.len() >= MIN_SHARED
+            && self.dice_of_rest() >= NEAR_IDENTICAL
+            && allowed(self.a, &self.left, at, last_left, right)
+            && allowed(self.b, &self.right, place, last_right, left);
+        is_little.then_some(opposition)
+    }
+
+    fn tells_failure(&self) -> bool {
+        let fails = |clause: &Clause| clause.content.iter().any(|item| INCIDENT_STEMS.has(&item.text));
+        fails(self.a) || fails(self.b)
+    }
+
+    /// Whether one side alone has a flag.
+    fn has_lone_flag(&self) -> bool {
+        let flags =
+            |items: &mut dyn Iterator<Item = &Item>| items.filter(|item| item.what == What::Flag).count();
+        flags(&mut self.left()) != flags(&mut self.right())
+    }
+
+    /// Whether the two say the same, as far as their words show: one may say more, neither says another thing.
+    fn is_similar(&self) -> bool {
+        let is_light = |item: &Item| item.what == What::Word && item.roles.has(Role::Light);
+        let limits = |item: &Item| {
+            item.roles.has(Role::Exception)
+                || item.is_condition
+                || item.what == What::Flag
+                || (item.is_subject && item.is_value())
+                || (item.names && item.what == What::Word)
+                || LIMIT_STEMS.has(&item.text)
+        };
+        let one_says_more = self.left.is_empty() || self.right.is_empty();
+        let same = one_says_more || self.left().chain(self.right()).all(is_light);
+        let excluded = |of: &Clause, other: &Clause| {
+            of.excluded.iter().any(|item| other.content.iter().any(|theirs| theirs.is_same(item)))
+        };
+        same && !self.left().chain(self.right()).any(limits)
+            && self.in_order()
+            && !excluded(self.a, self.b)
+            && !excluded(self.b, self.a)
+    }
+}
+
 fn compared(a: &Clause, b: &Clause) -> Option<Likeness> {
-    let (left, right) = (rest(a, b), rest(b, a));
-    let shared = a.content.len() - left.len();
-    if shared == 0 || left.iter().chain(&right).any(|item| item.names) {
+    let pairing = Pairing::of(a, b);
+    let shared = pairing.same.len();
+    let names = |items: &mut dyn Iterator<Item = &Item>| {
+        let (mut any, mut number) = (false, false);
+        for item in items.filter(|item| item.names) {
+            any = true;
+            number |= matches!(item.what, What::Number | What::Version);
+        }
+        (any, number)
+    };
+    let (left_names, right_names) = (names(&mut pairing.left()), names(&mut pairing.right()));
+    if shared == 0
+        || a.is_open != b.is_open
+        || left_names.1
+        || right_names.1
+        || (left_names.0 && right_names.0)
+    {
         return None;
     }
-    let alike = dice(a, b, shared);
-    let opposed: Vec<Opposition> = left.iter().zip(&right).filter_map(|(a, b)| opposition(a, b)).collect();
-    let slots = left.len().max(right.len());
-    let same_order = || common(a, &left).eq(common(b, &right));
-    if a.negations % 2 != b.negations % 2 {
+    let has_name = left_names.0 || right_names.0;
+    let (left, right) = (pairing.left.len(), pairing.right.len());
+    let alike = pairing.dice();
+    let opposed: Vec<Opposition> =
+        pairing.left().zip(pairing.right()).filter_map(|(a, b)| pairing.opposition(a, b)).collect();
+    let slots = left.max(right);
+    let turned =
+        pairing.same.iter().filter(|(at, place)| a.content[*at].is_negated != b.content[*place].is_negated);
+    let turned = turned.count();
+    let is_near = alike >= NEAR_IDENTICAL && shared >= MIN_SHARED;
+    let can_be_strong = !has_name && !pairing.has_lone_flag();
+    // Of the same words, one clause may be turned and the others stand.
+    if turned > 0 && (2 * turned >= shared || (left == 0 && right == 0)) {
+        let light = |item: &Item| item.roles.has(Role::Light) && !item.is_value();
+        // "Retries are disabled" and "is never retried" agree.
+        let limits = pairing
+            .left()
+            .chain(pairing.right())
+            .any(|item| item.roles.has(Role::Exception) || LIMIT_STEMS.has(&item.text));
+        let one_says_more = left == 0 || right == 0 || pairing.left().chain(pairing.right()).all(light);
         return match slots {
             // "not enabled" and "disabled" agree; so may two negated values.
             _ if !opposed.is_empty() => None,
-            _ if alike >= NEAR_IDENTICAL && shared >= MIN_SHARED && (left.is_empty() || right.is_empty()) => {
+            _ if is_near && one_says_more && can_be_strong && !limits => {
                 Some(Likeness::Strong(Opposition::Negation))
             }
             _ if alike >= LOOSELY_ALIKE && shared >= MIN_SHARED => Some(Likeness::Weak(Opposition::Negation)),
             _ => None,
         };
     }
-    match (left.as_slice(), right.as_slice(), opposed.first()) {
-        ([_], [_], Some(opposition)) if a.negations == 0 && b.negations == 0 && same_order() => {
-            Some(Likeness::Strong(*opposition))
-        }
-        (_, _, Some(opposition)) if slots <= MAX_WEAK_SLOTS && left.len() == right.len() => {
+    if can_be_strong
+        && turned == 0
+        && pairing.in_order()
+        && let Some(opposition) = pairing.slot()
+    {
+        return Some(Likeness::Strong(opposition));
+    }
+    match opposed.first() {
+        Some(opposition) if slots <= MAX_WEAK_SLOTS && left == right => {
             (alike >= LOOSELY_ALIKE).then_some(Likeness::Weak(*opposition))
         }
-        _ => (alike >= NEAR_IDENTICAL && shared >= MIN_SHARED).then_some(Likeness::Similar),
+        _ if is_near && turned == 0 && pairing.is_similar() => Some(Likeness::Similar),
+        _ => is_near.then_some(Likeness::Alike),
     }
 }
 
@@ -237,60 +331,37 @@ fn revived(negative: &Clause, other: &Clause) -> Option<Likeness> {
     if other.says_failure() {
         return None;
     }
-    let told =
-        |item: &&Item| !FAILURES.contains(&item.text.as_str()) && !TELLING.contains(&item.text.as_str());
+    let told = |item: &&Item| !FAILURE_STEMS.has(&item.text) && !TELLING_STEMS.has(&item.text);
     let bare = |clause: &Clause| Clause {
         content: clause.content.iter().filter(told).cloned().collect(),
-        negations: 0,
+        ..Clause::default()
     };
     let (approach, other) = (bare(negative), bare(other));
-    let (left, right) = (rest(&approach, &other), rest(&other, &approach));
-    if left.iter().zip(&right).any(|(a, b)| opposition(a, b) == Some(Opposition::Value) || a.names || b.names)
-    {
+    let pairing = Pairing::of(&approach, &other);
+    let differs = pairing
+        .left()
+        .zip(pairing.right())
+        .any(|(a, b)| opposition(a, b) == Some(Opposition::Value) || a.names || b.names);
+    if differs {
         return None;
     }
-    let shared = approach.content.len() - left.len();
+    let shared = pairing.same.len();
     let most = shared as f64 / approach.content.len().min(other.content.len()).max(1) as f64;
     if shared <= MIN_SHARED || most < LOOSELY_ALIKE {
         None
-    } else if most >= NEAR_IDENTICAL && dice(&approach, &other, shared) >= LOOSELY_ALIKE {
+    } else if most >= NEAR_IDENTICAL && pairing.dice() >= LOOSELY_ALIKE {
         Some(Likeness::Strong(Opposition::Negation))
     } else {
         Some(Likeness::Weak(Opposition::Negation))
     }
 }
 
-/// What `a` holds that `b` does not, each as often, in its order.
-fn rest<'a>(a: &'a Clause, b: &Clause) -> Vec<&'a Item> {
-    let mut unmatched: Vec<&Item> = b.content.iter().collect();
-    a.content
-        .iter()
-        .filter(|item| {
-            match unmatched.iter().position(|other| other.text == item.text && other.what == item.what) {
-                Some(at) => {
-                    unmatched.swap_remove(at);
-                    false
-                }
-                None => true,
-            }
-        })
-        .collect()
-}
-
-fn common<'a>(clause: &'a Clause, without: &'a [&Item]) -> impl Iterator<Item = &'a str> {
-    let differs = |item: &&Item| without.iter().any(|other| std::ptr::eq(*other, *item));
-    clause.content.iter().filter(move |item| !differs(item)).map(|item| item.text.as_str())
-}
-
-fn dice(a: &Clause, b: &Clause, shared: usize) -> f64 {
-    2.0 * shared as f64 / (a.content.len() + b.content.len()).max(1) as f64
-}
-
 fn opposition(a: &Item, b: &Item) -> Option<Opposition> {
-    match (a.what, b.what) {
-        (What::Word, What::Word) => are_antonyms(a, b).then_some(Opposition::Antonym),
-        (one, other) => (one == other).then_some(Opposition::Value),
+    if a.is_kind_of(b) {
+        return Some(Opposition::Value);
     }
+    // "The fast path" and "the slow path" are two things; "is fast" and "is slow" are said of one.
+    (!(a.is_subject && b.is_subject) && are_antonyms(a, b)).then_some(Opposition::Antonym)
 }
 
 fn are_antonyms(a: &Item, b: &Item) -> bool {
@@ -303,316 +374,208 @@ fn are_antonyms(a: &Item, b: &Item) -> bool {
     un(a, b) || un(b, a) || listed(a, b) || listed(b, a)
 }
 
-/// A word without the punctuation around it.
-fn trimmed(word: &str) -> &str {
-    let word = word.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '.' | '#'));
-    word.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '/' | '+'))
-}
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
-fn is_negation(word: &str) -> bool {
-    is(word, Role::Negation) || word.ends_with("n't") || word.ends_with("n\u{2019}t")
-}
+    use super::{Likeness, Reading, likeness};
 
-/// The value a word is, in its canonical text, and how many of the words after it belong to it.
-fn value(before: Option<&str>, word: &str, next: Option<&str>) -> Option<(What, String, usize)> {
-    let plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
-    if plain && word.len() > LONGEST_VALUE_WORD {
-        return None;
-    }
-    if let (Some("per" | "every" | "each"), Some(unit)) = (before, unit_of(word)) {
-        return Some((What::Unit, unit.to_owned(), 0));
-    }
-    if matches!(word, "true" | "false") {
-        return Some((What::Boolean, word.to_owned(), 0));
-    }
-    if let Some((_, port)) = word.rsplit_once(':').filter(|(_, port)| is_digits(port)) {
-        return Some((What::Port, port.to_owned(), 0));
-    }
-    if plain && !NUMBER_WORDS.contains(&word) {
-        return None;
-    }
-    let spelled = NUMBER_WORDS.iter().position(|spelled| *spelled == word).map(|number| number.to_string());
-    let version = word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let number = version
-        .or_else(|| word.strip_prefix('#'))
-        .map_or_else(|| spelled.unwrap_or(word.to_owned()), str::to_owned);
-    if !number.starts_with(|c: char| c.is_ascii_digit()) {
-        return is_path(word).then(|| (What::Path, word.to_owned(), 0));
-    }
-    let end =
-        number.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '_')).unwrap_or(number.len());
-    let (digits, unit) = number.split_at(end);
-    let digits = digits.replace([',', '_'], "");
-    if version.is_some() || digits.matches('.').count() > 1 {
-        return Some((What::Version, number, 0));
-    }
-    match (unit_of(unit), next.and_then(unit_of)) {
-        (Some(unit), _) => Some((What::Quantity, quantity(&digits, unit), 0)),
-        (None, _) if !unit.is_empty() => is_path(word).then(|| (What::Path, word.to_owned(), 0)),
-        (None, Some(unit)) => Some((What::Quantity, quantity(&digits, unit), 1)),
-        (None, None) if matches!(before, Some("port" | "ports")) => Some((What::Port, digits, 0)),
-        (None, None) => Some((What::Number, digits, 0)),
-    }
-}
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
-/// A quantity in the smallest unit of its kind, so that 5 minutes are 300 seconds.
-fn quantity(digits: &str, unit: &str) -> String {
-    let known = SCALES.iter().find(|(name, _, _)| *name == unit);
-    match (known, digits.parse::<u64>()) {
-        (Some((_, base, factor)), Ok(number)) => format!("{}{base}", number.saturating_mul(*factor)),
-        _ => format!("{digits}{unit}"),
-    }
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// A path has a slash, or ends like the name of a file.
-fn is_path(word: &str) -> bool {
-    let ends_like_a_file = || {
-        word.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && EXTENSIONS.contains(&ending))
-    };
-    word.trim_matches('/').contains('/') || ends_like_a_file()
-}
-
-/// One spelling for each unit.
-fn unit_of(word: &str) -> Option<&'static str> {
-    UNITS.iter().find(|(spelling, _)| *spelling == word).map(|(_, unit)| *unit)
-}
-
-/// What a word does besides meaning something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Negation = 1,
-    Filler = 2,
-    Link = 4,
-    Label = 8,
-}
-
-/// Whether a word has a role: one look for all lists, since every word of every claim is asked.
-fn is(word: &str, role: Role) -> bool {
-    static ROLES: LazyLock<HashMap<&str, u8>> = LazyLock::new(|| {
-        let lists = [
-            (NEGATIONS, Role::Negation),
-            (FILLERS, Role::Filler),
-            (LINKS, Role::Link),
-            (LABELS, Role::Label),
-        ];
-        let mut roles = HashMap::new();
-        for (words, role) in lists {
-            for word in words {
-                *roles.entry(*word).or_default() |= role as u8;
-            }
+        #[test]
+        fn no_text_contradicts_itself(text in "(\\PC{0,6}|[a-z]{1,8}|not|except|`|\\(|\\)|,|10|per|s|/| ){0,40}") {
+            let reading = Reading::of(&text);
+            let found = likeness(&reading, &reading);
+            prop_assert!(matches!(found, None | Some(Likeness::Similar)), "{found:?}");
         }
-        roles
-    });
-    ROLES.get(word).is_some_and(|roles| roles & role as u8 != 0)
-}
+    }
 
-const NEGATIONS: &[&str] = &[
-    "not", "no", "never", "without", "cannot", "cant", "dont", "doesnt", "isnt", "arent", "wont", "didnt",
-    "neither", "nor", "none", "nothing", "nobody", "nowhere", "hardly",
-];
-/// Words that add emphasis or time, and change no statement into its opposite.
-const FILLERS: &[&str] = &[
-    "actually",
-    "already",
-    "also",
-    "always",
-    "currently",
-    "ever",
-    "get",
-    "gets",
-    "just",
-    "now",
-    "really",
-    "simply",
-    "so",
-    "still",
-    "than",
-    "today",
-    "probably",
-    "likely",
-    "around",
-    "about",
-    "roughly",
-    "again",
-    "first",
-    "very",
-    "would",
-    "could",
-    "may",
-    "might",
-    "must",
-    "them",
-    "any",
-];
-/// After one of these a value is what is said, not what it is said of.
-const LINKS: &[&str] = &[
-    "is", "are", "was", "were", "be", "turned", "switched", "stays", "defaults", "default", "uses", "use",
-    "needs", "requires", "takes", "holds", "set", "has", "have", "runs", "listens", "expires", "to", "at",
-];
-/// A number after one of these says which one.
-const LABELS: &[&str] = &[
-    "adr",
-    "agent",
-    "attempt",
-    "batch",
-    "bug",
-    "build",
-    "case",
-    "chapter",
-    "check",
-    "chunk",
-    "claim",
-    "client",
-    "column",
-    "command",
-    "commit",
-    "decision",
-    "entry",
-    "epoch",
-    "error",
-    "event",
-    "fact",
-    "figure",
-    "file",
-    "index",
-    "issue",
-    "item",
-    "iteration",
-    "job",
-    "layer",
-    "line",
-    "lines",
-    "migration",
-    "milestone",
-    "module",
-    "node",
-    "note",
-    "number",
-    "option",
-    "page",
-    "pane",
-    "part",
-    "partition",
-    "pass",
-    "pep",
-    "phase",
-    "pr",
-    "process",
-    "question",
-    "record",
-    "replica",
-    "request",
-    "rev",
-    "revision",
-    "rfc",
-    "round",
-    "row",
-    "rule",
-    "run",
-    "scenario",
-    "section",
-    "shard",
-    "slot",
-    "sprint",
-    "stage",
-    "statement",
-    "step",
-    "table",
-    "task",
-    "test",
-    "thread",
-    "ticket",
-    "tier",
-    "user",
-    "variant",
-    "wave",
-    "worker",
-    "write",
-    "writer",
-    "zone",
-];
-const NUMBER_WORDS: &[&str] = &[
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-];
-const UNITS: &[(&str, &str)] = &[
-    ("%", "%"),
-    ("percent", "%"),
-    ("ns", "ns"),
-    ("us", "us"),
-    ("ms", "ms"),
-    ("millisecond", "ms"),
-    ("milliseconds", "ms"),
-    ("s", "s"),
-    ("sec", "s"),
-    ("secs", "s"),
-    ("second", "s"),
-    ("seconds", "s"),
-    ("m", "min"),
-    ("min", "min"),
-    ("mins", "min"),
-    ("minute", "min"),
-    ("minutes", "min"),
-    ("h", "h"),
-    ("hour", "h"),
-    ("hours", "h"),
-    ("d", "d"),
-    ("day", "d"),
-    ("days", "d"),
-    ("week", "w"),
-    ("weeks", "w"),
-    ("month", "mo"),
-    ("months", "mo"),
-    ("b", "b"),
-    ("byte", "b"),
-    ("bytes", "b"),
-    ("k", "k"),
-    ("kb", "kb"),
-    ("kib", "kib"),
-    ("mb", "mb"),
-    ("mib", "mib"),
-    ("gb", "gb"),
-    ("gib", "gib"),
-    ("tb", "tb"),
-    ("x", "x"),
-    ("times", "x"),
-    ("hz", "hz"),
-    ("px", "px"),
-];
-/// Units that count another one.
-const SCALES: &[(&str, &str, u64)] = &[
-    ("s", "ms", 1_000),
-    ("min", "ms", 60_000),
-    ("h", "ms", 3_600_000),
-    ("d", "ms", 86_400_000),
-    ("w", "ms", 604_800_000),
-    ("kb", "b", 1_000),
-    ("kib", "b", 1_024),
-    ("mb", "b", 1_000_000),
-    ("mib", "b", 1_048_576),
-    ("gb", "b", 1_000_000_000),
-    ("gib", "b", 1_073_741_824),
-];
-const EXTENSIONS: &[&str] = &[
-    "c", "cc", "cfg", "conf", "cpp", "css", "csv", "db", "env", "go", "h", "hpp", "html", "ini", "java",
-    "js", "json", "jsonl", "jsx", "kt", "lock", "log", "md", "mjs", "py", "rb", "rs", "sh", "sql", "sqlite",
-    "svg", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
-];
-/// Stems with which a failure is told.
-const FAILURES: &[&str] = &[
-    "abort", "bad", "block", "break", "broke", "broken", "bug", "caus", "corrupt", "crash", "deadlock",
-    "degrad", "doubl", "drop", "error", "except", "exhaust", "fail", "failur", "flaki", "fool", "hang",
-    "hung", "hurt", "incompat", "infinit", "leak", "lose", "lost", "miss", "oom", "panic", "race", "refus",
-    "regress", "reject", "slow", "slower", "stale", "starv", "stall", "undo", "wast", "wors", "wrong",
-    "thrash", "blew", "blow",
-];
-/// Stems of words with which a failure is told, and that say nothing of the approach.
-const TELLING: &[&str] = &["approach", "attempt", "did", "made", "make", "tri", "use", "work"];
-/// Stems of words after which a failure is what was mended.
-const REMEDIES: &[&str] = &[
-    "avoid", "cure", "elimin", "fix", "guard", "help", "mitig", "prevent", "reduc", "remov", "resolv",
-    "solv", "stop",
-];
+    /// One line for each pair: what is found, and the two statements.
+    fn check(pairs: &[(&str, &str)], expected: Expect) {
+        let lines: Vec<String> = pairs
+            .iter()
+            .map(|(a, b)| {
+                let (one, other) = (Reading::of(a), Reading::of(b));
+                let found = likeness(&one, &other);
+                assert_eq!(found, likeness(&other, &one), "{a} | {b}");
+                let found = match found {
+                    None => "-".to_owned(),
+                    Some(Likeness::Strong(opposition)) => format!("strong {opposition:?}"),
+                    Some(Likeness::Weak(opposition)) => format!("weak {opposition:?}"),
+                    Some(Likeness::Alike) => "alike".to_owned(),
+                    Some(Likeness::Similar) => "similar".to_owned(),
+                };
+                format!("{found}: {a} | {b}")
+            })
+            .collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn names_of_one_list_and_names_in_code_are_values() {
+        check(
+            &[
+                ("Sessions are stored in Redis.", "Sessions are stored in Postgres."),
+                ("Sessions are stored in Postgres.", "Sessions are stored in PostgreSQL."),
+                ("The config file is YAML.", "The config file is a TOML file."),
+                ("Deploys happen on Tuesdays.", "Deploys happen on Thursdays."),
+                ("The primary button is blue.", "The primary button is green."),
+                ("The default log level is `info`.", "The default log level is `debug`."),
+                ("`Cache::get` returns `None` on a miss.", "`Cache::get` returns `Err` on a miss."),
+                ("The token is read from `HM_TOKEN`.", "The token is read from `HIVEMIND_TOKEN`."),
+                ("The retry helper lives in net/retry.ts.", "The retry helper lives in lib/backoff.ts."),
+                ("Run the linter with `--deny-warnings`.", "Run the linter with `--allow-dirty`."),
+            ],
+            expect![[r#"
+                strong Value: Sessions are stored in Redis. | Sessions are stored in Postgres.
+                similar: Sessions are stored in Postgres. | Sessions are stored in PostgreSQL.
+                strong Value: The config file is YAML. | The config file is a TOML file.
+                strong Value: Deploys happen on Tuesdays. | Deploys happen on Thursdays.
+                strong Value: The primary button is blue. | The primary button is green.
+                strong Value: The default log level is `info`. | The default log level is `debug`.
+                strong Value: `Cache::get` returns `None` on a miss. | `Cache::get` returns `Err` on a miss.
+                strong Value: The token is read from `HM_TOKEN`. | The token is read from `HIVEMIND_TOKEN`.
+                strong Value: The retry helper lives in net/retry.ts. | The retry helper lives in lib/backoff.ts.
+                strong Value: Run the linter with `--deny-warnings`. | Run the linter with `--allow-dirty`."#]],
+        );
+    }
+
+    #[test]
+    fn another_subject_a_list_and_an_incident_are_no_other_value() {
+        check(
+            &[
+                ("The orders service keeps carts in Redis.", "The billing service keeps carts in Postgres."),
+                ("`parse_header` panics on empty input.", "`parse_body` panics on empty input."),
+                ("The handler for `/orders` is cached.", "The handler for `/users` is cached."),
+                ("The importer supports CSV.", "The importer supports JSON."),
+                ("The worker logs to stderr and to Loki.", "The worker logs to stderr and to Sentry."),
+                ("The tests pass on Linux.", "The tests pass on macOS."),
+                ("The panic was in `pool.rs`.", "The panic was in `cache.rs`."),
+                ("The fast path avoids a lock.", "The slow path avoids a lock."),
+                ("Run `cargo test --release` before tagging.", "Run `cargo test` before tagging."),
+                ("The service runs Postgres 15 in staging.", "The service runs Postgres 16 in production."),
+            ],
+            expect![[r#"
+                weak Value: The orders service keeps carts in Redis. | The billing service keeps carts in Postgres.
+                -: `parse_header` panics on empty input. | `parse_body` panics on empty input.
+                -: The handler for `/orders` is cached. | The handler for `/users` is cached.
+                weak Value: The importer supports CSV. | The importer supports JSON.
+                -: The worker logs to stderr and to Loki. | The worker logs to stderr and to Sentry.
+                -: The tests pass on Linux. | The tests pass on macOS.
+                weak Value: The panic was in `pool.rs`. | The panic was in `cache.rs`.
+                alike: The fast path avoids a lock. | The slow path avoids a lock.
+                alike: Run `cargo test --release` before tagging. | Run `cargo test` before tagging.
+                -: The service runs Postgres 15 in staging. | The service runs Postgres 16 in production."#]],
+        );
+    }
+
+    #[test]
+    fn similar_means_the_same() {
+        check(
+            &[
+                ("The pool holds at most 20 connections.", "The pool has at most 20 connections."),
+                ("Uploads go to S3.", "Uploads go to S3 directly."),
+                ("All routes require a token.", "All routes require a token except /healthz."),
+                ("All routes but /healthz require a token.", "All routes but /metrics require a token."),
+                ("The parser depends on the lexer.", "The lexer depends on the parser."),
+                ("Migration of tables runs before seeding.", "Seeding of tables runs before migration."),
+                ("The daemon reads the control socket.", "The daemon stops reading the control socket."),
+                ("The cache evicts the oldest entry.", "The cache evicts the largest entry."),
+                ("Data flows from the ledger to the cache.", "Data flows from the cache to the ledger."),
+            ],
+            expect![[r#"
+                similar: The pool holds at most 20 connections. | The pool has at most 20 connections.
+                similar: Uploads go to S3. | Uploads go to S3 directly.
+                alike: All routes require a token. | All routes require a token except /healthz.
+                -: All routes but /healthz require a token. | All routes but /metrics require a token.
+                alike: The parser depends on the lexer. | The lexer depends on the parser.
+                alike: Migration of tables runs before seeding. | Seeding of tables runs before migration.
+                alike: The daemon reads the control socket. | The daemon stops reading the control socket.
+                alike: The cache evicts the oldest entry. | The cache evicts the largest entry.
+                alike: Data flows from the ledger to the cache. | Data flows from the cache to the ledger."#]],
+        );
+    }
+
+    #[test]
+    fn quantities_are_read_with_their_units() {
+        check(
+            &[
+                ("The lock timeout is 1.5 s.", "The lock timeout is 1500 ms."),
+                ("The lock timeout is 1.5 s.", "The lock timeout is 15 s."),
+                ("The cache may grow to 2 GB.", "The cache may grow to 2048 MB."),
+                ("The container gets 512Mi of memory.", "The container gets 0.5Gi of memory."),
+                ("Buffers are 64 KiB.", "Buffers are 64 MiB."),
+                ("The API allows 600 requests per minute.", "The API allows 10 req/s."),
+                ("The API allows 10 requests per second.", "The API allows 10 requests per minute."),
+                ("The nightly job starts at 02:30.", "The nightly job starts at 03:30."),
+                ("A batch holds 10k rows.", "A batch holds 10,000 rows."),
+            ],
+            expect![[r#"
+                similar: The lock timeout is 1.5 s. | The lock timeout is 1500 ms.
+                strong Value: The lock timeout is 1.5 s. | The lock timeout is 15 s.
+                similar: The cache may grow to 2 GB. | The cache may grow to 2048 MB.
+                similar: The container gets 512Mi of memory. | The container gets 0.5Gi of memory.
+                strong Value: Buffers are 64 KiB. | Buffers are 64 MiB.
+                similar: The API allows 600 requests per minute. | The API allows 10 req/s.
+                strong Value: The API allows 10 requests per second. | The API allows 10 requests per minute.
+                strong Value: The nightly job starts at 02:30. | The nightly job starts at 03:30.
+                similar: A batch holds 10k rows. | A batch holds 10,000 rows."#]],
+        );
+    }
+
+    #[test]
+    fn negation_counts_for_its_clause_and_contrast_is_none() {
+        check(
+            &[
+                ("Sessions are stored in Redis, not Postgres.", "Sessions are stored in Redis."),
+                ("Sessions are stored in Redis, not Postgres.", "Sessions are stored in Postgres."),
+                ("Use `BTreeMap` rather than `HashMap` for the index.", "Use `HashMap` for the index."),
+                ("Times are stored in UTC instead of local time.", "Times are stored in local time."),
+                ("The relay writes to S3, and it never blocks.", "The relay writes to S3."),
+                ("The relay writes to S3, and it never blocks.", "The relay writes to S3, and it blocks."),
+                ("The cache is shared between workers.", "The cache is not shared between workers."),
+                ("It is not known whether the cache is shared.", "The cache is shared."),
+                ("Not checked whether the pool is closed on exit.", "The pool is closed on exit."),
+                ("Nobody has verified that backups restore.", "Backups restore."),
+            ],
+            expect![[r#"
+                similar: Sessions are stored in Redis, not Postgres. | Sessions are stored in Redis.
+                strong Value: Sessions are stored in Redis, not Postgres. | Sessions are stored in Postgres.
+                strong Value: Use `BTreeMap` rather than `HashMap` for the index. | Use `HashMap` for the index.
+                strong Value: Times are stored in UTC instead of local time. | Times are stored in local time.
+                similar: The relay writes to S3, and it never blocks. | The relay writes to S3.
+                strong Negation: The relay writes to S3, and it never blocks. | The relay writes to S3, and it blocks.
+                strong Negation: The cache is shared between workers. | The cache is not shared between workers.
+                -: It is not known whether the cache is shared. | The cache is shared.
+                -: Not checked whether the pool is closed on exit. | The pool is closed on exit.
+                -: Nobody has verified that backups restore. | Backups restore."#]],
+        );
+    }
+
+    #[test]
+    fn a_few_other_words_do_not_hide_another_value() {
+        check(
+            &[
+                ("The exporter uses port 9100.", "The exporter listens on port 9200."),
+                (
+                    "The client retries a request 5 times before giving up.",
+                    "The client retries a request 3 times.",
+                ),
+                ("Uploads are limited to 25 MB (set in nginx.conf).", "Uploads are limited to 50 MB."),
+                ("The queue is backed by SQS.", "The queue is backed by Kinesis, see docs/queue.md."),
+                ("The pool holds 20 connections in staging.", "The pool holds 30 connections in production."),
+                ("The build needs at least 4 GB.", "The build needs at most 8 GB."),
+            ],
+            expect![[r#"
+                strong Value: The exporter uses port 9100. | The exporter listens on port 9200.
+                -: The client retries a request 5 times before giving up. | The client retries a request 3 times.
+                strong Value: Uploads are limited to 25 MB (set in nginx.conf). | Uploads are limited to 50 MB.
+                strong Value: The queue is backed by SQS. | The queue is backed by Kinesis, see docs/queue.md.
+                -: The pool holds 20 connections in staging. | The pool holds 30 connections in production.
+                weak Antonym: The build needs at least 4 GB. | The build needs at most 8 GB."#]],
+        );
+    }
+}

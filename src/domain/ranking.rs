@@ -1,7 +1,7 @@
 //! Which claims answer a question best: the formula of spec 12, without I/O and without a clock.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How soon more of the same word counts no more, and how much long texts are held back: the values FTS5
 /// uses, which are those of the BM25 literature.
@@ -29,8 +29,6 @@ const FREQUENT_CLAIMS: u64 = 5_000;
 const FREQUENT_SHARE: f64 = 0.2;
 /// Words that must remain before a frequent one is left out (spec 12).
 const KEPT_WORDS: usize = 2;
-/// How far a chain of successors is followed (spec 07).
-const CHAIN_DEPTH: usize = 5;
 
 /// How much text there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -172,7 +170,8 @@ pub fn better(a: (f64, u64, &str), b: (f64, u64, &str)) -> Ordering {
     b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2))
 }
 
-/// The claims that took the place of `first`, the current one last; `next` names a claim's successor.
+/// The claims that took the place of `first`, the current one last; `next` names a claim's successor. A cycle ends
+/// where it would begin again.
 ///
 /// # Errors
 /// Those of `next`.
@@ -181,12 +180,12 @@ pub fn successors<E>(
     mut next: impl FnMut(&str) -> Result<Option<String>, E>,
 ) -> Result<Vec<String>, E> {
     let mut chain: Vec<String> = Vec::new();
-    while chain.len() < CHAIN_DEPTH {
-        let here = chain.last().map_or(first, String::as_str);
-        match next(here)? {
-            Some(id) if id != first && !chain.contains(&id) => chain.push(id),
-            Some(_) | None => break,
+    let mut seen = HashSet::from([first.to_owned()]);
+    while let Some(id) = next(chain.last().map_or(first, String::as_str))? {
+        if !seen.insert(id.clone()) {
+            break;
         }
+        chain.push(id);
     }
     Ok(chain)
 }
@@ -265,6 +264,7 @@ mod tests {
         assert_eq!(chain(&[("a", "b"), ("b", "a")], "a"), "b");
         assert_eq!(chain(&[("a", "a")], "a"), "");
         let long = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("f", "g")];
-        assert_eq!(chain(&long, "a"), "b c d e f");
+        assert_eq!(chain(&long, "a"), "b c d e f g");
+        assert_eq!(chain(&[("a", "b"), ("b", "c"), ("c", "b")], "a"), "b c");
     }
 }

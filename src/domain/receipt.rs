@@ -86,6 +86,9 @@ pub struct Receipt {
     /// Claims that say much the same; nothing merges them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<ClaimId>,
+    /// Claims that are much alike and differ in a value, a name, an order or an exception: to be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<ClaimId>,
     /// What would move things on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

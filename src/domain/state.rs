@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 pub use work::Work;
 
 use crate::domain::agent::AgentId;
-use crate::domain::candidates::Candidates;
-use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status};
+use crate::domain::candidates::{Candidates, Words};
+use crate::domain::claim::{
+    ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status, Trigger,
+};
 use crate::domain::decide::Quorum;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded,
@@ -52,11 +54,22 @@ pub struct Claim {
     /// Challengers whom that run answered, until they speak again.
     pub answered: BTreeSet<AgentId>,
     expires_at: Option<Timestamp>,
-    /// What it says, folded: enough to compare it with another.
+    /// What action a dead end warns of.
+    trigger: Option<Box<Trigger>>,
     statement: Box<str>,
 }
 
 impl Claim {
+    /// What it says, as its owner wrote it.
+    pub fn statement(&self) -> &str {
+        &self.statement
+    }
+
+    /// What action it warns of, where it is a dead end.
+    pub fn trigger(&self) -> Option<&Trigger> {
+        self.trigger.as_deref()
+    }
+
     /// What it says, cut into what is compared.
     pub fn reading(&self) -> Reading {
         Reading::of(&self.statement)
@@ -68,7 +81,7 @@ impl Claim {
     }
 
     fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of_folded(&self.statement, &self.scopes)
+        Fingerprint::of(&self.statement, &self.scopes)
     }
 }
 
@@ -128,12 +141,8 @@ pub struct Fingerprint([u8; 16]);
 impl Fingerprint {
     /// The fingerprint of a statement about some scopes.
     pub fn of(statement: &str, scopes: &[Scope]) -> Self {
-        Self::of_folded(&text::folded(statement), scopes)
-    }
-
-    fn of_folded(statement: &str, scopes: &[Scope]) -> Self {
         let scopes: BTreeSet<&Scope> = scopes.iter().collect();
-        let mut hash = Sha256::new_with_prefix(statement);
+        let mut hash = Sha256::new_with_prefix(text::folded(statement));
         for scope in scopes {
             // Neither a folded statement nor a scope holds a line break.
             hash.update("\n");
@@ -243,10 +252,17 @@ impl State {
         self.targets.keys()
     }
 
-    /// Claims in force that read much like a text, the likest first; a bounded number of them.
-    pub fn like(&self, reading: &Reading) -> impl Iterator<Item = (ClaimId, &Claim)> {
-        let near = self.candidates.0.get_or_init(|| self.read_claims()).near(reading).into_iter();
+    /// Claims in force in overlapping scopes that read much like a text, the likest first; a bounded number of them.
+    pub fn like(&self, reading: &Reading, scopes: &[Scope]) -> impl Iterator<Item = (ClaimId, &Claim)> {
+        let near = self.candidates.0.get_or_init(|| self.read_claims()).near(reading, scopes).into_iter();
         near.filter_map(|id| Some((id, self.claims.get(&id)?)))
+    }
+
+    /// How many words that say what a text is about another claim in force holds.
+    pub fn shared_subjects<'a>(&'a self, reading: &Reading) -> impl Fn(ClaimId) -> usize + 'a {
+        let words = Words::of(reading.subjects());
+        let candidates = self.candidates.0.get_or_init(|| self.read_claims());
+        move |id| candidates.shared_with(&words, id)
     }
 
     /// The open contradictions a claim is part of, with the ledger position of their detection, oldest first.
@@ -551,12 +567,13 @@ impl State {
             is_proven: false,
             answered: BTreeSet::new(),
             expires_at,
-            statement: text::folded(created.statement.as_str()).into(),
+            trigger: created.trigger.clone().map(Box::new),
+            statement: created.statement.as_str().into(),
         };
         // A rejected alternative may say what a claim in force says: that claim stays the one to support.
         self.in_force.entry(claim.fingerprint()).or_insert(created.claim_id);
         if let Some(candidates) = self.candidates.0.get_mut() {
-            candidates.add(created.claim_id, &claim.reading());
+            candidates.add(created.claim_id, &claim.reading(), &claim.scopes);
         }
         self.claims.insert(created.claim_id, claim);
     }
@@ -569,7 +586,7 @@ impl State {
         in_force.sort_unstable_by_key(|(seq, id, _)| (*seq, *id));
         let mut candidates = Candidates::default();
         for (_, id, claim) in in_force {
-            candidates.add(id, &claim.reading());
+            candidates.add(id, &claim.reading(), &claim.scopes);
         }
         candidates
     }
@@ -590,6 +607,9 @@ impl State {
         for decision in self.decisions.values_mut().filter(|decision| decision.target.as_ref() == Some(alias))
         {
             decision.target = Some(target.clone());
+        }
+        if let Some(candidates) = self.candidates.0.get_mut() {
+            candidates.rename(alias, target);
         }
         for (id, claim) in self.claims.iter_mut().filter(|(_, claim)| claim.scopes.contains(alias)) {
             let before = claim.fingerprint();

@@ -11,12 +11,14 @@ use crate::domain::stop_words::is_stop_word;
 
 /// A longer token is cut here; the longest that agents quote whole is a SHA-256 in hex.
 const MAX_TOKEN_CHARS: usize = 64;
-/// Shorter words are left as they are: Porter's rules are made for longer ones, and leave nothing of an s.
+/// A word in which letters and digits take turns more often is a hash.
+const MAX_SEAMS: usize = 2;
+/// Shorter words are left as they are: Porter2's rules are made for longer ones.
 const MIN_STEMMED_CHARS: usize = 3;
 
-/// Porter's stem of a folded ASCII word.
+/// The Porter2 stem of a folded ASCII word.
 pub(super) fn stemmer() -> impl Fn(&str) -> String {
-    let stemmer = Stemmer::new(Algorithm::Porter);
+    let stemmer = Stemmer::new(Algorithm::English);
     move |word| stemmer.stem(word).into_owned()
 }
 
@@ -25,7 +27,7 @@ pub(super) fn stemmer() -> impl Fn(&str) -> String {
 pub fn tokens(text: &str) -> Vec<String> {
     // The same, without the tables: most statements are ASCII.
     let chars: Vec<char> = if text.is_ascii() { text.chars().collect() } else { unaccented(text).collect() };
-    let stemmer = Stemmer::new(Algorithm::Porter);
+    let stemmer = Stemmer::new(Algorithm::English);
     let mut found = Tokens { stemmer, tokens: Vec::new() };
     let mut at = 0;
     while at < chars.len() {
@@ -90,6 +92,17 @@ const fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}')
 }
 
+/// Where letters and digits meet.
+fn is_seam(before: char, here: char) -> bool {
+    before.is_ascii_digit() != here.is_ascii_digit() && !is_combining_mark(here)
+}
+
+/// Whether letters and digits of the run that begins here are parted: in `http3` and `k8s`, not in a commit's hash.
+fn has_parted_digits(chars: &[char]) -> bool {
+    let run = chars.iter().take_while(|c| is_word(**c)).count();
+    (1..=MAX_SEAMS).contains(&chars[..run].windows(2).filter(|pair| is_seam(pair[0], pair[1])).count())
+}
+
 /// Whether a new part starts at `chars[at]`, inside a run of word characters.
 fn starts_part(chars: &[char], at: usize) -> bool {
     let (before, here) = (chars[at - 1], chars[at]);
@@ -125,12 +138,14 @@ impl Tokens {
     /// Takes a word or an identifier; says how long it was.
     fn identifier(&mut self, chars: &[char]) -> usize {
         let mut parts = vec![String::new()];
-        let mut at = 0;
+        let (mut at, mut parts_digits) = (0, false);
         while at < chars.len() {
             let joins = chars.get(at + 1).is_some_and(|next| is_word(*next));
             match chars[at] {
                 c if is_word(c) => {
-                    if at > 0 && is_word(chars[at - 1]) && starts_part(chars, at) {
+                    if at == 0 || !is_word(chars[at - 1]) {
+                        parts_digits = has_parted_digits(&chars[at..]);
+                    } else if starts_part(chars, at) || (parts_digits && is_seam(chars[at - 1], c)) {
                         parts.push(String::new());
                     }
                     if let Some(part) = parts.last_mut() {
@@ -192,11 +207,12 @@ mod tests {
                 "हिन्दी में लिखा",
                 "пул соединений, ёлка",
                 "how do we do it? … 🙂 -- _ '",
+                "HTTP/3 http3 k8s i64 v2 utf8 5baaab6f9d1 deploy deployments generation generously",
             ],
             expect![[r#"
                 The pool holds 20 connections -> pool hold 20 connect
                 OrderedExecution ordered_execution ordered-execution orderedExecution -> order execut orderedexecut order execut orderedexecut order execut orderedexecut order execut orderedexecut
-                HTTPServer parses IDs, URLs and x86_64; sha-256 is SHA256 -> http server httpserver pars id url x86 64 x8664 sha 256 sha256 sha256
+                HTTPServer parses IDs, URLs and x86_64; sha-256 is SHA256 -> http server httpserver pars id url x 86 64 x8664 sha 256 sha256 sha 256 sha256
                 src/db/pool.rs Pool::get_or_insert --no-verify -> src db pool rs pool get insert getorinsert no verifi noverifi
                 don't can’t cannot not -> dont cant cannot not
                 Über café naïve Straße ΣΊΣΥΦΟΣ İstanbul ﬁle ＦＵＬＬ -> uber cafe naiv strass σισυφοσ istanbul file full
@@ -204,7 +220,8 @@ mod tests {
                 ที่เก็บข้อมูล -> ที ี่ ่เ เก ก็ ็บ บข ข้ ้อ อม มู ูล
                 हिन्दी में लिखा -> हिन्दी में लिखा
                 пул соединений, ёлка -> пул соединении елка
-                how do we do it? … 🙂 -- _ ' -> "#]],
+                how do we do it? … 🙂 -- _ ' -> 
+                HTTP/3 http3 k8s i64 v2 utf8 5baaab6f9d1 deploy deployments generation generously -> http 3 http 3 http3 k 8 s k8s 64 i64 v 2 v2 utf 8 utf8 5baaab6f9d1 deploy deploy generat generous"#]],
         );
     }
 
@@ -229,7 +246,7 @@ mod tests {
         }
 
         #[test]
-        fn a_token_without_a_stem_is_its_own_token(text in "[^a-zA-Z]{0,100}") {
+        fn a_token_without_stem_and_parts_is_its_own_token(text in "[^a-zA-Z0-9]{0,100}") {
             let once = tokens(&text);
             for token in &once {
                 let again = tokens(token);

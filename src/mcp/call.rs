@@ -218,9 +218,11 @@ pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
     for warning in &receipt.warnings {
         line.push_str(&format!("; warning: {}", warning.message));
     }
-    if !receipt.similar.is_empty() {
-        let similar: Vec<String> = receipt.similar.iter().map(ToString::to_string).collect();
-        line.push_str(&format!("; similar: {}", similar.join(", ")));
+    for (said, claims) in [("similar", &receipt.similar), ("alike, compare the values", &receipt.alike)] {
+        if !claims.is_empty() {
+            let claims: Vec<String> = claims.iter().map(ToString::to_string).collect();
+            line.push_str(&format!("; {said}: {}", claims.join(", ")));
+        }
     }
     if let Some(next) = &receipt.next {
         line.push_str(&format!("; next: {next}"));

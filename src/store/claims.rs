@@ -10,12 +10,10 @@ use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::ranking;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::imports::Imports;
-
-/// How far a chain of successors is followed; longer chains are shown from their end.
-const CHAIN_DEPTH: usize = 32;
 
 /// Which claims to list: every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -431,21 +429,13 @@ impl Reader {
     }
 
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
-        let mut chain: Vec<String> = Vec::new();
-        let mut next = claim.superseded_by.clone();
-        while let Some(id) = next.filter(|id| *id != claim.id && !chain.contains(id)) {
-            next = self
-                .db
-                .prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?
-                .query_row([&id], |row| row.get(0))
-                .optional()?
-                .flatten();
-            chain.push(id);
-            if chain.len() == CHAIN_DEPTH {
-                break;
-            }
-        }
-        Ok(chain)
+        ranking::successors(&claim.id, |id| self.successor(id))
+    }
+
+    /// The claim that took the place of this one.
+    pub(super) fn successor(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let mut successor = self.db.prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?;
+        Ok(successor.query_row([id], |row| row.get(0)).optional()?.flatten())
     }
 
     fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {

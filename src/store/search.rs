@@ -24,7 +24,6 @@ const CANDIDATES: usize = 400;
 
 const CORPUS: &str = "SELECT claims, tokens FROM projection WHERE id = 1";
 const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
-const SUCCESSOR: &str = "SELECT superseded_by FROM claims WHERE id = ?1";
 const TEXT_OF_CLAIM: &str = "SELECT c.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) FROM claims c WHERE c.id = ?1";
 
 const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges, reproduced \
@@ -311,12 +310,13 @@ impl Reader {
         // One more than is shown says whether there is a next page.
         let wanted = search.filter.limit + search.seen.0.len() + 1;
         let mut credits = Credits::default();
+        let mut ends = HashMap::new();
         for (near, seq) in nearest {
             if credits.has_better(ranking::ceiling(near), wanted) {
                 break;
             }
             let Some(hit) = self.found(seq, near)? else { continue };
-            let current = match self.current(&hit)? {
+            let current = match self.current(&hit, &mut ends)? {
                 Some(id) => self.shown_seq(search, &id)?.map(|seq| (id, seq)),
                 None => None,
             };
@@ -352,18 +352,21 @@ impl Reader {
         })
     }
 
-    /// The claim in force now, where `hit` was superseded.
-    fn current(&self, hit: &Found) -> Result<Option<String>, StoreError> {
+    /// The claim in force now, where `hit` was superseded. `ends` keeps where chains led: each link is read once a
+    /// search.
+    fn current(&self, hit: &Found, ends: &mut HashMap<String, String>) -> Result<Option<String>, StoreError> {
         if hit.superseded_by.is_none() {
             return Ok(None);
         }
-        let chain = ranking::successors(&hit.id, |id| {
-            if id == hit.id {
-                return Ok::<_, StoreError>(hit.superseded_by.clone());
-            }
-            Ok(self.db.prepare_cached(SUCCESSOR)?.query_row([id], |row| row.get(0)).optional()?.flatten())
+        let mut chain = ranking::successors(&hit.id, |id| match ends.get(id) {
+            Some(end) => Ok(Some(end.clone())),
+            None if id == hit.id => Ok(hit.superseded_by.clone()),
+            None => self.successor(id),
         })?;
-        Ok(chain.into_iter().next_back())
+        let Some(end) = chain.pop() else { return Ok(None) };
+        chain.push(hit.id.clone());
+        ends.extend(chain.into_iter().map(|id| (id, end.clone())));
+        Ok(Some(end))
     }
 
     /// Where a claim was created, if it may be shown.

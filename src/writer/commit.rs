@@ -1350,6 +1350,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         lease: None,
         warnings: Vec::new(),
         similar: Vec::new(),
+        alike: Vec::new(),
         next: None,
     }
 }
@@ -1372,8 +1373,8 @@ fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
     match done {
         Progress::Refused(rejection) => Err(rejection),
         Progress::Known(known) => Ok(known),
-        Progress::New { batch, decision: Decision { warnings, similar, next, .. } } => {
-            Ok(Receipt { warnings, similar, next, ..appended[batch].clone() })
+        Progress::New { batch, decision: Decision { warnings, similar, alike, next, .. } } => {
+            Ok(Receipt { warnings, similar, alike, next, ..appended[batch].clone() })
         }
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }

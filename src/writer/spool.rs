@@ -132,6 +132,7 @@ impl Spool {
             duplicate,
             warnings: Vec::new(),
             similar: Vec::new(),
+            alike: Vec::new(),
             next: Some(next.to_owned()),
         })
     }

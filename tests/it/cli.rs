@@ -138,13 +138,13 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
             claim created ID2: committed at seq 2
-            warning: a failed approach is on record here: read
-                hivemind://claims/ID1
+            warning: a failed approach is on record here: "vendoring openssl breaks musl"
+                (hivemind://claims/ID1)
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes ID2 --evidence ID1
             claim created ID3: committed at seq 6
-            warning: a failed approach is on record here: read
-                hivemind://claims/ID1
+            warning: a failed approach is on record here: "vendoring openssl breaks musl"
+                (hivemind://claims/ID1)
             next: confirmed once another agent supports it
             $ hm claim show ID1
             # proposed negative `ID1`

@@ -219,24 +219,24 @@ fn words_identifiers_and_other_scripts_are_found() {
         &searches,
         expect![[r#"
             how many connections does the pool hold
-              1.203609 proposed pool-20
-              0.907218 proposed pool-timeout
-              0.395466 proposed pool-leak
+              1.203880 proposed pool-20
+              0.907760 proposed pool-timeout
+              0.395921 proposed pool-leak
             ordered_execution
-              1.119562 proposed ordered-exec
-              0.739124 proposed exec-queue
-              0.647727 proposed migrations-order
+              1.119623 proposed ordered-exec
+              0.739246 proposed exec-queue
+              0.647750 proposed migrations-order
             ordered-execution
-              1.119562 proposed ordered-exec
-              0.739124 proposed exec-queue
-              0.647727 proposed migrations-order
+              1.119623 proposed ordered-exec
+              0.739246 proposed exec-queue
+              0.647750 proposed migrations-order
             OrderedExecution
-              1.119562 proposed ordered-exec
-              0.739124 proposed exec-queue
-              0.647727 proposed migrations-order
+              1.119623 proposed ordered-exec
+              0.739246 proposed exec-queue
+              0.647750 proposed migrations-order
             retryWithBackoff jitter
               1.000000 proposed retry-backoff
-              0.161132 proposed retry-post
+              0.161085 proposed retry-post
             プールの上限
               1.000000 proposed ja-pool
             工具链
@@ -269,30 +269,79 @@ fn a_superseded_claim_leads_to_what_holds_now() {
         ],
         expect![[r#"
             balanced
-              1.250435 proposed limit-new through limit-old, limit-mid
-              0.200685 proposed login-rate
-              0.178988 proposed docker-size
-              0.175293 proposed admin-bypass
+              1.250697 proposed limit-new through limit-old, limit-mid
+              0.200973 proposed login-rate
+              0.179245 proposed docker-size
+              0.175716 proposed admin-bypass
             strict
-              1.250435 proposed limit-new through limit-old, limit-mid
-              0.200685 proposed login-rate
-              0.178988 proposed docker-size
-              0.175293 proposed admin-bypass
+              1.250697 proposed limit-new through limit-old, limit-mid
+              0.200973 proposed login-rate
+              0.179245 proposed docker-size
+              0.175716 proposed admin-bypass
             audit
-              1.250435 proposed limit-new through limit-old, limit-mid
-              1.250435 deprecated limit-old
-              1.000871 deprecated limit-mid
-              0.200685 proposed login-rate
-              0.178988 proposed docker-size
-              0.175293 proposed admin-bypass
+              1.250697 proposed limit-new through limit-old, limit-mid
+              1.250697 deprecated limit-old
+              1.001394 deprecated limit-mid
+              0.200973 proposed login-rate
+              0.179245 proposed docker-size
+              0.175716 proposed admin-bypass
             balanced, gone
               1.000000 deprecated cdn-gone
             strict, gone
             deprecated only
-              1.181973 deprecated limit-old
-              0.863945 deprecated limit-mid
+              1.182172 deprecated limit-old
+              0.864344 deprecated limit-mid
         "#]],
     );
+}
+
+/// However often a claim was replaced, what holds now answers.
+#[test]
+fn a_long_chain_leads_to_its_end() {
+    let mut library = Library::empty();
+    let line = |number: usize, statement: String| Line {
+        key: format!("rev-{number}"),
+        statement,
+        scopes: vec!["src/quokka".to_owned()],
+        claim_type: ClaimType::Fact,
+        owner: "devops".to_owned(),
+        session: "s1".to_owned(),
+        supersedes: number.checked_sub(1).map(|before| format!("rev-{before}")),
+        deprecated: false,
+    };
+    library.create(&line(0, "the quokka threshold is a constant".to_owned()));
+    for number in 1..=40 {
+        library.create(&line(number, format!("it became a setting, revision {number}")));
+    }
+    for mode in [SearchMode::Strict, SearchMode::Balanced] {
+        assert_eq!(library.found(&in_mode("quokka threshold", mode)), ["rev-40"], "{mode}");
+    }
+}
+
+/// Letters and digits are looked for apart and together, and words by their stems.
+#[test]
+fn other_spellings_of_a_name_and_other_forms_of_a_word_are_found() {
+    let mut library = Library::empty();
+    let texts = [
+        ("http3", "the edge speaks http3 to browsers"),
+        ("sha", "artifacts are named by their SHA-256"),
+        ("deploy", "deployments are frozen on Fridays"),
+    ];
+    for (key, statement) in texts {
+        library.create(&Line {
+            key: key.to_owned(),
+            statement: statement.to_owned(),
+            scopes: vec!["src".to_owned()],
+            claim_type: ClaimType::Fact,
+            owner: "devops".to_owned(),
+            session: key.to_owned(),
+            supersedes: None,
+            deprecated: false,
+        });
+    }
+    for (query, key) in [("HTTP/3", "http3"), ("HTTP 3", "http3"), ("sha256", "sha"), ("deploy", "deploy")] {
+        assert_eq!(library.found(&ask(query)).first(), Some(&key), "{query}");
+    }
 }
 
 #[test]
@@ -324,13 +373,13 @@ fn filters_decide_which_claims_may_answer() {
         expect![[r#"
             below src/net
               1.000000 proposed max-inflight
-              0.867904 proposed retry-post
-              0.611951 proposed keepalive
+              0.868831 proposed retry-post
+              0.612953 proposed keepalive
             around src/db/pool.rs
-              1.303934 proposed pool-20
-              1.107868 proposed pool-timeout
-              0.993679 proposed wal
-              0.719862 proposed pool-leak
+              1.304792 proposed pool-20
+              1.109585 proposed pool-timeout
+              0.996236 proposed wal
+              0.721071 proposed pool-leak
             a path beside it
             a symbol
               1.000000 proposed jwt-alg
@@ -338,17 +387,17 @@ fn filters_decide_which_claims_may_answer() {
               1.000000 proposed bundle
             dead ends
               1.000000 proposed metrics-labels
-              0.957825 proposed tls-musl
+              0.958109 proposed tls-musl
             of one agent
               1.000000 proposed pool-leak
             of one session
               1.000000 proposed pool-leak
             early
-              1.303934 proposed pool-20
-              1.107868 proposed pool-timeout
+              1.304792 proposed pool-20
+              1.109585 proposed pool-timeout
             later
               1.000000 proposed pool-leak
-              0.878595 proposed keepalive
+              0.879379 proposed keepalive
             confirmed
             several at once
               1.000000 proposed pool-leak

@@ -68,8 +68,9 @@ fn sentence(dead_end: &DeadEnd, now: Timestamp) -> String {
     )
 }
 
-/// Text of somebody else on one line: it cannot drive a terminal, and it ends where it says.
-fn quoted(text: &str, max_chars: usize) -> String {
+/// Stored text on one line, cut to so many characters: it cannot drive a terminal, and holds no quotation mark that
+/// would end the quotation.
+pub fn quoted(text: &str, max_chars: usize) -> String {
     let plain = clean::cut_line(text, max_chars).replace(['"', '`'], "'");
     clean::untagged(&plain).into_owned()
 }

@@ -12,7 +12,6 @@ use crate::domain::pairs::{Likeness, Opposition, Reading, likeness, revives};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
-use crate::domain::text;
 
 /// The most contradictions of a tier one new claim opens: more say that a rule is wrong, not the team.
 const MAX_OPENED: usize = 5;
@@ -25,22 +24,24 @@ pub(super) fn on_creation(
     state: &State,
     agent: &AgentId,
     create: &CreateClaim,
-    scopes: &[Scope],
+    (reading, scopes): (&Reading, &[Scope]),
     replaced: &[ClaimId],
     decision: &mut Decision,
 ) {
-    let reading = Reading::of(&text::folded(create.statement.as_str()));
     let right = Side { claim_id: create.claim_id, agent: agent.clone() };
     let (mut strong, mut weak) = (0, 0);
-    for (id, other) in state.like(&reading) {
-        let overlaps = || scopes.iter().any(|scope| other.scopes.iter().any(|theirs| theirs.overlaps(scope)));
-        if replaced.contains(&id) || !overlaps() {
+    for (id, other) in state.like(reading, scopes) {
+        if replaced.contains(&id) {
             continue;
         }
-        let Some((found, kind)) = compare(create, &reading, other) else { continue };
+        let Some((found, kind)) = compare(create, reading, other) else { continue };
         let (tier, opened) = match found {
             Likeness::Similar => {
                 decision.similar.push(id);
+                continue;
+            }
+            Likeness::Alike => {
+                decision.alike.push(id);
                 continue;
             }
             Likeness::Strong(_) => (Tier::Strong, &mut strong),
@@ -54,7 +55,7 @@ pub(super) fn on_creation(
         if tier == Tier::Strong {
             decision.warnings.push(Warning {
                 code: WarningCode::Contradiction,
-                message: format!("claim {id} of {} says otherwise: read hivemind://claims/{id}", other.owner),
+                message: format!("{} says otherwise: {}", other.owner, super::quotation(state, id)),
                 claim_id: Some(id),
             });
         }
@@ -62,6 +63,7 @@ pub(super) fn on_creation(
         decision.events.push(ContradictionDetected { kind, tier, left, right }.into());
     }
     decision.similar.truncate(MAX_SIMILAR);
+    decision.alike.truncate(MAX_SIMILAR);
 }
 
 fn compare(create: &CreateClaim, new: &Reading, other: &Claim) -> Option<(Likeness, ContradictionKind)> {
@@ -78,7 +80,9 @@ fn compare(create: &CreateClaim, new: &Reading, other: &Claim) -> Option<(Likene
         Likeness::Strong(Opposition::Negation) | Likeness::Weak(Opposition::Negation) => {
             ContradictionKind::Polarity
         }
-        Likeness::Strong(_) | Likeness::Weak(_) | Likeness::Similar => ContradictionKind::Value,
+        Likeness::Strong(_) | Likeness::Weak(_) | Likeness::Alike | Likeness::Similar => {
+            ContradictionKind::Value
+        }
     };
     Some((found, kind))
 }

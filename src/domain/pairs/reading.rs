@@ -1,0 +1,898 @@
+//! A statement, cut into the words and values that are compared. One pass over its words.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::classes::{Classes, class_of};
+use super::quantity::{number, quantity, rate, rate_unit, time_of_day, unit_of};
+use super::words::{
+    FAILURE_STEMS, OPEN_VERB_STEMS, PLACING_STEMS, REMEDY_STEMS, Role, Roles, TELLING_STEMS, VERB_STEMS,
+};
+use crate::domain::stop_words::is_stop_word;
+use crate::domain::tokens::{stemmer, tokens};
+
+/// The longest word that spells a number or a unit.
+const LONGEST_VALUE_WORD: usize = 12;
+/// A shorter clause says too little to be compared by itself.
+const MIN_LEAD: usize = 2;
+/// The most words that a contrast (`not X`) takes in.
+const MAX_CONTRAST: usize = 4;
+
+/// A statement, cut into what is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    pub(super) whole: Clause,
+    /// What comes before the first reason or second sentence and outside of parentheses, where there is more.
+    pub(super) lead: Option<Clause>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Clause {
+    pub(super) content: Vec<Item>,
+    /// What the statement says it is not: `SQLite, not Postgres`.
+    pub(super) excluded: Vec<Item>,
+    pub(super) is_negated: bool,
+    /// It says that something is not known.
+    pub(super) is_open: bool,
+    /// It holds of several things at once: another name in it is no other value.
+    pub(super) is_among: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Item {
+    pub(super) what: What,
+    /// The stem of a word, the canonical text of a value.
+    pub(super) text: String,
+    /// Another reading of a quantity: 2 GB are 2,000 and 2,048 MB.
+    binary: Option<String>,
+    /// The word as it stood there, in lower case.
+    pub(super) word: String,
+    /// Says what the statement is about, as in `shard 2` or `Python 3.11 supports`: another one is another thing.
+    pub(super) names: bool,
+    /// Stands in a negated clause.
+    pub(super) is_negated: bool,
+    /// Stands after `when`, `if` and the like.
+    pub(super) is_condition: bool,
+    /// Stands before the verb: what something is said of.
+    pub(super) is_subject: bool,
+    /// Stands in back-ticks.
+    is_code: bool,
+    pub(super) roles: Roles,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Word,
+    Number,
+    Quantity,
+    Rate,
+    Version,
+    Time,
+    Port,
+    Path,
+    Unit,
+    Boolean,
+    Code,
+    Flag,
+    Class(Classes),
+}
+
+impl What {
+    /// Whether it is a name: the same text names the same thing, however it is marked.
+    const fn is_name(self) -> bool {
+        matches!(self, Self::Word | Self::Code | Self::Path | Self::Class(_))
+    }
+}
+
+impl Item {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let kind = self.what == other.what || (self.what.is_name() && other.what.is_name());
+        kind && (self.text == other.text
+            || [(&self.binary, &other.text), (&other.binary, &self.text)]
+                .iter()
+                .any(|(binary, text)| binary.as_ref() == Some(text))
+            || (self.binary.is_some() && self.binary == other.binary))
+    }
+
+    /// Whether another one in its place is another value of the same kind.
+    pub(super) fn is_kind_of(&self, other: &Self) -> bool {
+        match (self.what, other.what) {
+            (What::Class(one), What::Class(other)) if one.share(other) => true,
+            (What::Class(_) | What::Code | What::Path, What::Class(_) | What::Code | What::Path)
+                if self.is_code && other.is_code =>
+            {
+                true
+            }
+            (one, other) => one == other && !matches!(one, What::Word | What::Class(_)),
+        }
+    }
+
+    pub(super) fn is_value(&self) -> bool {
+        self.what != What::Word
+    }
+}
+
+/// One word with what stands around it.
+struct Raw<'a> {
+    /// In lower case, without the punctuation around it.
+    lower: Cow<'a, str>,
+    word: &'a str,
+    roles: Roles,
+    /// In back-ticks.
+    is_code: bool,
+    /// In double quotes.
+    is_quoted: bool,
+    /// In parentheses.
+    is_aside: bool,
+    before: Break,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Break {
+    None,
+    Comma,
+    Stop,
+}
+
+/// How often these bytes stand in a text.
+fn count(text: &str, wanted: u8) -> usize {
+    text.bytes().filter(|byte| *byte == wanted).count()
+}
+
+/// The words of a statement.
+fn raws(statement: &str) -> Vec<Raw<'_>> {
+    let mut raws: Vec<Raw<'_>> = Vec::with_capacity(statement.len() / 5 + 1);
+    let (has_code, has_quotes) =
+        (count(statement, b'`').is_multiple_of(2), count(statement, b'"').is_multiple_of(2));
+    let (mut in_code, mut in_quotes, mut depth, mut before) = (false, false, 0_usize, Break::None);
+    for chunk in statement.split([' ', '\n', '\t', '\r', '=', '\u{2014}']) {
+        let bare =
+            chunk.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '.' | '#'));
+        let head = &chunk[..chunk.len() - bare.len()];
+        let word = trimmed(bare);
+        depth += count(head, b'(');
+        if !word.is_empty() {
+            let lower = if word.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
+                Cow::Owned(word.to_lowercase())
+            } else {
+                Cow::Borrowed(word)
+            };
+            let is_code = has_code && (in_code || chunk.contains('`'));
+            raws.push(Raw {
+                roles: if is_code { Roles::default() } else { Roles::of(&lower) },
+                lower,
+                word,
+                is_code,
+                is_quoted: has_quotes && (in_quotes || head.contains('"')),
+                is_aside: depth > 0,
+                before,
+            });
+            before = Break::None;
+        }
+        if word.len() < chunk.len() {
+            in_code ^= count(chunk, b'`') % 2 == 1;
+            in_quotes ^= count(chunk, b'"') % 2 == 1;
+            depth = depth.saturating_sub(count(bare, b')').saturating_sub(count(bare, b'(')));
+        }
+        let end = chunk.trim_end_matches(['`', '"', '\'', ')', ']', '*', '\u{201d}']);
+        let abbreviates = matches!(word, "e.g" | "i.e" | "etc" | "vs" | "approx" | "ca");
+        before = match end.bytes().next_back() {
+            Some(b',') => Break::Comma,
+            Some(b';' | b':' | b'!' | b'?' | b'.') if !abbreviates && !word.is_empty() => Break::Stop,
+            // A dash between two spaces.
+            None => Break::Stop,
+            Some(_) if word.is_empty() && matches!(chunk, "-" | "--" | "\u{2013}") => Break::Stop,
+            Some(_) => before,
+        };
+        if raws.is_empty() {
+            before = Break::None;
+        }
+    }
+    raws
+}
+
+/// A word without the punctuation around it.
+fn trimmed(word: &str) -> &str {
+    word.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '/' | '+'))
+}
+
+impl Reading {
+    /// Reads a statement as it was written.
+    pub fn of(statement: &str) -> Self {
+        if statement.is_ascii() { read(statement) } else { read(&statement.nfkc().collect::<String>()) }
+    }
+
+    /// The words and values that are compared, for an index of candidates.
+    pub fn content(&self) -> impl Iterator<Item = &str> {
+        self.whole.content.iter().chain(&self.whole.excluded).map(|item| item.text.as_str())
+    }
+
+    /// The words and names that say what it is about: no values, and no words that tell of a failure.
+    pub(in crate::domain) fn subjects(&self) -> impl Iterator<Item = &str> {
+        let named = |item: &&Item| {
+            item.what.is_name()
+                && !item.roles.has(Role::Light)
+                && ![&FAILURE_STEMS, &TELLING_STEMS, &REMEDY_STEMS].iter().any(|told| told.has(&item.text))
+        };
+        self.whole.content.iter().filter(named).map(|item| item.text.as_str())
+    }
+
+    pub(super) fn lead(&self) -> &Clause {
+        self.lead.as_ref().unwrap_or(&self.whole)
+    }
+}
+
+/// What has been read of the clause at hand.
+struct Reader<'a, S> {
+    raws: &'a [Raw<'a>],
+    stem: S,
+    whole: Clause,
+    /// How many items stand in the lead, once it is over.
+    lead: Option<usize>,
+    /// Which items stand in parentheses.
+    asides: Vec<bool>,
+    excluded_in_lead: usize,
+    segment: usize,
+    negations: usize,
+    /// The verb of the segment has been said, after so many items.
+    said: Option<usize>,
+    is_condition: bool,
+    /// The condition has a verb of its own.
+    is_clause: bool,
+    /// Words left of a contrast.
+    contrast: usize,
+    linked: bool,
+}
+
+fn read(statement: &str) -> Reading {
+    let raws = raws(statement);
+    let mut reader = Reader {
+        raws: &raws,
+        stem: stemmer(),
+        whole: Clause::default(),
+        lead: None,
+        asides: Vec::new(),
+        excluded_in_lead: 0,
+        segment: 0,
+        negations: 0,
+        said: None,
+        is_condition: false,
+        is_clause: false,
+        contrast: 0,
+        linked: false,
+    };
+    reader.run();
+    reader.end_segment();
+    reader.finish()
+}
+
+impl<S: Fn(&str) -> String> Reader<'_, S> {
+    fn run(&mut self) {
+        let (mut at, mut skipped) = (0, usize::MAX);
+        while at < self.raws.len() {
+            if at == skipped {
+                at += 2;
+                continue;
+            }
+            self.boundary(at);
+            let raws = self.raws;
+            let (raw, word, roles) = (&raws[at], raws[at].lower.as_ref(), raws[at].roles);
+            let is_plain = !raw.is_code && !raw.is_quoted;
+            if is_plain && let Some(taken) = self.contrast_at(at, word) {
+                self.contrast = MAX_CONTRAST;
+                at += taken;
+                continue;
+            }
+            if is_plain && is_negation(word, roles) {
+                at += self.negation(at, word);
+                continue;
+            }
+            at += 1;
+            self.linked |= roles.has(Role::Link);
+            if is_plain && roles.has(Role::Condition) {
+                self.is_condition = true;
+                self.is_clause = !is_preposition(word);
+            }
+            self.whole.is_among |= is_plain && roles.has(Role::Among);
+            if roles.has(Role::Copula) {
+                self.say();
+                self.whole.is_among |= roles.has(Role::Open);
+            }
+            if is_plain && self.contrast < MAX_CONTRAST && is_preposition(word) {
+                self.contrast = 0;
+            }
+            if let Some((mut item, taken, skip)) = self.value(at - 1, word) {
+                if let Some(skip) = skip {
+                    skipped = skip;
+                }
+                at += taken;
+                let before = at.checked_sub(taken + 2).map(|at| raws[at].roles);
+                let is_subject = !self.linked && self.whole.content.len() <= 1 && at < self.raws.len();
+                let labelled = before.is_some_and(|before| before.has(Role::Label));
+                item.names = if matches!(item.what, What::Path) {
+                    self.is_topic(at - taken - 1, item.what)
+                } else {
+                    // With a unit it says how much, without one it may say which.
+                    (labelled || is_subject)
+                        && !matches!(item.what, What::Port | What::Quantity | What::Rate | What::Time)
+                };
+                self.push(item, at - 1);
+                continue;
+            }
+            self.word(at - 1, word, roles);
+        }
+    }
+
+    /// Ends the segment, and perhaps the lead, where the word at `at` starts another.
+    fn boundary(&mut self, at: usize) {
+        let raw = &self.raws[at];
+        if raw.is_code || at == 0 {
+            return;
+        }
+        let roles = raw.roles;
+        let follower = self.raws.get(at + 1);
+        let next = follower.map(|next| next.lower.as_ref());
+        let before = raw.before;
+        let is_clause =
+            roles.has(Role::Clause) && (raw.lower != "so" || before == Break::Comma || next == Some("that"));
+        let joins = matches!(raw.lower.as_ref(), "and" | "so" | "it" | "they" | "as" | "then");
+        let joins_clause = raw.lower == "and"
+            && follower.is_some_and(|next| {
+                next.roles.has(Role::Negation)
+                    || matches!(
+                        next.lower.as_ref(),
+                        "is" | "are" | "it" | "they" | "does" | "do" | "defaults" | "was"
+                    )
+            });
+        let drops = raw.lower == "see"
+            || (raw.lower == "and" && matches!(next, Some("defaults")))
+            || (raw.lower == "set" && matches!(next, Some("in" | "by" | "via")));
+        let negates_after_comma =
+            before == Break::Comma && is_negation(&raw.lower, roles) && raw.lower != "not";
+        // ", enforced in upload.ts", ", leaving the rest", ", only new ones are checked"
+        let adds = before == Break::Comma
+            && (raw.lower == "only"
+                || raw.lower.ends_with("ing")
+                || (raw.lower.ends_with("ed") && next.is_some_and(is_preposition)));
+        let ends_segment = before == Break::Stop
+            || adds
+            || is_clause
+            || drops
+            || joins_clause
+            || (before == Break::Comma && joins)
+            || negates_after_comma
+            || matches!(raw.lower.as_ref(), "when" | "if" | "where" | "except");
+        let ends_lead = before == Break::Stop
+            || adds
+            || (is_clause && (raw.lower != "unless"))
+            || drops
+            || (before == Break::Comma && joins);
+        if ends_lead && self.lead.is_none() && self.whole.content.len() >= MIN_LEAD {
+            self.lead = Some(self.whole.content.len());
+            self.excluded_in_lead = self.whole.excluded.len();
+        }
+        if ends_segment {
+            self.end_segment();
+        } else if before == Break::Comma {
+            self.contrast = 0;
+            self.is_condition = false;
+        }
+    }
+
+    /// The verb is said here.
+    fn say(&mut self) {
+        self.said.get_or_insert(self.whole.content.len());
+        // "The limit for uploads is": the verb ends what a preposition began.
+        self.is_condition &= self.is_clause;
+    }
+
+    fn end_segment(&mut self) {
+        let is_negated = self.negations % 2 == 1;
+        let said = self.said.unwrap_or_default();
+        for (at, item) in self.whole.content.iter_mut().enumerate().skip(self.segment) {
+            item.is_negated = is_negated;
+            item.is_subject = at < said;
+        }
+        self.segment = self.whole.content.len();
+        (self.negations, self.said, self.is_condition, self.is_clause, self.contrast) =
+            (0, None, false, false, 0);
+    }
+
+    /// How many words say that what follows is excluded: `not`, `rather than`, `instead of`.
+    fn contrast_at(&self, at: usize, word: &str) -> Option<usize> {
+        let lower = |at: usize| self.raws.get(at).map_or("", |raw| raw.lower.as_ref());
+        match (word, lower(at + 1)) {
+            ("rather", "than") | ("instead", "of") | ("opposed", "to") => Some(2),
+            ("in", "place") if lower(at + 2) == "of" => Some(3),
+            ("not", next) if !self.whole.content.is_empty() => {
+                let follows = self.raws[at].before == Break::Comma
+                    || (at > 0 && matches!(lower(at - 1), "but" | "and") && self.said.is_some());
+                let is_verb = self.raws.get(at + 1).is_some_and(|next| next.roles.has(Role::Known))
+                    || matches!(
+                        next,
+                        "only" | "yet" | "even" | "just" | "be" | "been" | "to" | "all" | "every"
+                    );
+                (follows && !is_verb).then_some(1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Counts a negation; says how many words it takes.
+    fn negation(&mut self, at: usize, word: &str) -> usize {
+        let lower = |at: usize| self.raws.get(at).map_or("", |raw| raw.lower.as_ref());
+        let next = lower(at + 1);
+        match (word, next) {
+            // "not only" says more, not less.
+            ("not", "only") => return 2,
+            ("no", "longer" | "more") => {
+                self.negations += 1;
+                return 2;
+            }
+            _ => {}
+        }
+        // "not yet known whether" says that something is open.
+        let known =
+            (1..=3).find(|step| self.raws.get(at + step).is_some_and(|raw| raw.roles.has(Role::Known)));
+        let asks = |from: usize| {
+            (1..=2).any(|step| {
+                matches!(lower(from + step), "whether" | "if" | "how" | "why" | "which" | "what" | "that")
+            })
+        };
+        if let Some(step) = known
+            && (asks(at + step) || matches!(word, "no"))
+        {
+            self.whole.is_open = true;
+            return step + 1;
+        }
+        self.negations += 1;
+        1
+    }
+
+    fn push(&mut self, mut item: Item, at: usize) {
+        item.is_condition = self.is_condition;
+        if self.contrast > 0 {
+            self.contrast -= 1;
+            self.whole.excluded.push(item);
+            return;
+        }
+        self.asides.push(self.raws[at].is_aside);
+        self.whole.content.push(item);
+    }
+
+    /// Whether a name at `at` says what the statement is about, not what it says of it.
+    fn is_topic(&self, at: usize, what: What) -> bool {
+        let lower = |at: usize| self.raws.get(at).map_or("", |raw| raw.lower.as_ref());
+        let back = |steps: usize| at.checked_sub(steps).map_or("", lower);
+        // Determiners stand between a preposition and its name.
+        let steps = if matches!(back(1), "the" | "a" | "an" | "our" | "its" | "your") { 2 } else { 1 };
+        let is_placed = || {
+            let verb = back(steps + 1);
+            PLACING_STEMS.has(&(self.stem)(verb))
+        };
+        let is_platform = matches!(what, What::Class(classes) if classes.is_platform());
+        // "Redis is the session store" says which one it is.
+        let identifies = !self.is_condition
+            && self.said.is_none()
+            && matches!(lower(at + 1), "is" | "are" | "was")
+            && matches!(lower(at + 2), "the" | "our");
+        if identifies {
+            return false;
+        }
+        let list = if is_preposition(back(steps)) { steps + 1 } else { steps };
+        self.said.is_none()
+            || self.is_condition
+            || matches!(back(list), "and" | "or" | "plus")
+            || match back(steps) {
+                "for" | "of" | "during" | "under" | "when" | "before" | "after" | "between" | "like"
+                | "than" | "inside" | "within" | "per" => true,
+                "in" if is_platform => true,
+                "in" => matches!(what, What::Path | What::Code) && !is_placed(),
+                "on" if is_platform => !matches!(
+                    (self.stem)(back(steps + 1)).as_str(),
+                    "run" | "deploy" | "host" | "base" | "build" | "built" | "is" | "are" | "execut" | "ship"
+                ),
+                _ => false,
+            }
+    }
+
+    /// The value the word at `at` is, how many of the words after it belong to it, and where two more do.
+    fn value(&self, at: usize, word: &str) -> Option<(Item, usize, Option<usize>)> {
+        let lower = |at: usize| self.raws.get(at).map(|raw| raw.lower.as_ref());
+        let before = at.checked_sub(1).and_then(lower);
+        let next = lower(at + 1);
+        let found = |what, text: String, taken| Some((item(what, text, word), taken, None));
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_plain && word.len() > LONGEST_VALUE_WORD {
+            return None;
+        }
+        if let (Some("per" | "every" | "each"), Some(unit)) = (before, unit_of(word))
+            && word.len() > 1
+        {
+            return found(What::Unit, unit.to_owned(), 0);
+        }
+        if matches!(word, "true" | "false") {
+            return found(What::Boolean, word.to_owned(), 0);
+        }
+        let spelled = is_plain.then(|| NUMBER_WORDS.iter().position(|spelled| *spelled == word)).flatten();
+        if is_plain && spelled.is_none() {
+            return None;
+        }
+        if word.starts_with(|c: char| c.is_ascii_digit())
+            && let Some(time) = time_of_day(word)
+        {
+            return found(What::Time, time, 0);
+        }
+        if let Some((host, port)) = word.rsplit_once(':').filter(|(_, port)| is_digits(port)) {
+            // A line of a file is a hint, no port.
+            return if is_path(host) {
+                found(What::Path, host.to_owned(), 0)
+            } else {
+                found(What::Port, port.to_owned(), 0)
+            };
+        }
+        let version = word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let digits = version.or_else(|| word.strip_prefix('#')).unwrap_or(word);
+        let digits = spelled.map_or(Cow::Borrowed(digits), |number| Cow::Owned(number.to_string()));
+        if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+            return if is_path(word) { found(What::Path, word.to_owned(), 0) } else { None };
+        }
+        let end = digits
+            .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '_'))
+            .unwrap_or(digits.len());
+        let (figures, suffix) = digits.split_at(end);
+        let figures = figures.replace([',', '_'], "");
+        if version.is_some() || figures.matches('.').count() > 1 {
+            return found(What::Version, digits.into_owned(), 0);
+        }
+        let measured = |quantity: super::quantity::Quantity, what, taken, skip| {
+            let binary = quantity.binary;
+            Some((Item { binary, ..item(what, quantity.text, word) }, taken, skip))
+        };
+        // 10 MB/s, 10 req/s, 10rps
+        let suffix_or_next = if suffix.is_empty() { next.unwrap_or_default() } else { suffix };
+        let own = usize::from(suffix.is_empty());
+        if let Some((counted, time)) = rate_unit(suffix_or_next)
+            && let Some(found) = rate(&figures, unit_of(counted), time)
+        {
+            return measured(found, What::Rate, own, None);
+        }
+        let unit = if suffix.is_empty() { None } else { unit_of(suffix) };
+        // `5M` is five millions: only small letters are minutes.
+        let millions = suffix == "m" && self.raws[at].word.ends_with('M');
+        let (unit, taken) = match (unit, next.and_then(unit_of)) {
+            _ if millions => (None, 0),
+            (Some(unit), _) => (Some(unit), 0),
+            (None, Some(unit)) if suffix.is_empty() => (Some(unit), 1),
+            (None, _) => (None, 0),
+        };
+        // 600 requests per minute, 5 MB per second, 10 times a day
+        for noun in 0..=usize::from(taken == 0 || unit == Some("x")) {
+            let per = at + 1 + if noun == 1 { 1 } else { taken };
+            let is_per = matches!(lower(per), Some("per" | "a" | "an" | "each" | "every"));
+            if let (true, Some(time)) = (is_per, lower(per + 1).and_then(unit_of))
+                && let Some(found) = rate(&figures, unit.filter(|unit| *unit != "x"), time)
+            {
+                return if noun == 1 && unit != Some("x") {
+                    measured(found, What::Rate, 0, Some(per))
+                } else {
+                    measured(found, What::Rate, per + 1 - at, None)
+                };
+            }
+        }
+        match unit {
+            Some(unit) => measured(quantity(&figures, unit), What::Quantity, taken, None),
+            None if !suffix.is_empty() => {
+                let large = number(&figures, if millions { "M" } else { suffix });
+                match large {
+                    Some(number) => found(What::Number, number, 0),
+                    None if is_path(word) => found(What::Path, word.to_owned(), 0),
+                    // A date, a range, 5xx.
+                    None if digits
+                        .bytes()
+                        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b':')) =>
+                    {
+                        found(What::Version, digits.into_owned(), 0)
+                    }
+                    None => None,
+                }
+            }
+            None if matches!(before, Some("port" | "ports")) => found(What::Port, figures, 0),
+            None => found(What::Number, figures, 0),
+        }
+    }
+
+    /// A word that is no value: a name, or its parts.
+    fn word(&mut self, at: usize, word: &str, roles: Roles) {
+        let raw = &self.raws[at];
+        let (is_code, as_written) = (raw.is_code, raw.word);
+        if is_flag(word) {
+            let names = self.is_topic(at, What::Flag);
+            return self.push(Item { names, is_code, ..item(What::Flag, word.to_owned(), word) }, at);
+        }
+        if !word.is_ascii() {
+            for token in tokens(word) {
+                self.push(item(What::Word, token.clone(), &token), at);
+            }
+            return;
+        }
+        let negated_name = word.strip_prefix("non-").filter(|rest| !rest.is_empty() && !is_code);
+        if negated_name.is_some() {
+            self.negations += 1;
+        }
+        let word = negated_name.unwrap_or(word);
+        let starts_sentence = at == 0 || raw.before == Break::Stop;
+        let is_capital = as_written.starts_with(|c: char| c.is_ascii_uppercase()) && !starts_sentence;
+        let shape = shape(as_written);
+        let is_marked = is_code || is_capital || shape == Shape::Screaming;
+        let is_surroundings = roles.has(Role::Surroundings);
+        let named = if !is_code && is_stop_word(word) {
+            None
+        } else {
+            class_of(word, is_marked).map(|(classes, name)| (What::Class(classes), name.to_owned()))
+        };
+        let named = named.or_else(|| {
+            let screams = shape == Shape::Screaming && is_word_in_capitals(word, roles);
+            ((is_code && word.bytes().any(|byte| byte.is_ascii_alphabetic()))
+                || (shape != Shape::Plain && !screams))
+                .then(|| (What::Code, name_of(word, &self.stem)))
+        });
+        if let Some((what, text)) = named {
+            let names = self.is_topic(at, what);
+            return self.push(Item { names, is_code, roles, ..item(what, text, word) }, at);
+        }
+        let raws = self.raws;
+        let before = at.checked_sub(1).map(|at| &raws[at]);
+        // "is on" and "is off", not "is on the list".
+        let ends =
+            raws.get(at + 1).is_none_or(|next| next.before != Break::None || is_preposition(&next.lower));
+        let is_switch =
+            |part: &str| part == "on" && ends && before.is_some_and(|before| before.roles.has(Role::Link));
+        // `ubuntu-24.04`: a name and its version.
+        if let Some((name, version)) = word.rsplit_once('-')
+            && version.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+        {
+            let (what, text) = match class_of(name, true) {
+                Some((classes, canonical)) => (What::Class(classes), canonical.to_owned()),
+                None => (What::Word, (self.stem)(name)),
+            };
+            self.push(item(what, text, name), at);
+            return self.push(item(What::Version, version.to_owned(), version), at);
+        }
+        let mut parts =
+            word.split(|c: char| !c.is_ascii_alphanumeric() && c != '\'').filter(|part| !part.is_empty());
+        let first = parts.next();
+        let is_whole = first == Some(word);
+        for part in first.into_iter().chain(parts) {
+            let part_roles = if is_whole { roles } else { Roles::of(part) };
+            // `opt-in` and `opt-out` differ in their particle.
+            let is_particle = !is_whole && matches!(part, "in" | "on" | "by" | "to");
+            if (is_stop_word(part) || part_roles.has(Role::Filler)) && !is_switch(part) && !is_particle {
+                continue;
+            }
+            let text = (self.stem)(part);
+            if is_whole
+                && self.said.is_none()
+                && is_verb(part, &text, (at, raws), self.whole.content.len() > self.segment)
+            {
+                self.say();
+                self.whole.is_among |= OPEN_VERB_STEMS.has(&text);
+            }
+            if part.bytes().all(|byte| byte.is_ascii_digit()) {
+                self.push(item(What::Number, part.to_owned(), part), at);
+                continue;
+            }
+            let found = Item { names: is_surroundings, roles: part_roles, ..item(What::Word, text, part) };
+            self.push(found, at);
+        }
+    }
+
+    fn finish(mut self) -> Reading {
+        self.lists();
+        self.whole.is_negated = self.whole.content.iter().any(|item| item.is_negated);
+        let has_asides = self.asides.iter().any(|aside| *aside);
+        let lead = match (self.lead, has_asides) {
+            (None, false) => None,
+            (end, _) => {
+                let end = end.unwrap_or(self.whole.content.len());
+                let content = self.whole.content[..end].iter().zip(&self.asides);
+                let content: Vec<Item> =
+                    content.filter(|(_, aside)| !**aside).map(|(item, _)| item.clone()).collect();
+                let excluded = match self.lead {
+                    Some(_) => self.whole.excluded[..self.excluded_in_lead].to_vec(),
+                    None => self.whole.excluded.clone(),
+                };
+                (content.len() >= MIN_LEAD).then(|| Clause {
+                    is_negated: content.iter().any(|item| item.is_negated),
+                    content,
+                    excluded,
+                    ..self.whole.clone()
+                })
+            }
+        };
+        Reading { whole: self.whole, lead }
+    }
+
+    /// Names that stand side by side are members of a list: another member is no other value.
+    fn lists(&mut self) {
+        let content = &mut self.whole.content;
+        for at in 1..content.len() {
+            let (one, other) = (&content[at - 1], &content[at]);
+            let is_list = one.what.is_name()
+                && one.is_value()
+                && one.is_kind_of(other)
+                && !matches!(one.what, What::Code);
+            if is_list {
+                content[at - 1].names = true;
+                content[at].names = true;
+            }
+        }
+    }
+}
+
+fn item(what: What, text: String, word: &str) -> Item {
+    Item {
+        what,
+        text,
+        binary: None,
+        word: word.to_owned(),
+        names: false,
+        is_negated: false,
+        is_condition: false,
+        is_subject: false,
+        is_code: false,
+        roles: Roles::default(),
+    }
+}
+
+fn is_negation(word: &str, roles: Roles) -> bool {
+    roles.has(Role::Negation) || word.ends_with("n't") || word.ends_with("n\u{2019}t")
+}
+
+/// Whether the verb of a statement is said with the word at `at`: a known one in a form that fits its place, or any
+/// that ends like one before an object.
+fn is_verb(word: &str, stem: &str, (at, raws): (usize, &[Raw<'_>]), has_subject: bool) -> bool {
+    let before = at.checked_sub(1).map(|at| &raws[at]);
+    let is_plural = |word: &str| word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
+    let after_determiner = before.is_some_and(|before| {
+        is_determiner(&before.lower) || matches!(before.lower.as_ref(), "per" | "of" | "for")
+    });
+    if !VERB_STEMS.has(stem) {
+        return is_plural(word)
+            && has_subject
+            && !after_determiner
+            && raws.get(at + 1).is_some_and(|next| next.before == Break::None && is_determiner(&next.lower));
+    }
+    if is_plural(word) || word.ends_with("ed") || word.ends_with("en") {
+        return has_subject && !after_determiner;
+    }
+    at == 0
+        || before.is_some_and(|before| {
+            before.roles.has(Role::Auxiliary)
+                || (has_subject && is_plural(&before.lower) && !after_determiner)
+        })
+}
+
+fn is_determiner(word: &str) -> bool {
+    matches!(
+        word,
+        "the"
+            | "a"
+            | "an"
+            | "our"
+            | "its"
+            | "their"
+            | "your"
+            | "each"
+            | "every"
+            | "all"
+            | "any"
+            | "no"
+            | "this"
+            | "that"
+            | "these"
+            | "those"
+    )
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    /// `MAX_CONNS`, `GET`.
+    Screaming,
+    /// `::`, `_`, `.` inside, camelCase, or letters with digits.
+    Code,
+}
+
+fn shape(word: &str) -> Shape {
+    let bytes = word.as_bytes();
+    let upper = bytes.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    let lower = bytes.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+    let digits = bytes.iter().any(u8::is_ascii_digit);
+    if upper >= 2 && lower == 0 {
+        return Shape::Screaming;
+    }
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
+    let inside = |separator: &str| {
+        word.split(separator).filter(|part| part.bytes().any(|byte| is_letter(&byte))).count() > 1
+    };
+    let camel = bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let dotted = word.contains('.') && !word.ends_with('.') && inside(".");
+    let mixed = digits
+        && bytes.first().is_some_and(is_letter)
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if word.contains("::") || word.trim_matches('_').contains('_') || camel || dotted || mixed {
+        Shape::Code
+    } else {
+        Shape::Plain
+    }
+}
+
+/// `NOT`, `ALL`, `MUST`: a word said loudly is no name.
+fn is_word_in_capitals(word: &str, roles: Roles) -> bool {
+    is_stop_word(word)
+        || (roles.has(Role::Filler) && word != "get")
+        || [Role::Negation, Role::Light, Role::Exception, Role::Condition, Role::Copula]
+            .iter()
+            .any(|role| roles.has(*role))
+        || matches!(word, "all" | "before" | "after" | "on" | "off" | "only" | "always")
+}
+
+/// One text for the spellings of a name: `max_conns`, `maxConns` and `MAX_CONNS`.
+fn name_of(word: &str, stem: impl Fn(&str) -> String) -> String {
+    if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return stem(word);
+    }
+    word.chars().filter(|c| !matches!(c, '_' | '-')).collect()
+}
+
+fn is_preposition(word: &str) -> bool {
+    matches!(
+        word,
+        "for"
+            | "in"
+            | "on"
+            | "at"
+            | "to"
+            | "with"
+            | "from"
+            | "by"
+            | "via"
+            | "during"
+            | "under"
+            | "into"
+            | "as"
+            | "after"
+            | "before"
+    )
+}
+
+fn is_flag(word: &str) -> bool {
+    word.starts_with('-') && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A path has a slash, or ends like the name of a file.
+fn is_path(word: &str) -> bool {
+    let ends_like_a_file = || {
+        word.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && EXTENSIONS.contains(&ending))
+    };
+    let absolute = word.len() > 1 && word.starts_with('/');
+    (absolute || word.trim_matches('/').contains('/') || ends_like_a_file())
+        && class_of(word, false).is_none()
+}
+
+const NUMBER_WORDS: &[&str] = &[
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+];
+const EXTENSIONS: &[&str] = &[
+    "c", "cc", "cfg", "conf", "cpp", "css", "csv", "db", "env", "go", "h", "hpp", "html", "ini", "java",
+    "js", "json", "jsonl", "jsx", "kt", "lock", "log", "md", "mjs", "py", "rb", "rs", "sh", "sql", "sqlite",
+    "svg", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
+];
