@@ -20,6 +20,7 @@ use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
+use hivemind::domain::versions::Versions;
 use hivemind::integrity::Scan;
 use hivemind::writer::Committer;
 use proptest::collection::vec;
@@ -575,6 +576,7 @@ fn submission() -> BoxedStrategy<Submission> {
         trace_id: None,
         idempotency_key: key.map(|key| key.parse().expect("a key")),
         checkout: Checkout { worktree: worktree.map(|name| name.parse().expect("a name")), branch: None },
+        versions: Versions::new(),
         command,
     });
     submission.boxed()
@@ -622,6 +624,7 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
     let supersedes = option::weighted(0.4, claim());
     (claim(), one_of(&STATEMENTS), types, scopes, 0.0..=1.0f64, supersedes, evidence_refs).prop_map(
         |(claim_id, statement, claim_type, scopes, confidence, supersedes, evidence_refs)| CreateClaim {
+            mends: false,
             claim_id,
             statement: statement.parse().expect("a statement"),
             claim_type,
@@ -642,6 +645,7 @@ fn decision() -> impl Strategy<Value = RecordDecision> {
     let supersedes = vec(claim(), 0..3);
     (claim(), option::weighted(0.8, one_of(&STATEMENTS)), target, vec(alternative, 0..3), supersedes)
         .prop_map(|(claim_id, statement, target, alternatives, supersedes)| RecordDecision {
+            mends: false,
             claim_id,
             statement: statement.map(|statement| statement.parse().expect("a statement")),
             rationale: "long enough to say why".parse().expect("a rationale"),

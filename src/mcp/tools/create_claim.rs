@@ -32,6 +32,9 @@ struct CreateClaimArguments {
     confidence: Share,
     #[schemars(with = "Option<String>")]
     supersedes: Option<ClaimId>,
+    /// The superseded claim was right, and what it is about is mended.
+    #[serde(default)]
+    mends: bool,
     /// Hypotheses default to 168.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
@@ -87,6 +90,7 @@ impl Server {
                 ttl_hours: given.ttl_hours,
                 evidence_refs: given.evidence_refs,
                 trigger: trigger.transpose()?,
+                mends: given.mends,
             }))
         })
         .await

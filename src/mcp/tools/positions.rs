@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::claim::Position;
-use crate::domain::command::{Command, TakePosition};
+use crate::domain::command::{AffirmClaim, Command, TakePosition};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::text::Reason;
 use crate::mcp::call::Call;
@@ -33,6 +33,15 @@ struct ChallengeArguments {
     reason: Reason,
     #[schemars(with = "Option<String>")]
     evidence_ref: Option<EventId>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct StillArguments {
+    #[schemars(with = "String")]
+    claim_id: ClaimId,
+    /// Why, 1-2000 characters.
+    #[schemars(with = "Option<String>")]
+    reason: Option<Reason>,
 }
 
 fn take(given: PositionArguments, position: Position) -> Command {
@@ -72,5 +81,18 @@ impl Server {
     )]
     async fn abstain(&self, call: Call) -> CallToolResult {
         self.run(call, |given, _| Ok(take(given, Position::Abstain))).await
+    }
+
+    #[tool(
+        description = "Say that a claim you own or challenge is still meant, about its files as they are now.",
+        input_schema = schema::of::<StillArguments>(),
+        annotations(destructive_hint = false, idempotent_hint = true)
+    )]
+    async fn still(&self, call: Call) -> CallToolResult {
+        self.run(call, |given: StillArguments, _| {
+            let StillArguments { claim_id, reason } = given;
+            Ok(Command::AffirmClaim(AffirmClaim { claim_id, reason }))
+        })
+        .await
     }
 }

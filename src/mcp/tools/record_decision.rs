@@ -37,6 +37,9 @@ struct RecordDecisionArguments {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     supersedes: Vec<ClaimId>,
+    /// Those were right, and what they are about is mended.
+    #[serde(default)]
+    mends: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -75,6 +78,7 @@ impl Server {
                 scopes: self.scopes("scopes", &given.scopes)?,
                 alternatives: alternatives.collect::<Result<_, Rejection>>()?,
                 supersedes: given.supersedes,
+                mends: given.mends,
             }))
         })
         .await
