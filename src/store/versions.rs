@@ -10,11 +10,12 @@ use crate::domain::event::{PositionTaken, Recorded};
 use crate::domain::text::Worktree;
 use crate::domain::versions::Versions;
 
-/// The last edits of a claim's files by other sessions, after it was made or last said to be still meant.
-const EDITED: &str = "SELECT c.id, e.path, e.agent FROM json_each(?1) wanted \
-     CROSS JOIN claims c ON c.id = wanted.value CROSS JOIN json_each(c.scopes) scope \
-     CROSS JOIN file_edits e ON e.worktree = ?2 AND e.path = scope.value \
-     WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) AND e.session IS NOT c.session ORDER BY e.path";
+/// The last edits of claims' files by other sessions, after the claim was made or last said to be still meant. Pairs of
+/// a claim and a scope are asked for.
+const EDITED: &str = "SELECT c.id, e.path, e.agent FROM json_each(?1) \
+     CROSS JOIN file_edits e ON e.worktree = ?2 AND e.path = json_extract(json_each.value, '$[1]') \
+     CROSS JOIN claims c ON c.id = json_extract(json_each.value, '$[0]') \
+     WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) AND e.session IS NOT c.session";
 
 /// A file of a claim that does not hold what the claim is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,14 +38,15 @@ impl Reader {
         worktree: Option<&Worktree>,
     ) -> Result<(), StoreError> {
         let mut claims: Vec<&mut ClaimSummary> = claims.collect();
-        if claims.is_empty() {
+        let pairs = claims.iter().flat_map(|claim| claim.scopes.iter().map(|scope| [&claim.id, scope]));
+        let pairs: Vec<[&String; 2]> = pairs.collect();
+        if pairs.is_empty() {
             return Ok(());
         }
-        let ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
-        let ids = serde_json::to_string(&ids).map_err(malformed)?;
+        let pairs = serde_json::to_string(&pairs).map_err(malformed)?;
         let worktree = worktree.map_or(MAIN, Worktree::as_str);
         let mut statement = self.db.prepare_cached(EDITED)?;
-        let rows = statement.query(params![ids, worktree])?;
+        let rows = statement.query(params![pairs, worktree])?;
         let edited = self.kept_of(rows, |row| {
             let changed = Changed { path: row.get(1)?, by: Some(row.get(2)?) };
             Ok::<_, StoreError>((row.get::<_, String>(0)?, changed))

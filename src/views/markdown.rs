@@ -392,8 +392,9 @@ pub(super) fn events(events: &[EventView]) -> String {
 pub fn event_line(event: &EventView) -> String {
     let mut payload = event.payload.clone();
     if let Some(fields) = payload.as_mut().and_then(serde_json::Value::as_object_mut) {
-        // It recognises retries and tells a reader nothing; it would fill the line.
+        // Hashes recognise retries and versions, and tell a reader nothing; they would fill the line.
         fields.remove("command_hash");
+        fields.remove("versions");
     }
     let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
     format!(

@@ -164,7 +164,8 @@ impl Behind {
             }
             Self::Run(run) => (run_line(run, now), json!({ "run": super::to_json(run) })),
             Self::Event(event) => {
-                let summary = event.payload.as_ref().map(|payload| {
+                let summary = event.payload.clone().map(|mut payload| {
+                    payload.as_object_mut().map(|fields| fields.remove("versions"));
                     payload["summary"].as_str().map_or_else(|| payload.to_string(), str::to_owned)
                 });
                 let summary = summary.unwrap_or_else(|| "(erased)".to_owned());

@@ -21,7 +21,7 @@ struct CreateClaimArguments {
     /// One checkable statement, 1-2000 characters.
     #[schemars(with = "String")]
     statement: Statement,
-    /// negative = an approach that failed.
+    /// negative = a failed approach.
     #[schemars(schema_with = "schema::claim_type")]
     claim_type: ClaimType,
     /// 1-16 of: workspace path, symbol:NAME, target:NAME, tag:NAME.
@@ -32,7 +32,7 @@ struct CreateClaimArguments {
     confidence: Share,
     #[schemars(with = "Option<String>")]
     supersedes: Option<ClaimId>,
-    /// The superseded claim was right, and what it is about is mended.
+    /// That was right, and is mended.
     #[serde(default)]
     mends: bool,
     /// Hypotheses default to 168.

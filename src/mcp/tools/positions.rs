@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::claim::Position;
-use crate::domain::command::{AffirmClaim, Command, TakePosition};
+use crate::domain::command::{Command, TakePosition};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::text::Reason;
 use crate::mcp::call::Call;
@@ -17,7 +17,6 @@ use crate::mcp::server::Server;
 struct PositionArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// Why, 1-2000 characters.
     #[schemars(with = "Option<String>")]
     reason: Option<Reason>,
     #[schemars(with = "Option<String>")]
@@ -35,15 +34,6 @@ struct ChallengeArguments {
     evidence_ref: Option<EventId>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct StillArguments {
-    #[schemars(with = "String")]
-    claim_id: ClaimId,
-    /// Why, 1-2000 characters.
-    #[schemars(with = "Option<String>")]
-    reason: Option<Reason>,
-}
-
 fn take(given: PositionArguments, position: Position) -> Command {
     let PositionArguments { claim_id, reason, evidence_ref } = given;
     Command::TakePosition(TakePosition { claim_id, position, reason, evidence_ref })
@@ -52,7 +42,7 @@ fn take(given: PositionArguments, position: Position) -> Command {
 #[tool_router(router = positions_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Say that another agent's claim is right; one support from someone else confirms it.",
+        description = "Say that another agent's claim is right; one such support confirms it.",
         input_schema = schema::of::<PositionArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]
@@ -81,18 +71,5 @@ impl Server {
     )]
     async fn abstain(&self, call: Call) -> CallToolResult {
         self.run(call, |given, _| Ok(take(given, Position::Abstain))).await
-    }
-
-    #[tool(
-        description = "Say that a claim you own or challenge is still meant, about its files as they are now.",
-        input_schema = schema::of::<StillArguments>(),
-        annotations(destructive_hint = false, idempotent_hint = true)
-    )]
-    async fn still(&self, call: Call) -> CallToolResult {
-        self.run(call, |given: StillArguments, _| {
-            let StillArguments { claim_id, reason } = given;
-            Ok(Command::AffirmClaim(AffirmClaim { claim_id, reason }))
-        })
-        .await
     }
 }

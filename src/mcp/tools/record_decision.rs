@@ -37,7 +37,6 @@ struct RecordDecisionArguments {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     supersedes: Vec<ClaimId>,
-    /// Those were right, and what they are about is mended.
     #[serde(default)]
     mends: bool,
 }
