@@ -15,6 +15,7 @@ use hivemind::domain::claim::{ClaimType, Position, Share};
 use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId};
+use hivemind::domain::versions::Versions;
 use hivemind::system::{self, Environment, Sources};
 use hivemind::workspace::Workspace;
 use hivemind::writer::{Committer, Front};
@@ -206,6 +207,7 @@ pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
     let (area, file) = (index % 50, index % 2_000);
     let scopes = [format!("src/area{area}/file{file}.rs"), format!("tag:area{area}")];
     CreateClaim {
+        mends: false,
         origin_task_id: None,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: statement(index).parse().expect("a statement"),
@@ -326,6 +328,7 @@ pub(crate) fn submission(agent: &str, command: Command) -> Submission {
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),
+        versions: Versions::new(),
         command,
     }
 }

@@ -52,6 +52,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Label;
 use crate::domain::time::Moment;
+use crate::domain::versions::Versions;
 use crate::identity::{Caller, Surroundings};
 use crate::reads::Reads;
 use crate::standing::{Damage, Standing};
@@ -440,8 +441,17 @@ impl Context {
     ) -> Submission {
         let command_id = CommandId::from_uuid(system::new_id());
         // The way to the writer fills it in.
-        let checkout = Checkout::default();
-        Submission { command_id, agent, session, trace_id: None, idempotency_key, checkout, command }
+        let (checkout, versions) = (Checkout::default(), Versions::new());
+        Submission {
+            command_id,
+            agent,
+            session,
+            trace_id: None,
+            idempotency_key,
+            checkout,
+            versions,
+            command,
+        }
     }
 
     /// Submits a command.

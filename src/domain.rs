@@ -28,3 +28,4 @@ mod stop_words;
 pub mod text;
 pub mod time;
 pub mod tokens;
+pub mod versions;

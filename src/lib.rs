@@ -24,6 +24,7 @@ pub mod store;
 pub mod system;
 pub mod tokens;
 pub mod trusted;
+pub mod versions;
 pub mod views;
 pub mod workspace;
 pub mod writer;

@@ -254,6 +254,7 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with("status", claim.status)
         .with("grade", claim.grade)
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
+        .with_any("changed", claim.changed.as_deref())
         .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("scope", claim.scopes.join(" "))
         .with("by", &claim.by)

@@ -16,6 +16,7 @@ mod search;
 mod sessions;
 mod team;
 mod triggers;
+mod versions;
 
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
@@ -33,6 +34,7 @@ pub use researchers::{Finding, ResearcherView};
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
+pub use versions::Changed;
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

@@ -8,6 +8,7 @@ mod delta;
 mod experiments;
 mod markdown;
 mod receipt;
+mod versions;
 mod why;
 mod work;
 
@@ -20,6 +21,7 @@ use crate::domain::claim::ClaimType;
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
@@ -37,7 +39,7 @@ pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
-pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
+pub use experiments::{Stream, broken_artifacts, experiment_json, profiles, undecided};
 pub use markdown::{event_line, inline};
 pub use receipt::{receipt_json, receipt_line};
 pub use why::why;
@@ -366,7 +368,8 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Context(_)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
-            let from = Beside { workspace: &workspace, config, runs: &runs, now };
+            let is_past = reads.horizon().is_some();
+            let from = Beside { workspace: &workspace, config, runs: &runs, now, is_past };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
                 // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
                 Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
@@ -399,7 +402,12 @@ pub fn claims(
     for moment in [filter.since, filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
-    let (page, left_out) = reads.ask(now, |store| store.claims(filter))?;
+    let worktree = worktree(reads.workspace());
+    let (page, left_out) = reads.ask(now, |store| {
+        let mut page = store.claims(filter)?;
+        store.mark_edited(page.claims.iter_mut(), worktree.as_ref())?;
+        Ok(page)
+    })?;
     Ok((page.unwrap_or(ClaimPage { claims: Vec::new(), next: None }), left_out.count()))
 }
 
@@ -411,7 +419,12 @@ pub fn search(reads: &mut Reads, search: &Search, now: Timestamp) -> Result<(Sea
     for moment in [search.filter.since, search.filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
-    let (page, left_out) = reads.ask(now, |store| store.search(search))?;
+    let worktree = worktree(reads.workspace());
+    let (page, left_out) = reads.ask(now, |store| {
+        let mut found = store.search(search)?;
+        store.mark_edited(found.hits.iter_mut().map(|hit| &mut hit.claim), worktree.as_ref())?;
+        Ok(found)
+    })?;
     Ok((page.unwrap_or_default(), left_out.count()))
 }
 
@@ -447,10 +460,12 @@ struct Beside<'a> {
     config: &'a Config,
     runs: &'a Runs,
     now: Timestamp,
+    /// Whether the past is shown: what files held then is not known.
+    is_past: bool,
 }
 
 fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
-    let &Beside { workspace, config, runs, now } = from;
+    let &Beside { workspace, config, runs, now, .. } = from;
     let seq = store.folded()?.seq;
     match view {
         View::Experiments(filter) => {
@@ -464,17 +479,31 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         }
         View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
         View::Attention(agent) => Ok(attention::attention(store, agent.as_ref(), runs, now)?),
-        View::Claims(filter) => Ok(claims_page(seq, &store.claims(filter)?, "claims", now)),
+        View::Claims(filter) => {
+            let mut page = store.claims(filter)?;
+            store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
+            Ok(claims_page(seq, &page, "claims", now))
+        }
         View::Claim(id) => {
-            let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
+            let mut claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
+            if !from.is_past {
+                versions::compare(workspace, store, &mut claim)?;
+            }
             Ok(claim_page(seq, &claim, now))
         }
-        View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
+        View::Search(search) => {
+            let mut found = store.search(search)?;
+            store
+                .mark_edited(found.hits.iter_mut().map(|hit| &mut hit.claim), worktree(workspace).as_ref())?;
+            Ok(search_page(seq, &found, now))
+        }
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
         View::Targets => Ok(targets_page(seq, &store.targets()?)),
         View::Negative(scope, before) => {
-            let page = store.claims(&ClaimFilter { scope: scope.clone(), before: *before, ..negative() })?;
+            let filter = ClaimFilter { scope: scope.clone(), before: *before, ..negative() };
+            let mut page = store.claims(&filter)?;
+            store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
@@ -526,7 +555,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
 
 /// Answers before anything was ever written.
 fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
-    let &Beside { workspace, config, runs, now } = from;
+    let &Beside { workspace, config, runs, now, .. } = from;
     let nothing = ClaimPage { claims: Vec::new(), next: None };
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
@@ -559,6 +588,11 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
         | View::Output(..)
         | View::Profiles => Ok(claims_page(0, &nothing, "claims", now)),
     }
+}
+
+/// The linked work tree that the reader is in; none in the main one.
+fn worktree(workspace: &Workspace) -> Option<Worktree> {
+    workspace.checkout().worktree
 }
 
 fn unknown_run(id: RunId) -> ViewError {

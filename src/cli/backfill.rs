@@ -21,6 +21,7 @@ use crate::domain::receipt::Acceptance;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::{MessageText, Recipient};
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::versions::Versions;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::system;
@@ -268,6 +269,7 @@ impl Run<'_> {
             trace_id: None,
             idempotency_key: Some(key),
             checkout: Checkout::default(),
+            versions: Versions::new(),
             command,
         };
         match self.front.submit(submission).await {

@@ -6,7 +6,7 @@ use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, note_damage, parse, parse_all, parse_optional};
 use crate::domain::claim::{Position, Share, Trigger};
-use crate::domain::command::{AddEvidence, Command, CreateClaim, DeprecateClaim, TakePosition};
+use crate::domain::command::{AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, TakePosition};
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Hours;
@@ -53,6 +53,15 @@ pub(super) enum Claim {
     #[command(after_help = "Example: \
         hm claim challenge 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"the limit is 50 since v2\"")]
     Challenge(Stance),
+    /// Say that a claim you own or challenge is still meant, about its files as they are now
+    #[command(after_help = "Example: hm claim still 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Still {
+        /// The claim
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Withdraw your position on a claim
     #[command(after_help = "Example: hm claim abstain 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
     Abstain(Stance),
@@ -89,6 +98,9 @@ pub(super) struct Create {
     /// The claim it replaces
     #[arg(long, value_name = "CLAIM")]
     supersedes: Option<String>,
+    /// The claim it replaces was right, and what that is about is mended
+    #[arg(long, requires = "supersedes")]
+    mends: bool,
     /// The task it came out of (env HM_TASK)
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
@@ -200,6 +212,11 @@ impl Claim {
             Self::Challenge(stance) => {
                 context.submit("challenged", stance.command(Position::Challenge)?, None)
             }
+            Self::Still { id, reason } => {
+                let (claim_id, reason) = (parse("id", id)?, parse_optional("reason", reason.as_deref())?);
+                let command = Command::AffirmClaim(AffirmClaim { claim_id, reason });
+                context.submit("still meant:", command, None)
+            }
             Self::Abstain(stance) => context.submit("abstained", stance.command(Position::Abstain)?, None),
             Self::Deprecate { id, reason } => {
                 let (claim_id, reason) = (parse("id", id)?, parse("reason", reason)?);
@@ -233,6 +250,7 @@ impl Create {
             ttl_hours: self.ttl_hours.map(Hours),
             evidence_refs: parse_all("evidence", &self.evidence)?,
             trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
+            mends: self.mends,
         })
     }
 }
@@ -312,7 +330,7 @@ pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
         claim.status.to_string(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
-        claim.statement.clone(),
+        if claim.changed_since.is_empty() { "" } else { "(changed since) " }.to_owned() + &claim.statement,
     ]
 }
 

@@ -71,6 +71,9 @@ pub(super) struct Record {
     /// A decision it replaces; may be repeated
     #[arg(long, value_name = "DECISION")]
     supersedes: Vec<String>,
+    /// The decisions it replaces were right, and what they are about is mended
+    #[arg(long, requires = "supersedes")]
+    mends: bool,
     /// Your name for this request: a retry with the same one is written once
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -126,6 +129,7 @@ impl Record {
                 })
                 .collect::<Result<_, Rejection>>()?,
             supersedes: parse_all("supersedes", &self.supersedes)?,
+            mends: self.mends,
         })
     }
 }

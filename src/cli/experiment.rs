@@ -511,6 +511,9 @@ fn outcome_line(run: &ExperimentView) -> String {
             attached.relation, attached.claim_id, attached.grade
         ));
     }
+    if let Some(why) = views::undecided(run) {
+        text.push_str(&format!("{why}\n"));
+    }
     text
 }
 

@@ -24,6 +24,7 @@ use crate::domain::receipt::Acceptance;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
+use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
 use crate::pack;
 use crate::reads::Reads;
@@ -491,6 +492,7 @@ impl Hooked {
             trace_id: None,
             idempotency_key: None,
             checkout: Checkout::default(),
+            versions: Versions::new(),
             command,
         };
         commands.into_iter().map(submission).collect()

@@ -145,6 +145,7 @@ impl Seed<'_> {
             scopes.push(Scope::parse(".", "").expect("the workspace itself is a scope"));
         }
         Ok(Command::CreateClaim(CreateClaim {
+            mends: false,
             claim_id: ClaimId::from_uuid(id),
             statement: self.text.parse().map_err(|problem| Rejection::invalid("statement", problem))?,
             claim_type,

@@ -21,6 +21,7 @@ use crate::domain::text::{
     Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
 };
 use crate::domain::time::{Hours, Timestamp};
+use crate::domain::versions::Versions;
 
 /// State a fact, a decision, a hypothesis or a dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub struct CreateClaim {
     /// The task it comes out of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<TaskId>,
+    /// Whether it mends what the claim it is to replace is about: that one was right, and is no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mends: bool,
 }
 
 /// Support, challenge, or abstain from a claim.
@@ -66,6 +70,16 @@ pub struct TakePosition {
     /// The event it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_ref: Option<EventId>,
+}
+
+/// Say that a claim is still meant, about its files as they are now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AffirmClaim {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 /// Tie an event of the ledger to a claim.
@@ -131,6 +145,9 @@ pub struct RecordDecision {
     /// The decisions it replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<ClaimId>,
+    /// Whether it mends what those are about: they were right, and are no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mends: bool,
 }
 
 /// Record what became of a decision.
@@ -509,6 +526,8 @@ pub enum Command {
     CreateClaim(CreateClaim),
     /// See [`TakePosition`].
     TakePosition(TakePosition),
+    /// See [`AffirmClaim`].
+    AffirmClaim(AffirmClaim),
     /// See [`AddEvidence`].
     AddEvidence(AddEvidence),
     /// See [`DeprecateClaim`].
@@ -577,6 +596,7 @@ impl Command {
         match self {
             Self::CreateClaim(_) => "create_claim",
             Self::TakePosition(_) => "take_position",
+            Self::AffirmClaim(_) => "affirm_claim",
             Self::AddEvidence(_) => "add_evidence",
             Self::DeprecateClaim(_) => "deprecate_claim",
             Self::ReportEvent(_) => "report_event",
@@ -625,6 +645,7 @@ impl Command {
             Self::SpawnResearcher(made) => Some(made.run_id.uuid()),
             Self::RecordMessage(made) => Some(made.event_id.uuid()),
             Self::TakePosition(_)
+            | Self::AffirmClaim(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
@@ -654,6 +675,7 @@ impl Command {
         match self {
             Self::CreateClaim(create) => Some(create.claim_id.uuid()),
             Self::TakePosition(take) => Some(take.claim_id.uuid()),
+            Self::AffirmClaim(affirm) => Some(affirm.claim_id.uuid()),
             Self::AddEvidence(add) => Some(add.claim_id.uuid()),
             Self::DeprecateClaim(deprecate) => Some(deprecate.claim_id.uuid()),
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
@@ -705,6 +727,9 @@ impl Command {
             }
             Self::TakePosition(take) => {
                 texts.extend(take.reason.iter().map(|reason| ("reason", reason.as_str())));
+            }
+            Self::AffirmClaim(affirm) => {
+                texts.extend(affirm.reason.iter().map(|reason| ("reason", reason.as_str())));
             }
             Self::AddEvidence(add) => texts.extend(add.note.iter().map(|note| ("note", note.as_str()))),
             Self::DeprecateClaim(deprecate) => texts.push(("reason", deprecate.reason.as_str())),
@@ -841,6 +866,7 @@ impl Command {
                 split.turn0 = "-".parse().expect("one character");
             }
             Self::TakePosition(_)
+            | Self::AffirmClaim(_)
             | Self::AddEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
@@ -883,6 +909,9 @@ pub struct Submission {
     /// Where the caller works, as its front sees it; never what a caller says.
     #[serde(default, skip_serializing_if = "Checkout::is_empty")]
     pub checkout: Checkout,
+    /// What the files that the command is about hold, as its front sees them; never what a caller says.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
     /// What is asked.
     pub command: Command,
 }

@@ -23,8 +23,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{
-    AddEvidence, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
-    ReportEvent, TakePosition,
+    AddEvidence, AffirmClaim, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage,
+    RecordOverride, ReportEvent, TakePosition,
 };
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, MessageSent,
@@ -39,6 +39,7 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
+use crate::domain::versions::Versions;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
 pub const ACTIVE_WITHIN: Hours = Hours(24);
@@ -123,6 +124,7 @@ pub fn decide(
     let mut decision = match command {
         Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice()),
         Command::TakePosition(take) => take_position(state, agent, take, now, policy),
+        Command::AffirmClaim(affirm) => affirm_claim(state, agent, affirm),
         Command::AddEvidence(add) => add_evidence(state, add),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
@@ -176,6 +178,9 @@ fn create_claim(
             format!("a claim has 1 to {MAX_SCOPES} scopes, this one has {}", scopes.len()),
         ));
     }
+    if create.mends && create.supersedes.is_none() {
+        return Err(Rejection::invalid("mends", "name the claim that it mends as supersedes"));
+    }
     if create.ttl_hours == Some(Hours(0)) {
         return Err(Rejection::invalid("ttl_hours", "a claim lives for at least 1 hour"));
     }
@@ -199,8 +204,8 @@ fn create_claim(
     }
 
     let mut decision = Decision::default();
-    let supersession =
-        create.supersedes.map(|old| supersede(state, agent, old, create.claim_id)).transpose()?;
+    let new = Successor { id: create.claim_id, mends: create.mends };
+    let supersession = create.supersedes.map(|old| supersede(state, agent, old, new)).transpose()?;
     decision.events.push(
         ClaimCreated {
             claim_id: create.claim_id,
@@ -214,6 +219,8 @@ fn create_claim(
                 .or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL)),
             trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
             origin_task_id: create.origin_task_id,
+            mends: create.mends,
+            versions: Versions::new(),
         }
         .into(),
     );
@@ -337,11 +344,19 @@ enum Supersession {
     OnceConfirmed { old: ClaimId, owner: AgentId },
 }
 
+/// A claim that takes the place of another.
+#[derive(Debug, Clone, Copy)]
+struct Successor {
+    id: ClaimId,
+    /// Whether it mends what the other one is about.
+    mends: bool,
+}
+
 fn supersede(
     state: &State,
     agent: &AgentId,
     old_id: ClaimId,
-    new_id: ClaimId,
+    new: Successor,
 ) -> Result<Supersession, Rejection> {
     let old = known_claim(state, old_id)?;
     if let Some(successor) = old.superseded_by {
@@ -354,7 +369,7 @@ fn supersede(
     }
     // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
     if old.status == Status::Deprecated || may_deprecate(agent, old) {
-        Ok(Supersession::Now(replace(state, old_id, old, new_id, agent)))
+        Ok(Supersession::Now(replace(state, old_id, old, new, agent)))
     } else {
         Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone() })
     }
@@ -362,12 +377,17 @@ fn supersede(
 
 /// The events that put `owner`'s `new_id` in the place of `old_id`: the link, the end of the old claim, and
 /// who is left behind with it.
-fn replace(state: &State, old_id: ClaimId, old: &Claim, new_id: ClaimId, owner: &AgentId) -> Vec<Event> {
-    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id }.into()];
+fn replace(state: &State, old_id: ClaimId, old: &Claim, new: Successor, owner: &AgentId) -> Vec<Event> {
+    let Successor { id: new_id, mends } = new;
+    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends }.into()];
     if old.status != Status::Deprecated {
-        events.push(transition(old_id, old.status, Status::Deprecated, &format!("superseded by {new_id}")));
+        let how = if mends { "mended" } else { "superseded" };
+        events.push(transition(old_id, old.status, Status::Deprecated, &format!("{how} by {new_id}")));
     }
-    events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
+    // The supporters of a claim that is mended were right.
+    if !mends {
+        events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
+    }
     events
 }
 
@@ -378,15 +398,7 @@ fn take_position(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
-    let claim = known_claim(state, take.claim_id)?;
-    if claim.status == Status::Deprecated {
-        let hint = match claim.superseded_by {
-            Some(successor) => format!("take a position on its successor {successor}"),
-            None => "make a new claim that supersedes it".to_owned(),
-        };
-        let message = format!("claim {} is deprecated and takes no more positions", take.claim_id);
-        return Err(Rejection::new(Code::ClaimDeprecated, message, hint));
-    }
+    let claim = claim_in_force(state, take.claim_id)?;
     if take.position == Position::Challenge {
         if claim.owner == *agent {
             return Err(Rejection::new(
@@ -410,6 +422,8 @@ fn take_position(
             position: take.position,
             reason: take.reason.clone(),
             evidence_ref: take.evidence_ref,
+            still: false,
+            versions: Versions::new(),
         }
         .into(),
     );
@@ -433,7 +447,10 @@ fn take_position(
         && let Some(old) = state.claim(old_id)
     {
         match old.superseded_by {
-            None => decision.events.extend(replace(state, old_id, old, take.claim_id, &claim.owner)),
+            None => {
+                let new = Successor { id: take.claim_id, mends: claim.mends };
+                decision.events.extend(replace(state, old_id, old, new, &claim.owner));
+            }
             Some(other) => decision.warnings.push(Warning {
                 code: WarningCode::SupersessionLapsed,
                 message: format!("claim {old_id} was superseded by {other} in the meantime"),
@@ -443,6 +460,47 @@ fn take_position(
     }
     decision.next = next_step(take, claim, status);
     Ok(decision)
+}
+
+/// A claim that takes positions.
+fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
+    let claim = known_claim(state, id)?;
+    if claim.status == Status::Deprecated {
+        let hint = match claim.superseded_by {
+            Some(successor) => format!("take a position on its successor {successor}"),
+            None => "make a new claim that supersedes it".to_owned(),
+        };
+        let message = format!("claim {id} is deprecated and takes no more positions");
+        return Err(Rejection::new(Code::ClaimDeprecated, message, hint));
+    }
+    Ok(claim)
+}
+
+fn affirm_claim(state: &State, agent: &AgentId, affirm: &AffirmClaim) -> Result<Decision, Rejection> {
+    let AffirmClaim { claim_id, reason } = affirm.clone();
+    let claim = claim_in_force(state, claim_id)?;
+    let held = claim.positions.get(agent).copied();
+    if claim.owner != *agent && held != Some(Position::Challenge) {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("claim {claim_id} is neither owned nor challenged by {agent}"),
+            format!(
+                "ask {} or a challenger; or support or challenge it: that is about its files as they are now",
+                claim.owner
+            ),
+        ));
+    }
+    let position = held.unwrap_or(Position::Support);
+    let taken = PositionTaken {
+        claim_id,
+        position,
+        reason,
+        evidence_ref: None,
+        still: true,
+        versions: Versions::new(),
+    };
+    let next = "a run on its files as they are now settles it".to_owned();
+    Ok(Decision { events: vec![taken.into()], next: Some(next), ..Decision::default() })
 }
 
 /// What the positions on a claim make of it. While a proof is pending only the run decides.

@@ -26,6 +26,7 @@ use crate::domain::text::{
     Recipient, Said, Statement, Summary, Title, ToolName, Turn0, Worktree,
 };
 use crate::domain::time::{Hours, Timestamp};
+use crate::domain::versions::Versions;
 
 /// The newest event vocabulary this binary folds. An event whose `min_reader` is above it stops the
 /// fold with a clear message; it is never skipped.
@@ -56,6 +57,12 @@ pub struct ClaimCreated {
     /// The task it came out of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<TaskId>,
+    /// Whether it mends what the superseded claim was about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mends: bool,
+    /// What the files of its scopes held then.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
 }
 
 /// A claim moved from one status to another.
@@ -78,6 +85,9 @@ pub struct ClaimSuperseded {
     pub claim_id: ClaimId,
     /// The claim that replaces it.
     pub superseded_by: ClaimId,
+    /// Whether the replaced claim was right, and what it was about is mended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mends: bool,
 }
 
 /// An agent took a position on a claim; it replaces any earlier one of the same agent.
@@ -93,6 +103,12 @@ pub struct PositionTaken {
     /// The event it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_ref: Option<EventId>,
+    /// Whether it says that the claim is still meant, and leaves the agent's position as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub still: bool,
+    /// What the files of the claim's scopes held then.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
 }
 
 /// An event of the ledger was tied to a claim.
@@ -278,6 +294,9 @@ pub struct ExperimentQueued {
     /// Where it was asked for, and runs.
     #[serde(flatten)]
     pub checkout: Checkout,
+    /// What the files of its claim's scopes held then.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
 }
 
 /// A run has begun.
@@ -310,6 +329,9 @@ pub struct ExperimentCompleted {
     /// Whether a caller who overrode the check for a human recorded it: then it is that caller's word only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asserted: bool,
+    /// Why it says nothing about its claim although it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Reason>,
 }
 
 /// An operator had the payload of an event erased: why a gap in the ledger is none.
@@ -964,7 +986,7 @@ impl Event {
     }
 
     /// Whether somebody's own words may stand in it: what there is to erase.
-    pub const fn holds_words(&self) -> bool {
+    pub fn holds_words(&self) -> bool {
         match self {
             Self::ClaimCreated(_)
             | Self::DecisionRecorded(_)
@@ -991,9 +1013,11 @@ impl Event {
             Self::TaskUpdated(updated) => updated.note.is_some(),
             Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty() || claimed.worktree.is_some(),
             Self::SessionStarted(started) => !started.checkout.is_empty(),
-            // Only whoever deprecates says why; every other reason is ours.
-            Self::StatusChanged(change) => matches!(change.to, Status::Deprecated),
-            Self::PositionTaken(taken) => taken.reason.is_some(),
+            // An agent that deprecates says why. The end of a run may name a file. Every other reason is ours.
+            Self::StatusChanged(change) => {
+                matches!(change.to, Status::Deprecated) || matches!(change.from, Status::PendingProof)
+            }
+            Self::PositionTaken(taken) => taken.reason.is_some() || !taken.versions.is_empty(),
             Self::EvidenceAdded(added) => added.note.is_some(),
             Self::OutcomeRecorded(recorded) => recorded.notes.is_some(),
             Self::ClaimSuperseded(_)

@@ -49,6 +49,8 @@ pub enum WarningCode {
     FileLeased,
     /// A task that should have been done before was invalidated.
     DependencyInvalidated,
+    /// A file of the claim holds something else than the challenge, or the claim, was about.
+    ChangedSince,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }

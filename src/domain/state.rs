@@ -23,8 +23,9 @@ use crate::domain::experiment::{ERASED_COMMAND, Expect, Plan, ProfileName, RunSt
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
-use crate::domain::text::{self, CommandLine};
+use crate::domain::text::{self, CommandLine, Reason, Worktree};
 use crate::domain::time::Timestamp;
+use crate::domain::versions::{Edits, Sight, Sights};
 
 /// One claim, as far as the rules look at it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,10 @@ pub struct Claim {
     pub is_proven: bool,
     /// Challengers whom that run answered, until they speak again.
     pub answered: BTreeSet<AgentId>,
+    /// Whether it mends the claim it would replace.
+    pub mends: bool,
+    /// What was seen of the files it is about.
+    pub sights: Sights,
     expires_at: Option<Timestamp>,
     /// What action a dead end warns of.
     trigger: Option<Box<Trigger>>,
@@ -112,6 +117,12 @@ pub struct Run {
     pub reproducible_at: Option<String>,
     /// The agent it is, if it is one.
     pub researcher: Option<Researcher>,
+    /// What was seen of its claim's files when it was queued.
+    pub saw: Sight,
+    /// The linked work tree it runs in; none in the main one.
+    pub worktree: Option<Worktree>,
+    /// Why it says nothing about its claim although it came to its end.
+    pub undecided: Option<Reason>,
 }
 
 /// An agent that was sent out, as far as the rules look at it.
@@ -193,6 +204,7 @@ pub struct State {
     /// The quorum on record.
     quorum: Quorum,
     redacted: BTreeSet<EventId>,
+    edits: Edits,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -215,6 +227,11 @@ impl State {
     /// Who works on what.
     pub const fn work(&self) -> &Work {
         &self.work
+    }
+
+    /// Who last edited each file.
+    pub(super) const fn edits(&self) -> &Edits {
+        &self.edits
     }
 
     /// Whether this event says what a hook saw.
@@ -362,9 +379,10 @@ impl State {
         self.events.insert(recorded.id, recorded.seq);
         self.last_seen.insert(recorded.agent.clone(), recorded.at);
         self.work.evolve(recorded);
+        self.edits.evolve(recorded);
         let Some(event) = &recorded.event else { return };
         match event {
-            Event::ClaimCreated(created) => self.add_claim(&recorded.agent, created, recorded.at),
+            Event::ClaimCreated(created) => self.add_claim(recorded, created),
             Event::StatusChanged(change) => {
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     if change.from == Status::PendingProof {
@@ -392,8 +410,11 @@ impl State {
             }
             Event::PositionTaken(taken) => {
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
-                    claim.positions.insert(recorded.agent.clone(), taken.position);
-                    claim.answered.remove(&recorded.agent);
+                    claim.sights.took(recorded.seq, &recorded.agent, taken);
+                    if !taken.still {
+                        claim.positions.insert(recorded.agent.clone(), taken.position);
+                        claim.answered.remove(&recorded.agent);
+                    }
                 }
             }
             Event::EvidenceAdded(added) => {
@@ -506,6 +527,9 @@ impl State {
             asserted: false,
             reproducible_at: None,
             researcher: None,
+            saw: Sight { seq: recorded.seq, versions: queued.versions.clone() },
+            worktree: queued.checkout.worktree.clone(),
+            undecided: None,
         };
         if queued.blocking
             && let Some(claim) = queued.claim_id.and_then(|id| self.claims.get_mut(&id))
@@ -530,18 +554,23 @@ impl State {
             asserted: false,
             reproducible_at: None,
             researcher: None,
+            saw: Sight::default(),
+            worktree: None,
+            undecided: None,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;
         run.completed = Some(recorded.id);
         run.asserted = completed.asserted;
+        run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         self.run_of.insert(recorded.id, completed.run_id);
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
     }
 
-    fn add_claim(&mut self, owner: &AgentId, created: &ClaimCreated, at: Timestamp) {
+    fn add_claim(&mut self, recorded: &Recorded, created: &ClaimCreated) {
+        let (owner, at) = (&recorded.agent, recorded.at);
         for target in created.scopes.iter().filter(|scope| scope.is_target()) {
             self.targets.entry(target.clone()).or_insert_with(|| target.clone());
         }
@@ -566,6 +595,8 @@ impl State {
             pending_run: None,
             is_proven: false,
             answered: BTreeSet::new(),
+            mends: created.mends,
+            sights: Sights::of(recorded.seq, created),
             expires_at,
             trigger: created.trigger.clone().map(Box::new),
             statement: created.statement.as_str().into(),
@@ -658,6 +689,8 @@ fn what_runs(queued: &ExperimentQueued) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::State;
     use crate::domain::agent::AgentId;
     use crate::domain::claim::{ClaimType, Share};
@@ -685,6 +718,8 @@ mod tests {
                 supersedes: None,
                 ttl_hours: None,
                 trigger: None,
+                mends: false,
+                versions: BTreeMap::new(),
             };
             state.evolve(&Recorded {
                 seq: number as u64,

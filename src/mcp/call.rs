@@ -21,6 +21,7 @@ use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::versions::Versions;
 use crate::system;
 use crate::views;
 use crate::writer::Front;
@@ -145,6 +146,7 @@ impl Server {
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
             checkout: Checkout::default(),
+            versions: Versions::new(),
             command,
         })
     }

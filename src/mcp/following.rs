@@ -16,6 +16,7 @@ use crate::domain::experiment::RunState;
 use crate::domain::ids::{CommandId, RunId};
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::Rejection;
+use crate::domain::versions::Versions;
 use crate::store::ExperimentView;
 use crate::{system, views};
 
@@ -98,7 +99,8 @@ impl Server {
                 })
                 .collect();
             let said = if said.is_empty() { String::new() } else { format!("; it {}", said.join(", ")) };
-            result.content.push(ContentBlock::text(format!("{state}{code}{said}")));
+            let undecided = views::undecided(run).map(|why| format!("; {why}")).unwrap_or_default();
+            result.content.push(ContentBlock::text(format!("{state}{code}{said}{undecided}")));
         }
         result
     }
@@ -117,6 +119,7 @@ impl Server {
             trace_id: None,
             idempotency_key: None,
             checkout: Checkout::default(),
+            versions: Versions::new(),
             command: Command::CancelExperiment(CancelExperiment { run_id }),
         };
         if let Err(rejection) = self.front().submit(submission).await {

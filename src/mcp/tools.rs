@@ -16,6 +16,7 @@ mod researchers;
 mod run_experiment;
 mod sessions;
 mod split_session;
+mod still;
 mod tasks;
 
 use std::str::FromStr;
@@ -61,7 +62,9 @@ impl Toolset {
             Self::Session => {
                 Server::sessions_route() + Server::split_session_route() + Server::researchers_route()
             }
-            Self::Guard => Server::alias_target_route() + Server::cancel_experiment_route(),
+            Self::Guard => {
+                Server::alias_target_route() + Server::cancel_experiment_route() + Server::still_route()
+            }
         }
     }
 }

@@ -169,6 +169,8 @@ pub struct Claim {
     pub grade: Grade,
     /// Whether the files its evidence rests on were edited since.
     pub evidence_stale: bool,
+    /// Its files that others edited since, in a few words.
+    pub changed: Option<String>,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
     /// What it is about.

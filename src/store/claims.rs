@@ -6,13 +6,14 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
 use super::index::{self, Limit};
-use super::{Expired, Reader, StoreError};
+use super::{Changed, Expired, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::ranking;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::versions::Versions;
 use crate::imports::Imports;
 
 /// Which claims to list: every field that is set must match.
@@ -113,9 +114,16 @@ pub struct ClaimSummary {
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+    /// Whether that one mends what this one was about, which was right.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mended: bool,
     /// The task it came out of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<String>,
+    /// Its files that hold something else now. A claim that is shown whole is compared with the files of the reader's
+    /// work tree; in a list stands what other sessions say that they edited.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_since: Vec<Changed>,
 }
 
 impl ClaimSummary {
@@ -239,13 +247,22 @@ pub struct ClaimView {
     /// What it contradicts or contradicted, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<super::Contradiction>,
+    /// What its files held when it was said, or last said to be still meant.
+    #[serde(skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
+    /// Ledger position of the last word that it is still meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affirmed_seq: Option<u64>,
+    /// Its scopes without a version, with the reason.
+    #[serde(skip)]
+    pub unversioned: Vec<(String, String)>,
     /// Its life so far.
     pub history: Vec<StatusChange>,
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
-     c.origin_task_id";
+     c.origin_task_id, c.mended";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -264,9 +281,8 @@ impl Reader {
         let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
         let found =
             self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
-        let Some((summary, Own { session, ttl_hours, trigger, proposes_to_supersede })) = found else {
-            return Ok(None);
-        };
+        let Some((summary, own)) = found else { return Ok(None) };
+        let Own { session, ttl_hours, trigger, proposes_to_supersede, versions, affirmed_seq } = own;
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
@@ -280,6 +296,9 @@ impl Reader {
             ttl_hours,
             trigger,
             proposes_to_supersede,
+            versions,
+            affirmed_seq,
+            unversioned: Vec::new(),
         }))
     }
 
@@ -494,7 +513,9 @@ pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
 
 /// The statement that reads claims with all that stands in their rows, up to its conditions.
 pub(super) fn whole_rows() -> String {
-    format!("SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede FROM claims c")
+    format!(
+        "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede, c.versions, c.affirmed_seq FROM claims c"
+    )
 }
 
 /// Reads all of a claim's own row.
@@ -510,11 +531,16 @@ struct Own {
     ttl_hours: Option<u32>,
     trigger: Option<Trigger>,
     proposes_to_supersede: Option<String>,
+    versions: Versions,
+    affirmed_seq: Option<u64>,
 }
 
 fn own(row: &Row<'_>) -> Result<Own, StoreError> {
     let trigger = row.get::<_, Option<String>>("trigger_when")?.map(|json| serde_json::from_str(&json));
+    let versions = row.get::<_, Option<String>>("versions")?.map(|json| serde_json::from_str(&json));
     Ok(Own {
+        versions: versions.transpose().map_err(malformed)?.unwrap_or_default(),
+        affirmed_seq: row.get::<_, Option<i64>>("affirmed_seq")?.map(|seq| seq as u64),
         session: row.get("session")?,
         ttl_hours: row.get("ttl_hours")?,
         trigger: trigger.transpose().map_err(malformed)?,
@@ -599,6 +625,8 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         reproduced: row.get(16)?,
         stale: row.get(17)?,
         origin_task_id: row.get(18)?,
+        mended: row.get(19)?,
+        changed_since: Vec::new(),
     })
 }
 

@@ -11,6 +11,7 @@ use crate::domain::claim::{Grade, Relation};
 use crate::domain::event::{ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded};
 use crate::domain::experiment::{ProfileName, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, RunId, SessionId};
+use crate::domain::text::Reason;
 use crate::domain::time::Moment;
 
 /// One run.
@@ -53,6 +54,9 @@ pub struct ExperimentView {
     /// The event that ended it: what evidence refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence_event_id: Option<String>,
+    /// Why it says nothing about its claim although it came to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
     /// The claims it is tied to.
     pub attached: Vec<Attachment>,
     /// When it was asked for, epoch ms.
@@ -105,7 +109,7 @@ pub struct ExperimentPage {
 }
 
 pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
-     args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq FROM experiments";
+     args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, undecided FROM experiments";
 
 impl Reader {
     /// One run.
@@ -186,6 +190,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         timeout_ms: row.get(11)?,
         outcome,
         evidence_event_id: row.get(13)?,
+        undecided: row.get(17)?,
         attached: Vec::new(),
         created_at: row.get(14)?,
         completed_at: row.get(15)?,
@@ -231,9 +236,10 @@ pub(super) fn completed(
     // One that was never queued here begins and ends with its record.
     db.prepare_cached(
         "INSERT INTO experiments (id, profile, command, requested_by, session, status, outcome, completed_ref, \
-         created_at, completed_at, created_seq, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?10) \
+         created_at, completed_at, created_seq, seq, undecided) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?10, ?11) \
          ON CONFLICT (id) DO UPDATE SET status = ?6, outcome = ?7, completed_ref = ?8, completed_at = ?9, \
-         seq = ?10",
+         seq = ?10, undecided = ?11",
     )?
     .execute(params![
         body.run_id.to_string(),
@@ -245,7 +251,8 @@ pub(super) fn completed(
         json(&body.outcome)?,
         at.id.to_string(),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.undecided.as_ref().map(Reason::as_str)
     ])?;
     Ok(())
 }

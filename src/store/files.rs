@@ -7,12 +7,12 @@ use super::StoreError;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
 use crate::domain::event::{EventReported, Recorded};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 
 /// The main work tree, as its rows name it.
-const MAIN: &str = "";
+pub(super) const MAIN: &str = "";
 
 /// Evidence in force whose files lie at, above or below an edited path goes stale.
 const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS NULL AND evidence_ref IN \
@@ -55,9 +55,11 @@ pub(super) fn named(
         if !edited {
             continue;
         }
-        let edit = "INSERT INTO file_edits (worktree, path, seq) VALUES (?1, ?2, ?3) \
-             ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3";
-        db.prepare_cached(edit)?.execute(params![worktree, path.as_str(), seq])?;
+        let edit = "INSERT INTO file_edits (worktree, path, seq, agent, session) VALUES (?1, ?2, ?3, ?4, ?5) \
+             ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3, agent = ?4, session = ?5";
+        let session = at.session.as_ref().map(SessionId::as_str);
+        let edit_of = params![worktree, path.as_str(), seq, at.agent.as_str(), session];
+        db.prepare_cached(edit)?.execute(edit_of)?;
         let (at_or_above, first, last) = around(path);
         db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
     }

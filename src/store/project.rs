@@ -17,7 +17,7 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, researchers, sessions, triggers,
+    StoreError, completions, experiments, files, json, plan, researchers, sessions, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -146,7 +146,8 @@ fn claim_created(
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
          proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous, \
-         origin_task_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16)",
+         origin_task_id, versions) VALUES \
+         (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16, ?17)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -164,7 +165,8 @@ fn claim_created(
         at.seq as i64,
         entry.tokens,
         last.before(db, at)?,
-        body.origin_task_id.map(|id| id.to_string())
+        body.origin_task_id.map(|id| id.to_string()),
+        versions::stored(&body.versions)?
     ])?;
     for target in body.scopes.iter().filter(|scope| scope.is_target()) {
         name_target(db, at, target)?;
@@ -215,17 +217,18 @@ fn status_changed(
 
 fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> Result<(), StoreError> {
     let (old, new) = (body.claim_id.to_string(), body.superseded_by.to_string());
-    db.prepare_cached("UPDATE claims SET superseded_by = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
-        old,
-        new,
-        at.seq as i64
-    ])?;
+    db.prepare_cached("UPDATE claims SET superseded_by = ?2, mended = ?4, seq = ?3 WHERE id = ?1")?
+        .execute(params![old, new, at.seq as i64, body.mends])?;
     db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
         .execute(params![new, at.seq as i64])?;
     Ok(())
 }
 
 fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    if body.still {
+        versions::affirmed(db, at, body)?;
+        return touch(db, at, body.claim_id);
+    }
     db.prepare_cached(
         "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (claim_id, agent) DO UPDATE SET \

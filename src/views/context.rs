@@ -11,6 +11,7 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::relevance::StaleAfter;
 use crate::domain::scope::Scope;
+use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Attention, Entries};
 use crate::reads::Reads;
@@ -180,6 +181,11 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
     }
     found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
     ask_for_claims(asking, of, counts.settled, &mut found);
+    let worktree: Option<Worktree> =
+        found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
+    let Found { contested, pending_proof, claims, negative, .. } = &mut found;
+    let shown = contested.iter_mut().chain(pending_proof).chain(claims).chain(negative);
+    asking.ask(|store| store.mark_edited(shown, worktree.as_ref()));
     found
 }
 
@@ -483,6 +489,7 @@ fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timest
         status: summary.status,
         grade: summary.grade,
         evidence_stale: summary.stale,
+        changed: super::versions::changed(&summary.changed_since),
         confidence: summary.effective_confidence(now),
         scopes: summary.scopes.clone(),
         by: summary.owner.clone(),

@@ -9,6 +9,7 @@ use crate::domain::clean;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
+use crate::domain::versions::way_forward;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{ExperimentPage, ExperimentView};
 use crate::trusted::{Trust, TrustedProfiles};
@@ -120,6 +121,9 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
             fact(name, format!("{} bytes{cut}{redacted}, sha256 {}", stream.total_bytes, stream.sha256));
         }
     }
+    if let Some(why) = undecided(run) {
+        fact("undecided", why);
+    }
     if let Some(event) = &run.evidence_event_id {
         fact("cite it as", format!("event `{event}`"));
     }
@@ -130,6 +134,13 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
         let _ = writeln!(text, "\nOutput: hivemind://experiments/{}/stdout and …/stderr", run.run_id);
     }
     text
+}
+
+/// Why a run that came to its end says nothing about its claim, and what to do then.
+pub fn undecided(run: &ExperimentView) -> Option<String> {
+    let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
+    let why = inline(why, 1_000);
+    Some(format!("it neither confirms nor contradicts claim {claim}: {why}; {}", way_forward(claim)))
 }
 
 /// What a run wrote, its end where it is long; none when there is no such file.

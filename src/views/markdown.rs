@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{AgentView, EventView, StatusView};
+use super::{AgentView, EventView, StatusView, versions};
 use crate::domain::claim::{Status, Tier};
 use crate::domain::clean;
 use crate::domain::time::Timestamp;
@@ -49,7 +49,13 @@ pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
 /// How a claim's evidence came about, and whether it still is about the files as they are.
 fn standing(claim: &ClaimSummary) -> String {
     let stale = if claim.stale { ", stale" } else { "" };
-    format!("{}{stale}", claim.grade)
+    let changed = if claim.changed_since.is_empty() { "" } else { ", changed since" };
+    format!("{}{stale}{changed}", claim.grade)
+}
+
+/// How its successor came to take its place.
+pub(super) const fn replaced(claim: &ClaimSummary) -> &'static str {
+    if claim.mended { "mended" } else { "superseded" }
 }
 
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
@@ -92,7 +98,7 @@ pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
             );
         }
         if let Some(successor) = &hit.claim.superseded_by {
-            let _ = writeln!(text, "  superseded by `{successor}`");
+            let _ = writeln!(text, "  {} by `{successor}`", replaced(&hit.claim));
         }
     }
     text
@@ -128,6 +134,15 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
             fact(name, &inline(value, 200));
         }
     }
+    if let Some(changed) = versions::changed(&summary.changed_since) {
+        fact("changed since", &changed);
+    }
+    // A run about it can tell nothing of a change there.
+    if matches!(summary.status, Status::Contested | Status::PendingProof) {
+        for (scope, why) in &claim.unversioned {
+            fact("without a version", &format!("`{}` {why}", inline(scope, 200)));
+        }
+    }
     if !claim.supersedes.is_empty() {
         fact("supersedes", &claim.supersedes.join(", "));
     }
@@ -135,7 +150,7 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         fact("expires", &format!("{hours} h after creation"));
     }
     if let Some(current) = claim.successors.last() {
-        fact("superseded by", &claim.successors.join(" -> "));
+        fact(&format!("{} by", replaced(summary)), &claim.successors.join(" -> "));
         fact("current truth", &format!("hivemind://claims/{current}"));
     }
     if let Some(trigger) = &claim.trigger {
@@ -377,8 +392,9 @@ pub(super) fn events(events: &[EventView]) -> String {
 pub fn event_line(event: &EventView) -> String {
     let mut payload = event.payload.clone();
     if let Some(fields) = payload.as_mut().and_then(serde_json::Value::as_object_mut) {
-        // It recognises retries and tells a reader nothing; it would fill the line.
+        // Hashes recognise retries and versions, and tell a reader nothing; they would fill the line.
         fields.remove("command_hash");
+        fields.remove("versions");
     }
     let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
     format!(

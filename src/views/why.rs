@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline, name};
-use super::{Answer, EventView, ViewError, page, unknown_claim};
+use super::markdown::{age, inline, name, replaced};
+use super::{Answer, EventView, ViewError, page, unknown_claim, versions};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::time::Timestamp;
@@ -24,7 +24,16 @@ const GLANCE_CHARS: usize = 160;
 /// [`ViewError::NotFound`] when there is no such claim.
 pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, ViewError> {
     let now = reads.clock(now);
-    let (claim, mut left_out) = claim(reads, id, now)?;
+    let workspace = reads.workspace().clone();
+    let is_past = reads.horizon().is_some();
+    let (claim, left_out) = reads.ask(now, |store| {
+        let mut claim = store.claim(id)?;
+        if let Some(claim) = claim.as_mut().filter(|_| !is_past) {
+            versions::compare(&workspace, store, claim)?;
+        }
+        Ok(claim)
+    })?;
+    let (claim, mut left_out) = (claim.flatten(), left_out.count());
     let claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
     let mut chain = Chain {
         now,
@@ -33,6 +42,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         seen: BTreeSet::from([id]),
         left_out: 0,
     };
+    if let Some(changed) = versions::changed(&claim.summary.changed_since) {
+        let _ = writeln!(chain.text, "- changed since: {changed}");
+    }
     chain.follow(reads, &claim, 1)?;
     if claim.evidence_items.is_empty() {
         chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
@@ -47,18 +59,25 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
             inline(reason, GLANCE_CHARS)
         );
     }
-    for successor in &claim.successors {
+    for (index, successor) in claim.successors.iter().enumerate() {
         let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
         let (known, missing) = known.unwrap_or_default();
         left_out += missing;
         let said = known.as_ref().map_or_else(|| format!("`{successor}`"), line);
-        let _ = writeln!(chain.text, "- superseded by {said}");
+        let how = if index == 0 { replaced(&claim.summary) } else { "superseded" };
+        let _ = writeln!(chain.text, "- {how} by {said}");
     }
-    let json = json!({
+    let mut json = json!({
         "claim_id": id, "statement": claim.summary.statement, "status": claim.summary.status,
         "grade": claim.summary.grade, "grounds": chain.grounds, "positions": claim.positions,
         "superseded_by": claim.successors,
     });
+    if !claim.summary.changed_since.is_empty() {
+        json["changed_since"] = super::to_json(&claim.summary.changed_since);
+    }
+    if claim.summary.mended {
+        json["mended"] = true.into();
+    }
     let seq = reads.store()?.map(|store| store.folded()).transpose()?.map_or(0, |folded| folded.seq);
     Ok(page(seq, json, chain.text).without(left_out + chain.left_out))
 }
@@ -145,7 +164,8 @@ impl Behind {
             }
             Self::Run(run) => (run_line(run, now), json!({ "run": super::to_json(run) })),
             Self::Event(event) => {
-                let summary = event.payload.as_ref().map(|payload| {
+                let summary = event.payload.clone().map(|mut payload| {
+                    payload.as_object_mut().map(|fields| fields.remove("versions"));
                     payload["summary"].as_str().map_or_else(|| payload.to_string(), str::to_owned)
                 });
                 let summary = summary.unwrap_or_else(|| "(erased)".to_owned());

@@ -18,13 +18,17 @@ use super::wire::{self, Hello, PROTOCOL, Reply, Request};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, DenyRecord, Submission};
-use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::event::Event;
+use crate::domain::ids::{ClaimId, CommandId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::versions::{Looks, Versions};
 use crate::ledger::Origin;
 use crate::private;
 use crate::system;
+use crate::versions::seen;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// How long a write waits for a writer that is being started (spec 01).
@@ -149,7 +153,7 @@ impl Front {
     /// `privacy_deny_sensitive` before any of it leaves this process; the writer's refusal; or
     /// `unavailable` when neither writer nor spool can take it.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
-        let submission = self.placed(submission);
+        let submission = self.placed(submission).await;
         match privacy::deny(&submission, &self.shared.secrets) {
             Some(denial) => Err(self.refuse(denial, &submission.agent, submission.session).await),
             None => self.send(submission).await,
@@ -192,7 +196,8 @@ impl Front {
             Some(Err(Unreachable::Gone | Unreachable::Silent)) | None => None,
         };
         let mut receipts = Vec::with_capacity(submissions.len());
-        for submission in submissions.into_iter().map(|submission| self.placed(submission)) {
+        for submission in submissions {
+            let submission = self.placed(submission).await;
             if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
                 return Err(denial.into());
             }
@@ -237,6 +242,7 @@ impl Front {
             trace_id: None,
             idempotency_key: None,
             checkout: Checkout::default(),
+            versions: Versions::new(),
             command: Command::DenyRecord(DenyRecord { rule, field, command }),
         };
         if let Err(unrecorded) = self.send(record).await {
@@ -245,10 +251,43 @@ impl Front {
         denial.into()
     }
 
-    /// A submission with the work tree and branch that this front is in.
-    fn placed(&self, submission: Submission) -> Submission {
+    /// A submission with the work tree and branch that this front is in, and what the files that it is about hold there.
+    async fn placed(&self, submission: Submission) -> Submission {
         let is_secret = |text: &str| !privacy::scan(text, &self.shared.secrets).is_empty();
-        Submission { checkout: self.shared.workspace.checkout().without(is_secret), ..submission }
+        let checkout = self.shared.workspace.checkout().without(is_secret);
+        let versions = match Looks::at(&submission.command) {
+            None => Versions::new(),
+            Some(looks) => {
+                let front = self.clone();
+                // No thread that serves waits for a disk.
+                tokio::task::spawn_blocking(move || front.look(looks)).await.unwrap_or_default()
+            }
+        };
+        Submission { checkout, versions, ..submission }
+    }
+
+    /// What the files that a command is about hold now.
+    fn look(&self, looks: Looks) -> Versions {
+        let scopes = match looks {
+            Looks::Scopes(scopes) => scopes,
+            Looks::Claim(claim) => self.scopes_of(claim),
+        };
+        seen(self.shared.workspace.root(), &scopes)
+    }
+
+    /// The scopes of a claim that is in the ledger, or waits for it in the spool; none of one that is not known.
+    fn scopes_of(&self, claim: ClaimId) -> Vec<Scope> {
+        let ledger = crate::ledger::Reader::open(&self.shared.workspace.ledger()).ok().flatten();
+        let stored = ledger.and_then(|ledger| ledger.event(claim.creation_event()).ok().flatten());
+        if let Some(Event::ClaimCreated(created)) = stored.and_then(|stored| stored.recorded().ok()?.event) {
+            return created.scopes;
+        }
+        let waiting = self.shared.spool.submissions().unwrap_or_default();
+        let made = waiting.into_iter().find(|waiting| waiting.command.minted() == Some(claim.uuid()));
+        match made.and_then(|made| Looks::at(&made.command)) {
+            Some(Looks::Scopes(scopes)) => scopes,
+            Some(Looks::Claim(_)) | None => Vec::new(),
+        }
     }
 
     async fn send(&self, submission: Submission) -> Result<Receipt, Rejection> {

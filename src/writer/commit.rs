@@ -25,9 +25,11 @@ use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::domain::state::{Run, State};
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
+use crate::domain::versions::{self, Versions};
 use crate::imports::Imports;
 use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
@@ -36,6 +38,7 @@ use crate::ledger::{
 use crate::standing::{Damage, Standing};
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
+use crate::versions::seen;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The most commands in one group (spec 01); more only delays the first one's answer.
@@ -524,11 +527,14 @@ impl Committer {
 
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
     fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
-        let Submission { agent, session, checkout, command, .. } = submission;
+        let Submission { agent, session, checkout, versions, command, .. } = submission;
         // Its front may know other patterns.
         let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
         let decide = |command: &Command| {
-            decide::decide(&self.state, agent, session.as_ref(), &checkout, command, now, &self.policy)
+            let session = session.as_ref();
+            let decision =
+                decide::decide(&self.state, agent, session, &checkout, command, now, &self.policy)?;
+            versions::witnessed(&self.state, decision, versions, &checkout)
         };
         let Some(profiles) = &self.profiles else { return decide(command) };
         if let Command::RunExperiment(run) = command {
@@ -972,15 +978,25 @@ impl Committer {
     /// # Errors
     /// [`WriterError`], as for any write.
     pub(super) fn end_run(&mut self, run_id: RunId, outcome: &RunOutcome) -> Result<(), WriterError> {
-        let Some(agent) = self.state.run(run_id).map(|run| run.requested_by.clone()) else { return Ok(()) };
+        let Some(run) = self.state.run(run_id) else { return Ok(()) };
+        let agent = run.requested_by.clone();
+        let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
         let event_id = (self.sources.ids)();
-        let events = experiment::ended(&self.state, run_id, Some(EventId::from_uuid(event_id)), outcome);
+        let id = Some(EventId::from_uuid(event_id));
+        let events = experiment::ended(&self.state, run_id, id, outcome, &files);
         if events.is_empty() {
             return Ok(());
         }
         let causation = CommandId::from_uuid((self.sources.ids)());
         self.commit_items(&[Item::Fact { agent, causation, events, minted: Some(event_id) }])?;
         Ok(())
+    }
+
+    /// What the files that a run saw hold now, in its work tree; nothing when that is gone.
+    fn files_of(&self, run: &Run) -> Versions {
+        let scopes: Vec<Scope> = run.saw.versions.keys().cloned().collect();
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
+        there.map(|there| seen(there.root(), &scopes)).unwrap_or_default()
     }
 
     /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.

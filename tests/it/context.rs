@@ -13,6 +13,7 @@ use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
 use hivemind::domain::time::Timestamp;
+use hivemind::domain::versions::Versions;
 use hivemind::reads::Reads;
 use hivemind::system;
 use hivemind::views::{self, Answer, ContextOf, View, answer};
@@ -32,6 +33,7 @@ fn by(who: &str, session: &str, command: Command) -> Submission {
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),
+        versions: Versions::new(),
         command,
     }
 }

@@ -58,6 +58,7 @@ impl Memory {
     fn create(&mut self, agent: &AgentId, statement: &str, claim_type: ClaimType, scope: &str) -> Decision {
         let claim_id = ClaimId::from_uuid(Uuid::from_u128(self.events + 1));
         let create = CreateClaim {
+            mends: false,
             claim_id,
             statement: statement.parse().expect("a statement"),
             claim_type,

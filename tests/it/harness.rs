@@ -16,6 +16,7 @@ use hivemind::domain::receipt::{Acceptance, Receipt};
 use hivemind::domain::rejection::Rejection;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
+use hivemind::domain::versions::Versions;
 use hivemind::ledger::{Cursor, Ledger, Reader, Stored};
 use hivemind::store::Projection;
 use hivemind::system::{self, Environment, Sources};
@@ -318,6 +319,7 @@ pub(crate) fn request(by: &str, command: Command) -> Submission {
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),
+        versions: Versions::new(),
         command,
     }
 }
@@ -329,6 +331,7 @@ pub(crate) fn creation(by: &str, statement: &str) -> Submission {
 
 pub(crate) fn fact(statement: &str) -> CreateClaim {
     CreateClaim {
+        mends: false,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: statement.parse().expect("a statement"),
         claim_type: ClaimType::Fact,

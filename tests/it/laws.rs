@@ -9,8 +9,8 @@ use hivemind::domain::claim::{
     ClaimType, ContradictionKind, Outcome, Position, Relation, ReportKind, Share, Status,
 };
 use hivemind::domain::command::{
-    AddEvidence, AliasTarget, Alternative, Command, CreateClaim, DeprecateClaim, Forget, RecordDecision,
-    RecordOutcome, ReportEvent, Submission, TakePosition,
+    AddEvidence, AffirmClaim, AliasTarget, Alternative, Command, CreateClaim, DeprecateClaim, Forget,
+    RecordDecision, RecordOutcome, ReportEvent, Submission, TakePosition,
 };
 use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
 use hivemind::domain::event::{ContradictionDetected, Event, Recorded, Side};
@@ -20,6 +20,7 @@ use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
+use hivemind::domain::versions::{Content, Versions};
 use hivemind::integrity::Scan;
 use hivemind::writer::Committer;
 use proptest::collection::vec;
@@ -144,7 +145,9 @@ impl Observed {
                 Event::PositionTaken(taken) => {
                     assert_ne!(self.status[&taken.claim_id], Deprecated, "a position on a deprecated claim");
                     let positions = self.positions.get_mut(&taken.claim_id).expect("a known claim");
-                    positions.insert(by.clone(), taken.position);
+                    if !taken.still {
+                        positions.insert(by.clone(), taken.position);
+                    }
                 }
                 Event::StatusChanged(change) => {
                     let id = change.claim_id;
@@ -567,17 +570,28 @@ fn submission() -> BoxedStrategy<Submission> {
     let key = option::weighted(0.4, (0..2u8).prop_map(|key| format!("key-{key}")));
     let session = option::of(Just("s-1"));
     let worktree = option::of(Just("wt"));
-    let parts = (one_of(&AGENTS), session, key, worktree, command());
-    let submission = parts.prop_map(|(by, session, key, worktree, command)| Submission {
+    let parts = (one_of(&AGENTS), session, key, worktree, versions(), command());
+    let submission = parts.prop_map(|(by, session, key, worktree, versions, command)| Submission {
         command_id: CommandId::from_uuid(Uuid::nil()),
         agent: agent(by),
         session: session.map(|session| session.parse().expect("a session id")),
         trace_id: None,
         idempotency_key: key.map(|key| key.parse().expect("a key")),
         checkout: Checkout { worktree: worktree.map(|name| name.parse().expect("a name")), branch: None },
+        versions,
         command,
     });
     submission.boxed()
+}
+
+/// What a front may see of the files of any claim.
+fn versions() -> impl Strategy<Value = Versions> {
+    let content = prop_oneof![Just(Content::Absent), (0..2u8).prop_map(|byte| Content::Sha256([byte; 32]))];
+    proptest::collection::btree_map(
+        one_of(&SCOPES).prop_map(|scope| scope.to_owned().try_into().expect("a scope")),
+        content,
+        0..3,
+    )
 }
 
 fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
@@ -598,6 +612,7 @@ fn command() -> BoxedStrategy<Command> {
     let command = prop_oneof![
         4 => creation().prop_map(Command::CreateClaim),
         8 => taking().prop_map(Command::TakePosition),
+        1 => claim().prop_map(|claim_id| Command::AffirmClaim(AffirmClaim { claim_id, reason: None })),
         2 => evidence().prop_map(Command::AddEvidence),
         1 => claim().prop_map(|claim_id| {
             Command::DeprecateClaim(DeprecateClaim { claim_id, reason: "over".parse().expect("a reason") })
@@ -622,6 +637,7 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
     let supersedes = option::weighted(0.4, claim());
     (claim(), one_of(&STATEMENTS), types, scopes, 0.0..=1.0f64, supersedes, evidence_refs).prop_map(
         |(claim_id, statement, claim_type, scopes, confidence, supersedes, evidence_refs)| CreateClaim {
+            mends: supersedes.is_some() && confidence > 0.5,
             claim_id,
             statement: statement.parse().expect("a statement"),
             claim_type,
@@ -642,6 +658,7 @@ fn decision() -> impl Strategy<Value = RecordDecision> {
     let supersedes = vec(claim(), 0..3);
     (claim(), option::weighted(0.8, one_of(&STATEMENTS)), target, vec(alternative, 0..3), supersedes)
         .prop_map(|(claim_id, statement, target, alternatives, supersedes)| RecordDecision {
+            mends: supersedes.len() == 1,
             claim_id,
             statement: statement.map(|statement| statement.parse().expect("a statement")),
             rationale: "long enough to say why".parse().expect("a rationale"),

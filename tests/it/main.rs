@@ -72,5 +72,6 @@ mod terminal;
 mod travel;
 mod trees;
 mod triggers;
+mod versions;
 mod walls;
 mod work;

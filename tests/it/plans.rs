@@ -295,6 +295,7 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 group.push(request(
                     "architect",
                     Command::RecordDecision(RecordDecision {
+                        mends: false,
                         claim_id: decision,
                         statement: Some(format!("we use method{index} there").parse().expect("a statement")),
                         rationale: "long enough to say why".parse().expect("a rationale"),

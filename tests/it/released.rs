@@ -48,6 +48,7 @@ fn everything() -> Vec<Submission> {
         note: None,
     };
     let decision = RecordDecision {
+        mends: false,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: Some("one pool for all".parse().expect("a statement")),
         rationale: "fewer connections".parse().expect("a rationale"),

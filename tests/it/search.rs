@@ -15,6 +15,7 @@ use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::time::{Moment, Timestamp};
 use hivemind::domain::tokens::tokens;
+use hivemind::domain::versions::Versions;
 use hivemind::store::{ClaimFilter, Reader, Search, SearchPage, Seen};
 use hivemind::system::Sources;
 use hivemind::workspace::Workspace;
@@ -115,6 +116,7 @@ impl Library {
         self.ids.insert(line.key.clone(), claim_id);
         self.names.insert(claim_id.to_string(), line.key.clone());
         let create = CreateClaim {
+            mends: false,
             claim_id,
             statement: line.statement.parse().expect("a statement"),
             claim_type: line.claim_type,
@@ -139,6 +141,7 @@ impl Library {
             trace_id: None,
             idempotency_key: None,
             checkout: Checkout::default(),
+            versions: Versions::new(),
             command,
         };
         let receipts = self.committer.commit(&[submission]).expect("a commit");

@@ -499,3 +499,29 @@ async fn a_name_that_looks_like_a_secret_is_not_kept_and_stops_nothing() {
     let said = trees.payloads(&["event.reported"]).pop().expect("a report").1;
     assert_eq!((&said["worktree"], &said["branch"]), (&json!("(withheld)"), &Value::Null));
 }
+
+#[tokio::test]
+async fn a_claim_is_compared_with_the_files_of_the_work_tree_that_asks_or_runs() {
+    let trees = Trees::new();
+    profile(&trees, "main", "passes", "exit 0");
+    for (tree, text) in [("main", "scan"), ("wt", "heap")] {
+        std::fs::create_dir_all(trees.root(tree).join("src")).expect("a directory");
+        std::fs::write(trees.root(tree).join("src/a.rs"), text).expect("a file");
+    }
+    let (here, there) = (trees.pane("main", "analyst").await, trees.pane("wt", "devops").await);
+    let given = json!({ "statement": "insert is O(n)", "claim_type": "fact", "scopes": ["src/a.rs"] });
+    let id = accepted(&here, "create_claim", given).await.field("claim_id").to_owned();
+    let shown = |tree: &str| trees.shown(tree, &["claim", "show", &id]);
+    assert!(!shown("main").contains("changed since"), "{}", shown("main"));
+    assert!(shown("wt").contains("changed since: `src/a.rs`"), "{}", shown("wt"));
+
+    // The challenge is about the file of the other work tree: a run there settles it, and one here does not.
+    accepted(&there, "challenge", json!({ "claim_id": id, "reason": "it is a heap" })).await;
+    let run = json!({ "profile": "passes", "claim_id": id, "blocking": true, "wait": true });
+    let answer = accepted(&here, "run_experiment", run.clone()).await;
+    assert!(answer.text.contains("`src/a.rs` changed since the challenge"), "{}", answer.text);
+    assert!(shown("main").contains("contested"), "{}", shown("main"));
+    let answer = accepted(&there, "run_experiment", run).await;
+    assert!(answer.text.contains("it supports claim"), "{}", answer.text);
+    assert!(shown("main").contains("confirmed"), "{}", shown("main"));
+}

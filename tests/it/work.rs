@@ -16,6 +16,7 @@ use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{EndCause, Role, Source};
 use hivemind::domain::text::Turn0;
 use hivemind::domain::time::Timestamp;
+use hivemind::domain::versions::Versions;
 use hivemind::ledger::Ledger;
 use hivemind::runner::profile::Plan;
 use hivemind::store::{Projection, Reader, TaskView};
@@ -97,6 +98,7 @@ fn by(session: &str, command: Command) -> Submission {
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),
+        versions: Versions::new(),
         command,
     }
 }

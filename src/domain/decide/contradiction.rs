@@ -157,7 +157,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                     ended.entry(seq).or_insert((open, Resolution::Deprecated));
                 }
             }
-            Event::PositionTaken(taken) => {
+            Event::PositionTaken(taken) if !taken.still => {
                 for (seq, open) in state.contradictions_of(taken.claim_id) {
                     let gives_way = match open.kind {
                         ContradictionKind::Position => {
@@ -177,6 +177,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                 }
             }
             Event::ClaimCreated(_)
+            | Event::PositionTaken(_)
             | Event::StatusChanged(_)
             | Event::EvidenceAdded(_)
             | Event::EventReported(_)

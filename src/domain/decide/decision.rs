@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Decision, Supersession, check_list, create_claim, fresh_id, known_claim, supersede, target, transition,
+    Decision, Successor, Supersession, check_list, create_claim, fresh_id, known_claim, supersede, target,
+    transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Share, Status};
@@ -13,6 +14,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::State;
+use crate::domain::versions::Versions;
 
 /// The shortest rationale that says anything (spec 02).
 const MIN_RATIONALE_CHARS: usize = 10;
@@ -26,6 +28,9 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
     check_list("alternatives", record.alternatives.len())?;
     check_list("supersedes", record.supersedes.len())?;
     let replaced: BTreeSet<ClaimId> = record.supersedes.iter().copied().collect();
+    if record.mends && replaced.is_empty() {
+        return Err(Rejection::invalid("mends", "name the decisions that it mends as supersedes"));
+    }
     if record.target.as_ref().is_some_and(Scope::is_path) {
         return Err(Rejection::invalid("target", "a target is a name, not a path"));
     }
@@ -60,6 +65,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
                 ttl_hours: None,
                 evidence_refs: Vec::new(),
                 trigger: None,
+                mends: false,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
             create_claim(state, agent, &claim, &replaced)?
@@ -80,7 +86,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
         reject(state, record, alternative, &mut decision)?;
     }
     for old_id in replaced {
-        match supersede(state, agent, old_id, record.claim_id)? {
+        match supersede(state, agent, old_id, Successor { id: record.claim_id, mends: record.mends })? {
             Supersession::Now(events) => decision.events.extend(events),
             Supersession::OnceConfirmed { owner, .. } => {
                 return Err(Rejection::new(
@@ -177,6 +183,8 @@ fn reject(
         supersedes: None,
         ttl_hours: None,
         trigger: None,
+        mends: false,
+        versions: Versions::new(),
     };
     decision.events.push(created.into());
     decision.events.push(transition(claim_id, Status::Proposed, Status::Deprecated, REJECTED));

@@ -72,7 +72,7 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     if let Event::ExperimentCompleted(ended) = body {
         let command = ERASED_COMMAND.parse().expect("a short text");
         let outcome = RunOutcome::without_files(ended.outcome.state, None);
-        return Some(ExperimentCompleted { command, outcome, ..ended.clone() }.into());
+        return Some(ExperimentCompleted { command, outcome, undecided: None, ..ended.clone() }.into());
     }
     if let Event::TaskUpdated(updated) = body {
         // What is over stays over without the words that went with it.

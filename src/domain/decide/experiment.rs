@@ -12,6 +12,7 @@ use crate::domain::experiment::{RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Run, State};
+use crate::domain::versions::{self, Versions};
 
 pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
@@ -26,6 +27,7 @@ pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Reject
             relation: run.relation,
             blocking: run.blocking,
             checkout: Checkout::default(),
+            versions: Versions::new(),
         }
         .into(),
     ];
@@ -85,6 +87,17 @@ pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decisio
         )
         .with("evidence_ref", evidence_ref));
     }
+    if run.claim == Some(attach.claim_id) {
+        let change = versions::changed_since(state, claim, false, &run.saw.versions, run.worktree.as_ref());
+        let why = run.undecided.as_ref().map(ToString::to_string);
+        if let Some(why) = why.or_else(|| Some(change?.to_string())) {
+            return Err(Rejection::new(
+                Code::NotAttachable,
+                format!("run {} is about another version: {why}", attach.run_id),
+                versions::way_forward(attach.claim_id),
+            ));
+        }
+    }
     let grade = grade(state, run, attach.claim_id, attach.relation);
     let events = vec![
         EvidenceAdded {
@@ -126,7 +139,7 @@ pub(super) fn cancel(
     // One that waits is over with that; one under way is ended by who runs it.
     if run.state == RunState::Queued {
         let outcome = RunOutcome::without_files(RunState::Canceled, None);
-        events.extend(ended(state, cancel.run_id, None, &outcome));
+        events.extend(ended(state, cancel.run_id, None, &outcome, &Versions::new()));
     }
     Ok(Decision { events, ..Decision::default() })
 }
@@ -150,6 +163,7 @@ pub(super) fn record(
         command: record.command.clone(),
         outcome: record.outcome.clone(),
         asserted: record.asserted,
+        undecided: None,
     };
     let next =
         Some(format!("tie it to a claim: hm experiment attach {} CLAIM --relation supports", record.run_id));
@@ -168,18 +182,25 @@ pub(crate) fn ended(
     run_id: RunId,
     event_id: Option<EventId>,
     outcome: &RunOutcome,
+    files: &Versions,
 ) -> Vec<Event> {
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
+    let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
+    let relation = outcome.state.is_conclusive().then(|| said(run, outcome)).flatten();
+    let change = about.filter(|_| outcome.state.is_conclusive());
+    let change = change.and_then(|(_, claim)| versions::changed_for(state, run_id, run, claim, files));
+    let relation = relation.filter(|_| change.is_none());
+    let undecided =
+        change.as_ref().map(|change| change.to_string().parse().expect("a scope and a name are short"));
     let command = run.command.clone();
     let profile = run.profile.clone();
+    let outcome_told = outcome.clone();
     let mut events: Vec<Event> = vec![
-        ExperimentCompleted { run_id, profile, command, outcome: outcome.clone(), asserted: false }.into(),
+        ExperimentCompleted { run_id, profile, command, outcome: outcome_told, asserted: false, undecided }
+            .into(),
     ];
     events.extend(researcher::over(state, run_id, run, outcome));
-    let Some((claim_id, claim)) = run.claim.and_then(|id| Some((id, state.claim(id)?))) else {
-        return events;
-    };
-    let relation = outcome.state.is_conclusive().then(|| said(run, outcome)).flatten();
+    let Some((claim_id, claim)) = about else { return events };
     if let (Some(relation), Some(evidence_ref)) = (relation, event_id) {
         let over = Run { state: outcome.state, reproducible_at: at(outcome), ..run.clone() };
         let grade = Some(grade(state, &over, claim_id, relation));
@@ -192,9 +213,10 @@ pub(crate) fn ended(
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
             events.extend(contradiction::ended_by_proof(state, claim_id));
         } else {
-            let reason = match relation {
-                Some(_) => format!("run {run_id} contradicts it"),
-                None => format!("run {run_id} was inconclusive: {}", outcome.state),
+            let reason = match (relation, &change) {
+                (Some(_), _) => format!("run {run_id} contradicts it"),
+                (None, Some(change)) => format!("run {run_id} neither confirms nor contradicts it: {change}"),
+                (None, None) => format!("run {run_id} was inconclusive: {}", outcome.state),
             };
             events.push(transition(claim_id, claim.status, Status::Contested, &reason));
         }

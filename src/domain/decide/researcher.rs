@@ -13,6 +13,7 @@ use crate::domain::rejection::Rejection;
 use crate::domain::session::EndCause;
 use crate::domain::state::{Researcher, Run, State};
 use crate::domain::text::{Prompt, Reason, Title};
+use crate::domain::versions::Versions;
 
 pub(super) fn spawn(
     state: &State,
@@ -43,8 +44,8 @@ pub(super) fn spawn(
     };
     let args = BTreeMap::from([("prompt".to_owned(), prompt.as_str().to_owned())]);
     let checkout = checkout.clone();
-    let (claim_id, relation, blocking) = (None, None, false);
-    let queued = ExperimentQueued { run_id, plan, args, claim_id, relation, blocking, checkout };
+    let (claim_id, relation, blocking, versions) = (None, None, false, Versions::new());
+    let queued = ExperimentQueued { run_id, plan, args, claim_id, relation, blocking, checkout, versions };
     let parent = parent.expect("a split without a session is refused").clone();
     let spawned = ResearcherSpawned { run_id, child: child.clone(), parent, task_id, prompt, profile, agent };
     let mut events: Vec<Event> = vec![queued.into()];

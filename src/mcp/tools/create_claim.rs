@@ -21,7 +21,7 @@ struct CreateClaimArguments {
     /// One checkable statement, 1-2000 characters.
     #[schemars(with = "String")]
     statement: Statement,
-    /// negative = an approach that failed.
+    /// negative = a failed approach.
     #[schemars(schema_with = "schema::claim_type")]
     claim_type: ClaimType,
     /// 1-16 of: workspace path, symbol:NAME, target:NAME, tag:NAME.
@@ -32,6 +32,9 @@ struct CreateClaimArguments {
     confidence: Share,
     #[schemars(with = "Option<String>")]
     supersedes: Option<ClaimId>,
+    /// That was right, and is mended.
+    #[serde(default)]
+    mends: bool,
     /// Hypotheses default to 168.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
@@ -87,6 +90,7 @@ impl Server {
                 ttl_hours: given.ttl_hours,
                 evidence_refs: given.evidence_refs,
                 trigger: trigger.transpose()?,
+                mends: given.mends,
             }))
         })
         .await

@@ -17,7 +17,6 @@ use crate::mcp::server::Server;
 struct PositionArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// Why, 1-2000 characters.
     #[schemars(with = "Option<String>")]
     reason: Option<Reason>,
     #[schemars(with = "Option<String>")]
@@ -43,7 +42,7 @@ fn take(given: PositionArguments, position: Position) -> Command {
 #[tool_router(router = positions_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Say that another agent's claim is right; one support from someone else confirms it.",
+        description = "Say that another agent's claim is right; one such support confirms it.",
         input_schema = schema::of::<PositionArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]

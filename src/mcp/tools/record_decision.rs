@@ -37,6 +37,8 @@ struct RecordDecisionArguments {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     supersedes: Vec<ClaimId>,
+    #[serde(default)]
+    mends: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -75,6 +77,7 @@ impl Server {
                 scopes: self.scopes("scopes", &given.scopes)?,
                 alternatives: alternatives.collect::<Result<_, Rejection>>()?,
                 supersedes: given.supersedes,
+                mends: given.mends,
             }))
         })
         .await

@@ -1,0 +1,314 @@
+//! What the files of a claim's scopes held when something was said about the claim: a claim is about a version.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::AgentId;
+use super::checkout::Checkout;
+use super::claim::{Position, ReportKind};
+use super::command::Command;
+use super::decide::Decision;
+use super::event::{
+    ClaimCreated, Event, EventReported, ExperimentQueued, FileEdited, PositionTaken, Recorded,
+};
+use super::ids::{ClaimId, RunId};
+use super::receipt::{Warning, WarningCode};
+use super::rejection::Rejection;
+use super::scope::Scope;
+use super::state::{Claim, Run, State};
+use super::text::Worktree;
+
+/// The largest file that has a version, in bytes. A source file is smaller; a dump is not read for each position.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+/// How a missing file is written down.
+const ABSENT: &str = "absent";
+
+/// What a file held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Content {
+    /// There was no such file.
+    Absent,
+    /// The SHA-256 of its bytes.
+    Sha256([u8; 32]),
+}
+
+/// Text that is no content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a version is `{ABSENT}` or a SHA-256 in hex")]
+pub struct BadContent;
+
+impl TryFrom<String> for Content {
+    type Error = BadContent;
+
+    fn try_from(text: String) -> Result<Self, BadContent> {
+        if text == ABSENT {
+            return Ok(Self::Absent);
+        }
+        let mut hash = [0; 32];
+        hex::decode_to_slice(text, &mut hash).map_err(|_| BadContent)?;
+        Ok(Self::Sha256(hash))
+    }
+}
+
+impl From<Content> for String {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Absent => ABSENT.to_owned(),
+            Content::Sha256(hash) => hex::encode(hash),
+        }
+    }
+}
+
+/// What the files of some scopes held. A scope that is a directory, a symbol or a tag has no version and is not in it.
+pub type Versions = BTreeMap<Scope, Content>;
+
+/// What was seen of the files at a position of the ledger.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// The position.
+    pub seq: u64,
+    /// What the files held.
+    pub versions: Versions,
+}
+
+/// What was seen of a claim's files by the agents that speak about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sights {
+    created: Sight,
+    challenges: BTreeMap<AgentId, Sight>,
+    /// The last time that its owner or a challenger said that it is still meant.
+    still: Option<Sight>,
+}
+
+impl Sights {
+    /// A new claim.
+    pub(super) fn of(seq: u64, created: &ClaimCreated) -> Self {
+        Self { created: Sight { seq, versions: created.versions.clone() }, ..Self::default() }
+    }
+
+    /// A position was taken, or said to be still meant.
+    pub(super) fn took(&mut self, seq: u64, agent: &AgentId, taken: &PositionTaken) {
+        let sight = Sight { seq, versions: taken.versions.clone() };
+        if taken.still {
+            self.still = Some(sight);
+        } else if taken.position == Position::Challenge {
+            self.challenges.insert(agent.clone(), sight);
+        } else {
+            self.challenges.remove(agent);
+        }
+    }
+
+    /// What a run must have seen to say something about the claim: for a run that the claim waits for, the content
+    /// of the latest challenge without an answer, else the content of the claim. A later `still` replaces both.
+    fn binding(&self, waits: bool, answered: &BTreeSet<AgentId>) -> (&Sight, Since) {
+        let open = self.challenges.iter().filter(|(agent, _)| !answered.contains(*agent));
+        let challenge = open.map(|(_, sight)| sight).max_by_key(|sight| sight.seq).filter(|_| waits);
+        let said = challenge.map_or((&self.created, Since::Claim), |sight| (sight, Since::Challenge));
+        match &self.still {
+            Some(still) if still.seq > said.0.seq => (still, Since::Still),
+            _ => said,
+        }
+    }
+}
+
+/// Who last edited each file, in each work tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edits(BTreeMap<Option<Worktree>, BTreeMap<Scope, (u64, AgentId)>>);
+
+impl Edits {
+    /// Folds an event that may say that files were edited.
+    pub(super) fn evolve(&mut self, recorded: &Recorded) {
+        let (checkout, paths) =
+            if let Some(Event::FileEdited(FileEdited { checkout, paths })) = &recorded.event {
+                (checkout, paths)
+            } else if let Some(Event::EventReported(EventReported { kind, checkout, paths, .. })) =
+                &recorded.event
+                && *kind == ReportKind::FileEdited
+            {
+                (checkout, paths)
+            } else {
+                return;
+            };
+        let files = self.0.entry(checkout.worktree.clone()).or_default();
+        for path in paths.iter().filter(|path| path.is_path()) {
+            files.insert(path.clone(), (recorded.seq, recorded.agent.clone()));
+        }
+    }
+
+    /// Who last edited a file after a position of the ledger.
+    fn after(&self, seq: u64, worktree: Option<&Worktree>, path: &Scope) -> Option<&AgentId> {
+        let (at, agent) = self.0.get(&worktree.cloned())?.get(path)?;
+        (*at > seq).then_some(agent)
+    }
+}
+
+/// Since when a file holds something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Claim,
+    Challenge,
+    Still,
+    Queueing,
+}
+
+/// A file that holds something else than was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    scope: Scope,
+    /// How many other files do.
+    others: usize,
+    by: Option<AgentId>,
+    since: Since,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scope, others, by, since } = self;
+        write!(f, "`{scope}`")?;
+        match others {
+            0 => {}
+            1 => f.write_str(" and 1 more file")?,
+            _ => write!(f, " and {others} more files")?,
+        }
+        f.write_str(" changed")?;
+        if let Some(agent) = by {
+            write!(f, " by {agent}")?;
+        }
+        f.write_str(match since {
+            Since::Claim => " since the claim",
+            Since::Challenge => " since the challenge",
+            Since::Still => " since the claim was said to be still meant",
+            Since::Queueing => " during the run",
+        })
+    }
+}
+
+/// The first of the files that do not hold what was seen.
+fn change(
+    state: &State,
+    worktree: Option<&Worktree>,
+    (before, since): (&Sight, Since),
+    now: &Versions,
+) -> Option<Change> {
+    let differs = |(scope, content): &(&Scope, &Content)| now.get(*scope) != Some(*content);
+    let mut changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
+    let scope = changed.next()?;
+    let by = state.edits().after(before.seq, worktree, scope).cloned();
+    Some(Change { scope: scope.clone(), others: changed.count(), by, since })
+}
+
+/// How the files that a run saw when it was queued differ from those of a claim. `waits` says whether the claim waits
+/// for the run. None where nothing was seen before: an older claim, or scopes without a version.
+pub fn changed_since(
+    state: &State,
+    claim: &Claim,
+    waits: bool,
+    saw: &Versions,
+    worktree: Option<&Worktree>,
+) -> Option<Change> {
+    change(state, worktree, claim.sights.binding(waits, &claim.answered), saw)
+}
+
+/// Why a run that ended says nothing about its claim: its files differ from those of the claim, or do not hold any
+/// more what they held when the run was queued. `now` is what they hold after its end.
+pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: &Versions) -> Option<Change> {
+    let (saw, worktree) = (&run.saw, run.worktree.as_ref());
+    let waits = claim.pending_run == Some(run_id);
+    changed_since(state, claim, waits, &saw.versions, worktree)
+        .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
+}
+
+/// What a front looks at before it submits a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looks {
+    /// The files of these scopes.
+    Scopes(Vec<Scope>),
+    /// The files of a claim's scopes.
+    Claim(ClaimId),
+}
+
+impl Looks {
+    /// Nothing for a command that is about no claim's content.
+    pub fn at(command: &Command) -> Option<Self> {
+        let scopes = |scopes: &[Scope]| {
+            let paths: Vec<Scope> = scopes.iter().filter(|scope| scope.is_path()).cloned().collect();
+            (!paths.is_empty()).then_some(Self::Scopes(paths))
+        };
+        if let Command::CreateClaim(create) = command {
+            scopes(&create.scopes)
+        } else if let Command::RecordDecision(record) = command {
+            scopes(&record.scopes)
+        } else if let Command::TakePosition(take) = command {
+            Some(Self::Claim(take.claim_id))
+        } else if let Command::AffirmClaim(still) = command {
+            Some(Self::Claim(still.claim_id))
+        } else if let Command::RunExperiment(run) = command {
+            run.claim_id.map(Self::Claim)
+        } else {
+            None
+        }
+    }
+}
+
+/// Writes into the events of a decision what the front saw. A run that cannot settle its claim is told so before it
+/// begins.
+///
+/// # Errors
+/// `invalid_argument` for `still` about a claim that has no version.
+pub fn witnessed(
+    state: &State,
+    mut decision: Decision,
+    versions: &Versions,
+    checkout: &Checkout,
+) -> Result<Decision, Rejection> {
+    let of = |scopes: &[Scope]| -> Versions {
+        let seen = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
+        seen.map(|(scope, content)| (scope.clone(), *content)).collect()
+    };
+    let of_claim = |id: ClaimId| state.claim(id).map(|claim| of(&claim.scopes)).unwrap_or_default();
+    let mut warnings = Vec::new();
+    for event in &mut decision.events {
+        if let Event::ClaimCreated(created) = event {
+            created.versions = of(&created.scopes);
+        } else if let Event::PositionTaken(taken) = event {
+            taken.versions = of_claim(taken.claim_id);
+            if taken.still && taken.versions.is_empty() {
+                let why =
+                    "none of its scopes is a file that can be read, so it has no version that could change";
+                return Err(Rejection::invalid("claim_id", why));
+            }
+        } else if let Event::ExperimentQueued(ExperimentQueued {
+            claim_id: Some(claim_id),
+            blocking,
+            versions: saw,
+            ..
+        }) = event
+        {
+            *saw = of_claim(*claim_id);
+            let claim = state.claim(*claim_id);
+            let change = claim
+                .and_then(|claim| changed_since(state, claim, *blocking, saw, checkout.worktree.as_ref()));
+            warnings.extend(change.map(|change| Warning {
+                code: WarningCode::ChangedSince,
+                message: format!(
+                    "{change}: this run will neither confirm nor contradict claim {claim_id}; {}",
+                    way_forward(*claim_id)
+                ),
+                claim_id: Some(*claim_id),
+            }));
+        }
+    }
+    decision.warnings.extend(warnings);
+    Ok(decision)
+}
+
+/// What to do about a claim whose files changed.
+pub fn way_forward(claim: impl fmt::Display) -> String {
+    format!(
+        "state what holds now with create_claim (supersedes {claim}, mends true; hm claim create --supersedes {claim} \
+         --mends), or, as its owner or challenger, say that it is still meant and run again (hm claim still {claim})"
+    )
+}

@@ -1,0 +1,172 @@
+//! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::scope::{MAX_SCOPES, Scope};
+use crate::domain::versions::{Content, MAX_FILE_BYTES, Versions};
+use crate::private;
+
+/// Why a scope has no version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unversioned {
+    /// It is a symbol, a target or a tag.
+    Name,
+    /// It is a directory.
+    Directory,
+    /// A link leads out of the work tree.
+    Elsewhere,
+    /// It is a pipe, a device or a socket.
+    Special,
+    /// It is larger than [`MAX_FILE_BYTES`].
+    TooLarge,
+    /// The system does not let this user read it.
+    Unreadable,
+}
+
+impl fmt::Display for Unversioned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Name => "is no file",
+            Self::Directory => "is a directory",
+            Self::Elsewhere => "leads out of the work tree",
+            Self::Special => "is no regular file",
+            Self::TooLarge => "is larger than 1 MiB",
+            Self::Unreadable => "cannot be read",
+        })
+    }
+}
+
+/// What the files among some scopes hold, below the canonical root of a work tree. Scopes without a version are left
+/// out.
+pub fn seen(root: &Path, scopes: &[Scope]) -> Versions {
+    let scopes = scopes.iter().take(MAX_SCOPES);
+    scopes.filter_map(|scope| Some((scope.clone(), look(root, scope).ok()?))).collect()
+}
+
+/// What the file of one scope holds, below the canonical root of a work tree.
+///
+/// # Errors
+/// Why it has no version.
+pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
+    if !scope.is_path() {
+        return Err(Unversioned::Name);
+    }
+    let path = match inside(root, &root.join(scope.as_str())) {
+        Ok(path) => path,
+        Err(Outside::Missing) => return Ok(Content::Absent),
+        Err(Outside::Not(why)) => return Err(why),
+    };
+    // Links are resolved: one that takes the place of the file now is not followed.
+    let file = match private::options().read(true).open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Absent),
+        Err(_) => return Err(Unversioned::Unreadable),
+    };
+    let metadata = file.metadata().map_err(|_| Unversioned::Unreadable)?;
+    if metadata.is_dir() {
+        return Err(Unversioned::Directory);
+    }
+    if !metadata.is_file() {
+        return Err(Unversioned::Special);
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(Unversioned::TooLarge);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    // It may grow while it is read.
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|_| Unversioned::Unreadable)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Unversioned::TooLarge);
+    }
+    Ok(Content::Sha256(Sha256::digest(&bytes).into()))
+}
+
+/// Why a path leads to no file of the work tree.
+enum Outside {
+    /// It would lie inside, and is not there.
+    Missing,
+    Not(Unversioned),
+}
+
+/// The path without links; links that lead out of the work tree are not followed.
+fn inside(root: &Path, path: &Path) -> Result<PathBuf, Outside> {
+    match path.canonicalize() {
+        Ok(real) if real.starts_with(root) => Ok(real),
+        Ok(_) => Err(Outside::Not(Unversioned::Elsewhere)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            // Whether a file outside is there stays unknown: a link in its way leads to no absence.
+            let there = path.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
+            let is_link = std::fs::symlink_metadata(path).is_ok();
+            if is_link || there.is_none_or(|above| !above.starts_with(root)) {
+                Err(Outside::Not(Unversioned::Elsewhere))
+            } else {
+                Err(Outside::Missing)
+            }
+        }
+        Err(_) => Err(Outside::Not(Unversioned::Unreadable)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Unversioned, look};
+    use crate::domain::scope::Scope;
+    use crate::domain::versions::{Content, MAX_FILE_BYTES};
+
+    #[test]
+    fn what_is_no_small_file_of_the_tree_has_no_version() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let outside = dir.path().join("outside");
+        let root = dir.path().join("root");
+        fs::create_dir_all(root.join("src")).expect("a directory");
+        fs::create_dir_all(&outside).expect("a directory");
+        fs::write(outside.join("secret"), "s").expect("a file");
+        let root = root.canonicalize().expect("a root");
+        let largest = usize::try_from(MAX_FILE_BYTES).expect("a small number");
+        fs::write(root.join("src/a.rs"), "fn a() {}\n").expect("a file");
+        fs::write(root.join("largest"), vec![b'x'; largest]).expect("a file");
+        fs::write(root.join("too-large"), vec![b'x'; largest + 1]).expect("a file");
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, root.join(name)).expect("a link");
+        link("src/a.rs", "link");
+        link("/etc/passwd", "passwd");
+        link("../outside", "out");
+        link("/nowhere/at/all", "dangling");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .expect("a pipe");
+        let looked = |text: &str| look(&root, &text.parse::<Scope>().expect("a scope"));
+
+        let Ok(Content::Sha256(hash)) = looked("src/a.rs") else { panic!("a file has a version") };
+        assert_eq!(hex::encode(hash), "509a0a5b5ce4e59f5039e30a39324342d7a161296bb8eba761983faaeebf6efd");
+        assert_eq!(looked("link"), looked("src/a.rs"));
+        assert!(matches!(looked("largest"), Ok(Content::Sha256(_))));
+        for gone in ["src/b.rs", "no/such/directory", "src/a.rs/below"] {
+            assert_eq!(looked(gone), Ok(Content::Absent), "{gone}");
+        }
+        for (text, why) in [
+            (".", Unversioned::Directory),
+            ("src", Unversioned::Directory),
+            ("tag:x", Unversioned::Name),
+            ("symbol:a", Unversioned::Name),
+            ("passwd", Unversioned::Elsewhere),
+            ("out/secret", Unversioned::Elsewhere),
+            ("out/nothing", Unversioned::Elsewhere),
+            ("dangling", Unversioned::Elsewhere),
+            ("pipe", Unversioned::Special),
+            ("too-large", Unversioned::TooLarge),
+        ] {
+            assert_eq!(looked(text), Err(why), "{text}");
+        }
+    }
+}
