@@ -7,9 +7,12 @@ mod context;
 mod delta;
 mod experiments;
 mod markdown;
+mod ran;
 mod receipt;
 mod why;
 mod work;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,6 +20,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
+use crate::domain::event::CommandRan;
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -39,7 +43,7 @@ pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
 pub use markdown::{event_line, inline};
-pub use receipt::{receipt_json, receipt_line};
+pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
@@ -366,7 +370,11 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Context(_)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
-            let from = Beside { workspace: &workspace, config, runs: &runs, now };
+            let ran = match view {
+                View::Claim(id) => ran::cited(reads, *id, now).unwrap_or_default(),
+                _ => BTreeMap::new(),
+            };
+            let from = Beside { workspace: &workspace, config, runs: &runs, ran: &ran, now };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
                 // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
                 Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
@@ -446,11 +454,13 @@ struct Beside<'a> {
     workspace: &'a Workspace,
     config: &'a Config,
     runs: &'a Runs,
+    /// The commands among the evidence of the claim that is asked for, by event.
+    ran: &'a BTreeMap<String, CommandRan>,
     now: Timestamp,
 }
 
 fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
-    let &Beside { workspace, config, runs, now } = from;
+    let &Beside { workspace, config, runs, ran, now } = from;
     let seq = store.folded()?.seq;
     match view {
         View::Experiments(filter) => {
@@ -467,7 +477,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         View::Claims(filter) => Ok(claims_page(seq, &store.claims(filter)?, "claims", now)),
         View::Claim(id) => {
             let claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
-            Ok(claim_page(seq, &claim, now))
+            Ok(claim_page(seq, &claim, ran, now))
         }
         View::Search(search) => Ok(search_page(seq, &store.search(search)?, now)),
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
@@ -526,7 +536,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
 
 /// Answers before anything was ever written.
 fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
-    let &Beside { workspace, config, runs, now } = from;
+    let &Beside { workspace, config, runs, now, .. } = from;
     let nothing = ClaimPage { claims: Vec::new(), next: None };
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
@@ -739,8 +749,12 @@ fn targets_page(seq: u64, targets: &[Target]) -> Answer {
     page(seq, json!({ "targets": targets }), markdown::targets(targets))
 }
 
-fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {
-    page(seq, with_trust(to_json(claim), &claim.summary, now), markdown::claim(claim, now))
+fn claim_page(seq: u64, claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: Timestamp) -> Answer {
+    let mut json = with_trust(to_json(claim), &claim.summary, now);
+    if !ran.is_empty() {
+        json["commands"] = ran.iter().map(|(event, ran)| (event.clone(), to_json(ran))).collect();
+    }
+    page(seq, json, markdown::claim(claim, ran, now))
 }
 
 fn agents_page(seq: u64, agents: &[AgentView], now: Timestamp) -> Answer {

@@ -1,5 +1,6 @@
 //! What the rules need to know, folded from events: `evolve`.
 
+mod sight;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -7,11 +8,14 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+pub use sight::Sight;
 pub use work::Work;
 
 use crate::domain::agent::AgentId;
 use crate::domain::candidates::Candidates;
-use crate::domain::claim::{ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status};
+use crate::domain::claim::{
+    ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status, Trigger,
+};
 use crate::domain::decide::Quorum;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded,
@@ -41,6 +45,10 @@ pub struct Claim {
     pub positions: BTreeMap<AgentId, Position>,
     /// What is tied to it.
     pub evidence: BTreeSet<(EventId, Relation)>,
+    /// The agent and the session that tied each of these.
+    pub tied_by: BTreeMap<(EventId, Relation), (AgentId, Option<SessionId>)>,
+    /// When a dead end warns.
+    pub trigger: Option<Trigger>,
     /// The claim it would replace once confirmed.
     pub proposes_to_supersede: Option<ClaimId>,
     /// The claim that took its place.
@@ -49,6 +57,8 @@ pub struct Claim {
     pub pending_run: Option<RunId>,
     /// Whether a run it waited for supports it.
     pub is_proven: bool,
+    /// The run that did.
+    pub proof: Option<RunId>,
     /// Challengers whom that run answered, until they speak again.
     pub answered: BTreeSet<AgentId>,
     expires_at: Option<Timestamp>,
@@ -178,8 +188,12 @@ pub struct State {
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
-    /// Events in which a hook says what it saw.
-    observed: BTreeSet<EventId>,
+    /// Events in which a hook says what it saw, with what they name.
+    observed: BTreeMap<EventId, Sight>,
+    /// The last command or run of each session. A run goes by the event that queued it.
+    last_done: BTreeMap<SessionId, EventId>,
+    /// The sessions that asked for runs which are not over.
+    asked_in: BTreeMap<RunId, SessionId>,
     work: Work,
     /// The quorum on record.
     quorum: Quorum,
@@ -208,9 +222,20 @@ impl State {
         &self.work
     }
 
-    /// Whether this event says what a hook saw.
-    pub fn is_observed(&self, id: EventId) -> bool {
-        self.observed.contains(&id)
+    /// What a hook saw, as this event says; none for any other event.
+    pub fn sight(&self, id: EventId) -> Option<&Sight> {
+        self.observed.get(&id)
+    }
+
+    /// The last thing a session did that can be evidence: a command that a hook saw, or a run. Commands of our own
+    /// program do not count.
+    pub fn last_done(&self, session: &SessionId) -> Option<EventId> {
+        self.last_done.get(session).copied()
+    }
+
+    /// The ids of all events, in their order.
+    pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
+        self.events.keys().copied()
     }
 
     /// The claim, not deprecated, that already says this about these scopes.
@@ -352,8 +377,9 @@ impl State {
             Event::StatusChanged(change) => {
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     if change.from == Status::PendingProof {
-                        claim.pending_run = None;
+                        let run = claim.pending_run.take();
                         claim.is_proven = change.to == Status::Confirmed;
+                        claim.proof = run.filter(|_| claim.is_proven);
                         claim.answered = if claim.is_proven {
                             claim.challengers().cloned().collect()
                         } else {
@@ -382,7 +408,16 @@ impl State {
             }
             Event::EvidenceAdded(added) => {
                 if let Some(claim) = self.claims.get_mut(&added.claim_id) {
-                    claim.evidence.insert((added.evidence_ref, added.relation));
+                    let link = (added.evidence_ref, added.relation);
+                    claim.evidence.insert(link);
+                    claim.tied_by.insert(link, (recorded.agent.clone(), recorded.session.clone()));
+                }
+            }
+            Event::EvidenceRetracted(retracted) => {
+                if let Some(claim) = self.claims.get_mut(&retracted.claim_id) {
+                    let link = (retracted.evidence_ref, retracted.relation);
+                    claim.evidence.remove(&link);
+                    claim.tied_by.remove(&link);
                 }
             }
             // A decision whose claim was erased is in force nowhere: nobody could replace it.
@@ -446,8 +481,18 @@ impl State {
             Event::EventRedacted(redaction) => {
                 self.redacted.insert(redaction.event_id);
             }
-            Event::ToolUsed(_) | Event::CommandRan(_) | Event::FileEdited(_) => {
-                self.observed.insert(recorded.id);
+            Event::ToolUsed(_) => {
+                self.observed.insert(recorded.id, Sight::Tool);
+            }
+            Event::FileEdited(edited) => {
+                self.observed.insert(recorded.id, Sight::Files(edited.paths.clone()));
+            }
+            Event::CommandRan(ran) => {
+                let sight = Sight::of(ran);
+                if let Some(session) = recorded.session.as_ref().filter(|_| !sight.is_our_own()) {
+                    self.last_done.insert(session.clone(), recorded.id);
+                }
+                self.observed.insert(recorded.id, sight);
             }
             // The work has folded them.
             Event::LossAccepted(_)
@@ -491,6 +536,10 @@ impl State {
             reproducible_at: None,
             researcher: None,
         };
+        if let Some(session) = &recorded.session {
+            self.last_done.insert(session.clone(), queued.run_id.first_event());
+            self.asked_in.insert(queued.run_id, session.clone());
+        }
         if queued.blocking
             && let Some(claim) = queued.claim_id.and_then(|id| self.claims.get_mut(&id))
         {
@@ -520,6 +569,10 @@ impl State {
         run.completed = Some(recorded.id);
         run.asserted = completed.asserted;
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
+        // The end of a run is the latest news of the session that asked for it.
+        if let Some(session) = self.asked_in.remove(&completed.run_id).or_else(|| recorded.session.clone()) {
+            self.last_done.insert(session, completed.run_id.first_event());
+        }
         self.run_of.insert(recorded.id, completed.run_id);
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
@@ -545,10 +598,13 @@ impl State {
             scopes: created.scopes.clone(),
             positions: BTreeMap::new(),
             evidence: BTreeSet::new(),
+            tied_by: BTreeMap::new(),
+            trigger: created.trigger.clone(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
             pending_run: None,
             is_proven: false,
+            proof: None,
             answered: BTreeSet::new(),
             expires_at,
             statement: text::folded(created.statement.as_str()).into(),
