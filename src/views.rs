@@ -370,9 +370,11 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Context(_)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
-            let ran = match view {
-                View::Claim(id) => ran::cited(reads, *id, now).unwrap_or_default(),
-                _ => BTreeMap::new(),
+            let ran = if let View::Claim(id) = view {
+                // What the claim's own rows say is shown without them.
+                ran::cited(reads, *id, now).unwrap_or_default()
+            } else {
+                BTreeMap::new()
             };
             let from = Beside { workspace: &workspace, config, runs: &runs, ran: &ran, now };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {

@@ -97,7 +97,7 @@ impl Chain {
                 (Some(Event::ClaimCreated(created)), _) => {
                     let (claim, left_out) = claim(reads, created.claim_id, self.now)?;
                     self.left_out += left_out;
-                    claim.map(Behind::Claim)
+                    claim.map(|claim| Behind::Claim(Box::new(claim)))
                 }
                 (_, Some(run)) => {
                     let (run, left_out) = reads.ask(self.now, |store| store.experiment(run))?;
@@ -152,7 +152,7 @@ impl Chain {
 
 /// What an event behind a claim is.
 enum Behind {
-    Claim(ClaimView),
+    Claim(Box<ClaimView>),
     Run(ExperimentView),
     Event(EventView),
     Ran(EventView, CommandRan),
