@@ -12,6 +12,7 @@ pub mod command;
 pub mod confidence;
 pub mod decide;
 pub mod event;
+pub mod evidence;
 pub mod experiment;
 pub mod ids;
 pub mod pairs;

@@ -1,10 +1,12 @@
 //! What a coding client tells its hooks, and what it takes for an answer; pure, and lenient in every field.
 
 mod answer;
+mod output;
 mod patch;
 mod payload;
 
 pub use answer::Answer;
+pub use output::{MaskedOutput, masked_end};
 
 use crate::domain::action::{Action, Attempt};
 use crate::domain::claim::word;
@@ -95,6 +97,8 @@ pub struct ToolOutcome {
     pub failed: bool,
     /// The beginning of what it put out, errors first.
     pub output_head: Option<String>,
+    /// The end of what it put out, standard output last.
+    pub output_end: Option<String>,
 }
 
 /// What a path ends at in a line for the shell, and what one begins after.

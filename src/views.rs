@@ -7,10 +7,13 @@ mod context;
 mod delta;
 mod experiments;
 mod markdown;
+mod ran;
 mod receipt;
 mod versions;
 mod why;
 mod work;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,6 +21,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
+use crate::domain::event::CommandRan;
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -41,7 +45,7 @@ pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles, undecided};
 pub use markdown::{event_line, inline};
-pub use receipt::{receipt_json, receipt_line};
+pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
@@ -368,8 +372,14 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Context(_)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
+            let ran = if let View::Claim(id) = view {
+                // What the claim's own rows say is shown without them.
+                ran::cited(reads, *id, now).unwrap_or_default()
+            } else {
+                BTreeMap::new()
+            };
             let is_past = reads.horizon().is_some();
-            let from = Beside { workspace: &workspace, config, runs: &runs, now, is_past };
+            let from = Beside { workspace: &workspace, config, runs: &runs, ran: &ran, now, is_past };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
                 // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
                 Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
@@ -459,13 +469,15 @@ struct Beside<'a> {
     workspace: &'a Workspace,
     config: &'a Config,
     runs: &'a Runs,
+    /// The commands among the evidence of the claim that is asked for, by event.
+    ran: &'a BTreeMap<String, CommandRan>,
     now: Timestamp,
     /// Whether the past is shown: what files held then is not known.
     is_past: bool,
 }
 
 fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
-    let &Beside { workspace, config, runs, now, .. } = from;
+    let &Beside { workspace, config, runs, ran, now, .. } = from;
     let seq = store.folded()?.seq;
     match view {
         View::Experiments(filter) => {
@@ -489,7 +501,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             if !from.is_past {
                 versions::compare(workspace, store, &mut claim)?;
             }
-            Ok(claim_page(seq, &claim, now))
+            Ok(claim_page(seq, &claim, ran, now))
         }
         View::Search(search) => {
             let mut found = store.search(search)?;
@@ -773,8 +785,12 @@ fn targets_page(seq: u64, targets: &[Target]) -> Answer {
     page(seq, json!({ "targets": targets }), markdown::targets(targets))
 }
 
-fn claim_page(seq: u64, claim: &ClaimView, now: Timestamp) -> Answer {
-    page(seq, with_trust(to_json(claim), &claim.summary, now), markdown::claim(claim, now))
+fn claim_page(seq: u64, claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: Timestamp) -> Answer {
+    let mut json = with_trust(to_json(claim), &claim.summary, now);
+    if !ran.is_empty() {
+        json["commands"] = ran.iter().map(|(event, ran)| (event.clone(), to_json(ran))).collect();
+    }
+    page(seq, json, markdown::claim(claim, ran, now))
 }
 
 fn agents_page(seq: u64, agents: &[AgentView], now: Timestamp) -> Answer {

@@ -6,7 +6,9 @@ use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, note_damage, parse, parse_all, parse_optional};
 use crate::domain::claim::{Position, Share, Trigger};
-use crate::domain::command::{AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, TakePosition};
+use crate::domain::command::{
+    AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, RetractEvidence, TakePosition,
+};
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Hours;
@@ -76,9 +78,27 @@ pub(super) enum Claim {
         reason: String,
     },
     /// Tie an event of the ledger to a claim
-    #[command(after_help = "Example: hm claim evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \
-        --ref 0190b2c4-9a10-7f6e-8a55-52d09c1b7e30 --relation supports")]
+    #[command(after_help = "Examples:\n  \
+        hm claim evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --ref last --relation supports\n  \
+        hm claim evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --ref 9c1b7e30 --relation contradicts")]
     Evidence(Evidence),
+    /// Take evidence back that you tied to a claim; it stays in the history with your reason
+    #[command(
+        after_help = "Example: hm claim retract-evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 9c1b7e30 \
+        --reason \"that was the run before the fix\""
+    )]
+    RetractEvidence {
+        /// The claim
+        id: String,
+        /// The evidence: an event or run id, its end, or last
+        evidence: String,
+        /// Only where the event stands in several relations to the claim
+        #[arg(long, value_name = "RELATION")]
+        relation: Option<String>,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
 }
 
 /// A new claim.
@@ -107,7 +127,7 @@ pub(super) struct Create {
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
-    /// An event that supports it; may be repeated
+    /// What supports it: last (your last command or run), an event or run id, or its end; may be repeated
     #[arg(long, value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
@@ -170,7 +190,7 @@ pub(super) struct Stance {
     /// Why; a challenge needs it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The event it rests on
+    /// What it rests on: last (your last command or run), an event or run id, or its end
     #[arg(long, value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -180,8 +200,8 @@ pub(super) struct Stance {
 pub(super) struct Evidence {
     /// The claim
     id: String,
-    /// The event, as `hm log` shows its id
-    #[arg(long = "ref", value_name = "EVENT")]
+    /// The event: last (your last command or run), an event or run id, or its end, as `hm log` shows it
+    #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts or caused_by
     #[arg(long, value_name = "RELATION")]
@@ -222,6 +242,15 @@ impl Claim {
                 let (claim_id, reason) = (parse("id", id)?, parse("reason", reason)?);
                 let command = Command::DeprecateClaim(DeprecateClaim { claim_id, reason });
                 context.submit("deprecated", command, None)
+            }
+            Self::RetractEvidence { id, evidence, relation, reason } => {
+                let command = Command::RetractEvidence(RetractEvidence {
+                    claim_id: parse("id", id)?,
+                    evidence_ref: parse("evidence", evidence)?,
+                    relation: parse_optional("relation", relation.as_deref())?,
+                    reason: parse("reason", reason)?,
+                });
+                context.submit("evidence retracted from", command, None)
             }
             Self::Evidence(evidence) => context.submit("evidence added to", evidence.command()?, None),
         }

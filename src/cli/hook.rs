@@ -10,7 +10,7 @@ use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::Mark;
-use crate::domain::action::{Action, MAX_TOLD, advise};
+use crate::domain::action::{Action, MAX_TOLD, advise, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{
@@ -25,7 +25,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
 use crate::domain::versions::Versions;
-use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
+use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
 use crate::pack;
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
@@ -44,6 +44,8 @@ const NOT_YET: &str = "The shared memory cannot be read at this moment, which do
      hivemind://context before you start, and tell the human if that fails too.";
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
+/// The most commands of one line that are kept in normal form; people write two or three.
+const MAX_RUNS: usize = 8;
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 
@@ -408,11 +410,22 @@ impl Hooked {
                 let exit_code = outcome.exit.and_then(|exit| i32::try_from(exit).ok());
                 let failed = outcome.failed;
                 let checkout = Checkout::default();
+                let of_last = piped(line).is_some();
+                let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
+                let runs = commands.iter().filter_map(|run| clean(&run.to_string()).parse().ok());
+                let runs = runs.take(MAX_RUNS).collect();
+                let end = outcome.output_end.as_deref();
+                let end = end.and_then(|output| masked_end(output, &self.context.secrets()));
+                let (tail, output_sha256) = end.map(|end| (end.tail, end.sha256)).unzip();
                 seen.push(Seen::Command(CommandRan {
                     command,
                     exit_code,
                     error_signature,
                     failed,
+                    of_last,
+                    runs,
+                    tail,
+                    output_sha256,
                     checkout,
                 }));
             }

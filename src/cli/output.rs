@@ -122,6 +122,7 @@ const fn exit_code(code: Code) -> u8 {
         Code::AgentMismatch
         | Code::UnknownClaim
         | Code::UnknownEvidence
+        | Code::AmbiguousEvidence
         | Code::DuplicateEvidence
         | Code::DuplicateClaim
         | Code::InvalidTransition
@@ -337,6 +338,9 @@ fn in_verbs(next: &str) -> String {
 /// A receipt in one line and its warnings below.
 pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
+    for cited in views::cited_lines(receipt) {
+        text.push_str(&format!("{cited}\n"));
+    }
     for warning in &receipt.warnings {
         text.push_str(&format!("warning: {}\n", warning.message));
     }

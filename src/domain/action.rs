@@ -3,13 +3,17 @@
 mod advice;
 mod error;
 mod normal;
+mod pipe;
 mod shell;
+mod sight;
 mod symbols;
 mod volatile;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, quoted};
 pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
+pub use pipe::{Piped, piped};
+pub use sight::{scope_named, trigger_run};
 
 use crate::domain::claim::{Trigger, word};
 use crate::domain::plan::{certain, means_any};

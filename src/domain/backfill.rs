@@ -57,6 +57,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::ClaimSuperseded(_)
         | Event::PositionTaken(_)
         | Event::EvidenceAdded(_)
+        | Event::EvidenceRetracted(_)
         | Event::DecisionRecorded(_)
         | Event::OutcomeRecorded(_)
         | Event::CommandRejected(_)
@@ -153,7 +154,7 @@ impl Seed<'_> {
             confidence: Share::default(),
             supersedes: None,
             ttl_hours: None,
-            evidence_refs: vec![evidence],
+            evidence_refs: vec![evidence.into()],
             trigger: None,
             origin_task_id: None,
         }))

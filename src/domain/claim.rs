@@ -193,6 +193,8 @@ word!(
         PositionChanged = "position_changed",
         /// A run answered the challenge.
         Proven = "proven",
+        /// The evidence that linked the two was taken back.
+        Retracted = "retracted",
     }
 );
 

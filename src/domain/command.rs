@@ -9,6 +9,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
+use crate::domain::evidence::EvidenceName;
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
 use crate::domain::ids::{
     ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId,
@@ -45,7 +46,7 @@ pub struct CreateClaim {
     pub ttl_hours: Option<Hours>,
     /// Events that support it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence_refs: Vec<EventId>,
+    pub evidence_refs: Vec<EvidenceName>,
     /// When a negative claim should warn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
@@ -69,7 +70,7 @@ pub struct TakePosition {
     pub reason: Option<Reason>,
     /// The event it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence_ref: Option<EventId>,
+    pub evidence_ref: Option<EvidenceName>,
 }
 
 /// Say that a claim is still meant, about its files as they are now.
@@ -88,7 +89,7 @@ pub struct AddEvidence {
     /// Which claim.
     pub claim_id: ClaimId,
     /// The event.
-    pub evidence_ref: EventId,
+    pub evidence_ref: EvidenceName,
     /// What it says about the claim.
     pub relation: Relation,
     /// How much it says.
@@ -97,6 +98,20 @@ pub struct AddEvidence {
     /// In the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
+}
+
+/// Take the link of an event to a claim back: it was the wrong event, or says something else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetractEvidence {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// The event.
+    pub evidence_ref: EvidenceName,
+    /// Which link, where the event stands in several relations to the claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<Relation>,
+    /// Why; it stays on record.
+    pub reason: Reason,
 }
 
 /// Put a claim out of force, for good.
@@ -530,6 +545,8 @@ pub enum Command {
     AffirmClaim(AffirmClaim),
     /// See [`AddEvidence`].
     AddEvidence(AddEvidence),
+    /// See [`RetractEvidence`].
+    RetractEvidence(RetractEvidence),
     /// See [`DeprecateClaim`].
     DeprecateClaim(DeprecateClaim),
     /// See [`ReportEvent`].
@@ -598,6 +615,7 @@ impl Command {
             Self::TakePosition(_) => "take_position",
             Self::AffirmClaim(_) => "affirm_claim",
             Self::AddEvidence(_) => "add_evidence",
+            Self::RetractEvidence(_) => "retract_evidence",
             Self::DeprecateClaim(_) => "deprecate_claim",
             Self::ReportEvent(_) => "report_event",
             Self::RecordDecision(_) => "record_decision",
@@ -647,6 +665,7 @@ impl Command {
             Self::TakePosition(_)
             | Self::AffirmClaim(_)
             | Self::AddEvidence(_)
+            | Self::RetractEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordDecision(_)
             | Self::RecordOutcome(_)
@@ -677,6 +696,7 @@ impl Command {
             Self::TakePosition(take) => Some(take.claim_id.uuid()),
             Self::AffirmClaim(affirm) => Some(affirm.claim_id.uuid()),
             Self::AddEvidence(add) => Some(add.claim_id.uuid()),
+            Self::RetractEvidence(retract) => Some(retract.claim_id.uuid()),
             Self::DeprecateClaim(deprecate) => Some(deprecate.claim_id.uuid()),
             Self::ReportEvent(report) => Some(report.event_id.uuid()),
             Self::RecordDecision(decision) => Some(decision.claim_id.uuid()),
@@ -732,6 +752,7 @@ impl Command {
                 texts.extend(affirm.reason.iter().map(|reason| ("reason", reason.as_str())));
             }
             Self::AddEvidence(add) => texts.extend(add.note.iter().map(|note| ("note", note.as_str()))),
+            Self::RetractEvidence(retract) => texts.push(("reason", retract.reason.as_str())),
             Self::DeprecateClaim(deprecate) => texts.push(("reason", deprecate.reason.as_str())),
             Self::ReportEvent(report) => {
                 texts.push(("summary", report.summary.as_str()));
@@ -822,11 +843,29 @@ impl Command {
                 Seen::Command(ran) => {
                     texts.push(("command", ran.command.as_str()));
                     texts.extend(ran.error_signature.iter().map(|error| ("error_signature", error.as_str())));
+                    texts.extend(ran.runs.iter().map(|run| ("runs", run.as_str())));
+                    texts.extend(ran.tail.iter().map(|tail| ("tail", tail.as_str())));
+                    texts.extend(ran.output_sha256.iter().map(|hash| ("output_sha256", hash.as_str())));
                 }
                 Seen::Files(edited) => texts.extend(edited.paths.iter().map(|path| ("paths", path.as_str()))),
             },
         }
         texts
+    }
+
+    /// The names by which the command cites events as evidence.
+    pub fn evidence_names(&self) -> Vec<&EvidenceName> {
+        if let Self::CreateClaim(create) = self {
+            create.evidence_refs.iter().collect()
+        } else if let Self::TakePosition(take) = self {
+            take.evidence_ref.iter().collect()
+        } else if let Self::AddEvidence(add) = self {
+            vec![&add.evidence_ref]
+        } else if let Self::RetractEvidence(retract) = self {
+            vec![&retract.evidence_ref]
+        } else {
+            Vec::new()
+        }
     }
 
     /// The command as its caller meant it: without the ids a front minted, which differ between retries.
@@ -868,6 +907,7 @@ impl Command {
             Self::TakePosition(_)
             | Self::AffirmClaim(_)
             | Self::AddEvidence(_)
+            | Self::RetractEvidence(_)
             | Self::DeprecateClaim(_)
             | Self::RecordOutcome(_)
             | Self::AliasTarget(_)

@@ -3,6 +3,7 @@
 mod contradiction;
 mod decision;
 mod erasure;
+mod evidence;
 pub(crate) mod experiment;
 mod loss;
 mod plan;
@@ -11,9 +12,11 @@ mod session;
 mod target;
 
 pub use erasure::{Erasure, forget};
+pub use evidence::check_last;
 pub use loss::{Loss, accept_loss};
 pub use session::overdue;
 
+use self::evidence::About;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -23,8 +26,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
 use crate::domain::command::{
-    AddEvidence, AffirmClaim, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage,
-    RecordOverride, ReportEvent, TakePosition,
+    AffirmClaim, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
+    ReportEvent, TakePosition,
 };
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, Event, EventReported, EvidenceAdded, MemoryDenied, MessageSent,
@@ -33,7 +36,7 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::pairs::Reading;
 use crate::domain::plan::check_globs;
-use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::receipt::{Cited, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
@@ -100,6 +103,8 @@ pub struct Decision {
     pub events: Vec<Event>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// What the command cites as evidence.
+    pub cited: Vec<Cited>,
     /// Claims that say much the same.
     pub similar: Vec<ClaimId>,
     /// Claims that are much alike, and say another value, name, order or exception.
@@ -122,10 +127,13 @@ pub fn decide(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
-        Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice()),
-        Command::TakePosition(take) => take_position(state, agent, take, now, policy),
+        Command::CreateClaim(create) => {
+            create_claim(state, (agent, session), create, create.supersedes.as_slice())
+        }
+        Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => affirm_claim(state, agent, affirm),
-        Command::AddEvidence(add) => add_evidence(state, add),
+        Command::AddEvidence(add) => evidence::add(state, session, add),
+        Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
         Command::RecordDecision(record) => decision::record(state, agent, record),
@@ -166,7 +174,7 @@ pub fn decide(
 /// `replaced` are the claims the new one takes the place of, now or once it is confirmed.
 fn create_claim(
     state: &State,
-    agent: &AgentId,
+    (agent, session): (&AgentId, Option<&SessionId>),
     create: &CreateClaim,
     replaced: &[ClaimId],
 ) -> Result<Decision, Rejection> {
@@ -196,9 +204,8 @@ fn create_claim(
         )
         .with("duplicate_of", twin));
     }
-    for evidence in &create.evidence_refs {
-        known_event(state, *evidence)?;
-    }
+    let evidence_refs = create.evidence_refs.iter().map(|name| evidence::named(state, session, name));
+    let mut evidence_refs = evidence_refs.collect::<Result<Vec<EventId>, Rejection>>()?;
     if let Some(task) = create.origin_task_id {
         plan::known_task(state, task)?;
     }
@@ -224,13 +231,15 @@ fn create_claim(
         }
         .into(),
     );
-    let mut evidence_refs = create.evidence_refs.clone();
     evidence_refs.sort();
     evidence_refs.dedup();
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
         let relation = Relation::Supports;
-        let grade = experiment::grade_of(state, evidence_ref, create.claim_id, relation)?;
+        let about = About { claim_id: create.claim_id, scopes: &scopes, trigger: create.trigger.as_ref() };
+        let cited = evidence::judged(state, evidence_ref, &about, relation)?;
+        let grade = evidence::on_record(cited.grade);
+        decision.cited.push(cited);
         decision.events.push(
             EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None, grade }
                 .into(),
@@ -393,7 +402,7 @@ fn replace(state: &State, old_id: ClaimId, old: &Claim, new: Successor, owner: &
 
 fn take_position(
     state: &State,
-    agent: &AgentId,
+    (agent, session): (&AgentId, Option<&SessionId>),
     take: &TakePosition,
     now: Timestamp,
     policy: &Policy,
@@ -411,17 +420,19 @@ fn take_position(
             return Err(Rejection::invalid("reason", "a challenge says why"));
         }
     }
-    if let Some(evidence) = take.evidence_ref {
-        known_event(state, evidence)?;
-    }
+    let evidence_ref =
+        take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
 
-    let mut decision = Decision::default();
+    // A caller that wrote the whole id knows it.
+    let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
+    let cited = cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new() });
+    let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
     decision.events.push(
         PositionTaken {
             claim_id: take.claim_id,
             position: take.position,
             reason: take.reason.clone(),
-            evidence_ref: take.evidence_ref,
+            evidence_ref,
             still: false,
             versions: Versions::new(),
         }
@@ -545,37 +556,6 @@ fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<Strin
         }
         _ => None,
     }
-}
-
-fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection> {
-    let claim = known_claim(state, add.claim_id)?;
-    known_event(state, add.evidence_ref)?;
-    if add.evidence_ref == add.claim_id.creation_event() {
-        return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
-    }
-    let grade = experiment::grade_of(state, add.evidence_ref, add.claim_id, add.relation)?;
-    if claim.evidence.contains(&(add.evidence_ref, add.relation)) {
-        return Err(Rejection::new(
-            Code::DuplicateEvidence,
-            format!("event {} already {} claim {}", add.evidence_ref, add.relation, add.claim_id),
-            "nothing to do: it is on record",
-        ));
-    }
-    let mut events = vec![
-        EvidenceAdded {
-            claim_id: add.claim_id,
-            evidence_ref: add.evidence_ref,
-            relation: add.relation,
-            weight: add.weight,
-            note: add.note.clone(),
-            grade,
-        }
-        .into(),
-    ];
-    if add.relation == Relation::Contradicts {
-        events.extend(contradiction::on_link(state, add, claim));
-    }
-    Ok(Decision { events, ..Decision::default() })
 }
 
 fn deprecate_claim(

@@ -22,8 +22,8 @@ use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Belief, EndCause, Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
-    Recipient, Said, Statement, Summary, Title, ToolName, Turn0, Worktree,
+    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, OutputTail, Prompt, Rationale,
+    Reason, Recipient, Said, Statement, Summary, Title, ToolName, Turn0, Worktree,
 };
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
@@ -128,6 +128,19 @@ pub struct EvidenceAdded {
     /// How it came about, as judged when it was tied; none means asserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
+}
+
+/// A link of an event to a claim was taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceRetracted {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// The event that is evidence no more.
+    pub evidence_ref: EventId,
+    /// What it had said about the claim.
+    pub relation: Relation,
+    /// Why it is taken back.
+    pub reason: Reason,
 }
 
 /// One side of a contradiction.
@@ -648,6 +661,18 @@ pub struct CommandRan {
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
+    /// Whether a pipe hides how it ended: exit code and failure are those of the last command of the pipe.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_last: bool,
+    /// The commands of the line in normal form, paths relative to the root; none where the line cannot be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<CommandLine>,
+    /// The end of its output, without secrets and terminal escapes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<OutputTail>,
+    /// SHA-256 of its masked output, hex; of an output above 32 KiB the hash of what is masked of its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_sha256: Option<String>,
     /// Where.
     #[serde(flatten)]
     pub checkout: Checkout,
@@ -734,6 +759,7 @@ events! {
     ClaimSuperseded(ClaimSuperseded) = "claim.superseded", min_reader 1;
     PositionTaken(PositionTaken) = "position.taken", min_reader 1;
     EvidenceAdded(EvidenceAdded) = "evidence.added", min_reader 1;
+    EvidenceRetracted(EvidenceRetracted) = "evidence.retracted", min_reader 1;
     EventReported(EventReported) = "event.reported", min_reader 1;
     DecisionRecorded(DecisionRecorded) = "decision.recorded", min_reader 1;
     OutcomeRecorded(OutcomeRecorded) = "outcome.recorded", min_reader 1;
@@ -783,6 +809,7 @@ impl Event {
             Self::ClaimSuperseded(body) => Some(body.claim_id),
             Self::PositionTaken(body) => Some(body.claim_id),
             Self::EvidenceAdded(body) => Some(body.claim_id),
+            Self::EvidenceRetracted(body) => Some(body.claim_id),
             Self::DecisionRecorded(body) => Some(body.claim_id),
             Self::OutcomeRecorded(body) => Some(body.claim_id),
             Self::ContradictionDetected(found) => Some(found.left.claim_id),
@@ -838,6 +865,7 @@ impl Event {
             | Self::ClaimSuperseded(_)
             | Self::PositionTaken(_)
             | Self::EvidenceAdded(_)
+            | Self::EvidenceRetracted(_)
             | Self::EventReported(_)
             | Self::DecisionRecorded(_)
             | Self::OutcomeRecorded(_)
@@ -886,6 +914,7 @@ impl Event {
             | Self::ClaimSuperseded(_)
             | Self::PositionTaken(_)
             | Self::EvidenceAdded(_)
+            | Self::EvidenceRetracted(_)
             | Self::EventReported(_)
             | Self::DecisionRecorded(_)
             | Self::OutcomeRecorded(_)
@@ -946,6 +975,7 @@ impl Event {
             | Self::StatusChanged(_)
             | Self::PositionTaken(_)
             | Self::EvidenceAdded(_)
+            | Self::EvidenceRetracted(_)
             | Self::DecisionRecorded(_)
             | Self::OutcomeRecorded(_)
             | Self::EventReported(_)
@@ -1009,7 +1039,8 @@ impl Event {
             | Self::FileEdited(_)
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_)
-            | Self::OperatorOverridden(_) => true,
+            | Self::OperatorOverridden(_)
+            | Self::EvidenceRetracted(_) => true,
             Self::TaskUpdated(updated) => updated.note.is_some(),
             Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty() || claimed.worktree.is_some(),
             Self::SessionStarted(started) => !started.checkout.is_empty(),

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::domain::ids::{ClaimId, CommandId};
+use crate::domain::claim::Grade;
+use crate::domain::ids::{ClaimId, CommandId, EventId};
 
 /// Whether the events of a command stand in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +65,20 @@ pub struct Lease {
     pub minutes: u32,
 }
 
-/// The answer to an accepted command. It is derivable from the ledger: only warnings, `similar` and
+/// An event that the command cites as evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cited {
+    /// The event, by its whole id.
+    pub evidence_ref: EventId,
+    /// What it is worth; none where a position cites it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar` and
 /// `next` are not repeated when the same command comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -85,6 +99,9 @@ pub struct Receipt {
     pub lease: Option<Lease>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// What the command cites as evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cited: Vec<Cited>,
     /// Claims that say much the same; nothing merges them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<ClaimId>,

@@ -22,6 +22,8 @@ pub enum Code {
     UnknownClaim,
     /// No event has this id.
     UnknownEvidence,
+    /// Several events go by this name.
+    AmbiguousEvidence,
     /// This event already stands in this relation to the claim.
     DuplicateEvidence,
     /// The same statement about the same scopes is already claimed.
@@ -96,6 +98,7 @@ impl Code {
             Self::AgentRequired => "agent_required",
             Self::UnknownClaim => "unknown_claim",
             Self::UnknownEvidence => "unknown_evidence",
+            Self::AmbiguousEvidence => "ambiguous_evidence",
             Self::DuplicateEvidence => "duplicate_evidence",
             Self::DuplicateClaim => "duplicate_claim",
             Self::InvalidTransition => "invalid_transition",

@@ -1,5 +1,6 @@
 //! What the rules need to know, folded from events: `evolve`.
 
+mod deed;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -7,6 +8,7 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
+pub use deed::Deed;
 pub use work::Work;
 
 use crate::domain::agent::AgentId;
@@ -44,6 +46,8 @@ pub struct Claim {
     pub positions: BTreeMap<AgentId, Position>,
     /// What is tied to it.
     pub evidence: BTreeSet<(EventId, Relation)>,
+    /// The agent and the session that tied each of these.
+    pub tied_by: BTreeMap<(EventId, Relation), (AgentId, Option<SessionId>)>,
     /// The claim it would replace once confirmed.
     pub proposes_to_supersede: Option<ClaimId>,
     /// The claim that took its place.
@@ -52,6 +56,8 @@ pub struct Claim {
     pub pending_run: Option<RunId>,
     /// Whether a run it waited for supports it.
     pub is_proven: bool,
+    /// The run that did.
+    pub proof: Option<RunId>,
     /// Challengers whom that run answered, until they speak again.
     pub answered: BTreeSet<AgentId>,
     /// Whether it mends the claim it would replace.
@@ -198,8 +204,12 @@ pub struct State {
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
-    /// Events in which a hook says what it saw.
-    observed: BTreeSet<EventId>,
+    /// Events in which a hook says what it saw, with what they name.
+    observed: BTreeMap<EventId, Deed>,
+    /// The last command or run of each session. A run goes by the event that queued it.
+    last_done: BTreeMap<SessionId, EventId>,
+    /// The sessions that asked for runs which are not over.
+    asked_in: BTreeMap<RunId, SessionId>,
     work: Work,
     /// The quorum on record.
     quorum: Quorum,
@@ -234,9 +244,20 @@ impl State {
         &self.edits
     }
 
-    /// Whether this event says what a hook saw.
-    pub fn is_observed(&self, id: EventId) -> bool {
-        self.observed.contains(&id)
+    /// What a hook saw, as this event says; none for any other event.
+    pub fn deed(&self, id: EventId) -> Option<&Deed> {
+        self.observed.get(&id)
+    }
+
+    /// The last thing a session did that can be evidence: a command that a hook saw, or a run. Commands of our own
+    /// program do not count.
+    pub fn last_done(&self, session: &SessionId) -> Option<EventId> {
+        self.last_done.get(session).copied()
+    }
+
+    /// The ids of all events, in their order.
+    pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
+        self.events.keys().copied()
     }
 
     /// The claim, not deprecated, that already says this about these scopes.
@@ -386,8 +407,9 @@ impl State {
             Event::StatusChanged(change) => {
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     if change.from == Status::PendingProof {
-                        claim.pending_run = None;
+                        let run = claim.pending_run.take();
                         claim.is_proven = change.to == Status::Confirmed;
+                        claim.proof = run.filter(|_| claim.is_proven);
                         claim.answered = if claim.is_proven {
                             claim.challengers().cloned().collect()
                         } else {
@@ -419,7 +441,16 @@ impl State {
             }
             Event::EvidenceAdded(added) => {
                 if let Some(claim) = self.claims.get_mut(&added.claim_id) {
-                    claim.evidence.insert((added.evidence_ref, added.relation));
+                    let link = (added.evidence_ref, added.relation);
+                    claim.evidence.insert(link);
+                    claim.tied_by.insert(link, (recorded.agent.clone(), recorded.session.clone()));
+                }
+            }
+            Event::EvidenceRetracted(retracted) => {
+                if let Some(claim) = self.claims.get_mut(&retracted.claim_id) {
+                    let link = (retracted.evidence_ref, retracted.relation);
+                    claim.evidence.remove(&link);
+                    claim.tied_by.remove(&link);
                 }
             }
             // A decision whose claim was erased is in force nowhere: nobody could replace it.
@@ -483,8 +514,18 @@ impl State {
             Event::EventRedacted(redaction) => {
                 self.redacted.insert(redaction.event_id);
             }
-            Event::ToolUsed(_) | Event::CommandRan(_) | Event::FileEdited(_) => {
-                self.observed.insert(recorded.id);
+            Event::ToolUsed(_) => {
+                self.observed.insert(recorded.id, Deed::Tool);
+            }
+            Event::FileEdited(edited) => {
+                self.observed.insert(recorded.id, Deed::Files(edited.paths.clone()));
+            }
+            Event::CommandRan(ran) => {
+                let deed = Deed::of(ran);
+                if let Some(session) = recorded.session.as_ref().filter(|_| !deed.is_our_own()) {
+                    self.last_done.insert(session.clone(), recorded.id);
+                }
+                self.observed.insert(recorded.id, deed);
             }
             // The work has folded them.
             Event::LossAccepted(_)
@@ -531,6 +572,10 @@ impl State {
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
         };
+        if let Some(session) = &recorded.session {
+            self.last_done.insert(session.clone(), queued.run_id.first_event());
+            self.asked_in.insert(queued.run_id, session.clone());
+        }
         if queued.blocking
             && let Some(claim) = queued.claim_id.and_then(|id| self.claims.get_mut(&id))
         {
@@ -564,6 +609,10 @@ impl State {
         run.asserted = completed.asserted;
         run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
+        // The end of a run is the latest news of the session that asked for it.
+        if let Some(session) = self.asked_in.remove(&completed.run_id).or_else(|| recorded.session.clone()) {
+            self.last_done.insert(session, completed.run_id.first_event());
+        }
         self.run_of.insert(recorded.id, completed.run_id);
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
@@ -590,10 +639,12 @@ impl State {
             scopes: created.scopes.clone(),
             positions: BTreeMap::new(),
             evidence: BTreeSet::new(),
+            tied_by: BTreeMap::new(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
             pending_run: None,
             is_proven: false,
+            proof: None,
             answered: BTreeSet::new(),
             mends: created.mends,
             sights: Sights::of(recorded.seq, created),

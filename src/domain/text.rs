@@ -146,6 +146,10 @@ bounded_text!(
     CommandLine, "command", 2_000
 );
 bounded_text!(
+    /// The end of what a command put out, without secrets, in 1 to 400 characters (spec 03).
+    OutputTail, "tail", 400
+);
+bounded_text!(
     /// The first line of an error, masked or not, in 1 to 500 characters.
     ErrorSignature, "error_signature", 500
 );

@@ -152,6 +152,10 @@ fn outcome(event: &str, payload: &Value) -> ToolOutcome {
                 || exit.is_some_and(|exit| exit != 0)),
         output_head: (!output.is_empty())
             .then(|| output[..output.floor_char_boundary(MAX_OUTPUT_BYTES)].to_owned()),
+        output_end: (!output.is_empty() && !flag(response, "isImage")).then(|| {
+            let from = output.len().saturating_sub(super::output::MAX_END_BYTES);
+            output[output.ceil_char_boundary(from)..].to_owned()
+        }),
     }
 }
 

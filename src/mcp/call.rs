@@ -217,6 +217,9 @@ fn unknown_arguments(tool: Option<&Tool>, call: &Call) -> Option<Warning> {
 
 pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
     let mut line = views::receipt_line(receipt, tool);
+    for cited in views::cited_lines(receipt) {
+        line.push_str(&format!("; {cited}"));
+    }
     for warning in &receipt.warnings {
         line.push_str(&format!("; warning: {}", warning.message));
     }

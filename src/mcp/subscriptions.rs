@@ -299,6 +299,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::ClaimSuperseded(_)
             | Event::PositionTaken(_)
             | Event::EvidenceAdded(_)
+            | Event::EvidenceRetracted(_)
             | Event::EventReported(_)
             | Event::DecisionRecorded(_)
             | Event::OutcomeRecorded(_)

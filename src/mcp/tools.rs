@@ -13,6 +13,7 @@ mod record_decision;
 mod record_outcome;
 mod report_event;
 mod researchers;
+mod retract_evidence;
 mod run_experiment;
 mod sessions;
 mod split_session;
@@ -63,7 +64,10 @@ impl Toolset {
                 Server::sessions_route() + Server::split_session_route() + Server::researchers_route()
             }
             Self::Guard => {
-                Server::alias_target_route() + Server::cancel_experiment_route() + Server::still_route()
+                Server::alias_target_route()
+                    + Server::cancel_experiment_route()
+                    + Server::still_route()
+                    + Server::retract_evidence_route()
             }
         }
     }

@@ -244,6 +244,9 @@ pub struct ClaimView {
     pub positions: Vec<PositionHeld>,
     /// Every event tied to it, in ledger order.
     pub evidence_items: Vec<Evidence>,
+    /// Evidence that was taken back, in ledger order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retracted: Vec<super::RetractedEvidence>,
     /// What it contradicts or contradicted, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<super::Contradiction>,
@@ -288,6 +291,7 @@ impl Reader {
             decision: self.decision(&id)?,
             positions: self.positions(&id)?,
             evidence_items: self.evidence(&id)?,
+            retracted: self.retracted(&id)?,
             contradictions: self.contradictions_of(&id)?,
             history: self.history(&id)?,
             supersedes: self.predecessors(&id)?,

@@ -36,7 +36,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 19;
+const LAST_MIGRATION: i64 = 20;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

@@ -3,14 +3,16 @@
 use rusqlite::{Row, params};
 
 use super::{
-    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, plan, researchers, sessions,
+    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, plan, researchers,
+    retracted, sessions,
 };
 use crate::domain::time::Timestamp;
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 8] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 9] = [
     "claims",
     "claim_evidence",
+    "retracted_evidence",
     "claim_moves",
     "consensus",
     "decisions",
@@ -39,13 +41,19 @@ struct Shown {
 }
 
 /// Everything that views show, but what [`Reader::claims_of`] finds by its claim only.
-const SHOWN: [Shown; 12] = [
+const SHOWN: [Shown; 13] = [
     Shown { select: claims::whole_rows, table: "claims", key: "c.id", read: claims::is_legible },
     Shown {
         select: || claims::EVIDENCE.to_owned(),
         table: "claim_evidence",
         key: "claim_id",
         read: |row| claims::evidence(row).map(drop),
+    },
+    Shown {
+        select: || retracted::RETRACTED.to_owned(),
+        table: "retracted_evidence",
+        key: "claim_id",
+        read: |row| retracted::view(row).map(drop),
     },
     Shown {
         select: || claims::MOVE.to_owned(),
@@ -189,7 +197,7 @@ impl Reader {
     ) -> Result<Vec<String>, StoreError> {
         let cited = match table {
             "claims" => "id",
-            "claim_evidence" | "consensus" => "evidence_ref",
+            "claim_evidence" | "retracted_evidence" | "consensus" => "evidence_ref",
             _ => return Ok(Vec::new()),
         };
         let column = claim_column(table);

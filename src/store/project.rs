@@ -17,7 +17,8 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, researchers, sessions, triggers, versions,
+    StoreError, completions, experiments, files, json, plan, researchers, retracted, sessions, triggers,
+    versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -92,6 +93,11 @@ pub(super) fn project(
         Event::ClaimSuperseded(body) => claim_superseded(db, recorded, body)?,
         Event::PositionTaken(body) => position_taken(db, recorded, body)?,
         Event::EvidenceAdded(body) => evidence_added(db, recorded, body)?,
+        Event::EvidenceRetracted(body) => {
+            retracted::retracted(db, recorded, body)?;
+            touch(db, recorded, body.claim_id)?;
+            files::weigh(db, body.claim_id)?;
+        }
         Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
         Event::CommandRejected(body) => command_rejected(db, recorded, body)?,

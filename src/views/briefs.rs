@@ -1,5 +1,6 @@
 //! What a prompt is about, as Markdown: the tasks somebody holds, one task, one contradiction.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -69,7 +70,7 @@ pub fn contradiction(reads: &mut Reads, id: EventId, now: Timestamp) -> Result<S
     let page = ContradictionPage { contradictions: vec![both.ok_or_else(unknown)?], next: None };
     let mut text = markdown::contradictions(&page, now);
     for claim in &claims {
-        let _ = write!(text, "\n{}", markdown::claim(claim, now));
+        let _ = write!(text, "\n{}", markdown::claim(claim, &BTreeMap::new(), now));
     }
     Ok(text + &without(left_out.count()))
 }

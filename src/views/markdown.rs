@@ -1,11 +1,13 @@
 //! Views as Markdown in short lines. Stored text is data: it stays on its line and reaches no terminal raw.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use super::{AgentView, EventView, StatusView, versions};
 use crate::domain::claim::{Status, Tier};
 use crate::domain::clean;
+use crate::domain::event::CommandRan;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
@@ -104,7 +106,7 @@ pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
     text
 }
 
-pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
+pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: Timestamp) -> String {
     let summary = &claim.summary;
     let mut text = format!(
         "# {} {} `{}`\n\n{}\n",
@@ -180,8 +182,10 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         "Evidence",
         claim.evidence_items.iter().map(|item| {
             let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
+            let below = ran.get(&item.evidence_ref).map(super::ran::below).unwrap_or_default();
+            let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
             format!(
-                "event `{}` {} ({}{}, weight {:.2}, by {}){}",
+                "event `{}` {} ({}{}, weight {:.2}, by {}){}{below}",
                 item.evidence_ref,
                 item.relation,
                 item.grade,
@@ -189,6 +193,21 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
                 item.weight,
                 name(&item.added_by),
                 note.unwrap_or_default()
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Retracted evidence",
+        claim.retracted.iter().map(|item| {
+            format!(
+                "event `{}` {} (by {}), taken back by {} {} ago: {}",
+                item.evidence_ref,
+                item.relation,
+                name(&item.added_by),
+                name(&item.retracted_by),
+                age(item.at, now),
+                inline(&item.reason, 2_000)
             )
         }),
     );

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::to_json;
+use crate::domain::claim::Grade;
 use crate::domain::ids::{RunId, SessionId};
-use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::receipt::{Acceptance, Cited, Receipt};
 
 /// The receipt for programs; what the command made or changed also stands under its own name.
 pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
@@ -37,4 +38,17 @@ pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
     };
     let again = if receipt.duplicate { " (the same request as before)" } else { "" };
     format!("{done}{id}: {state}{again}")
+}
+
+/// The events that a command cites, by their whole ids, with what they are worth and why.
+pub fn cited_lines(receipt: &Receipt) -> Vec<String> {
+    let line = |cited: &Cited| {
+        let Cited { evidence_ref, grade, why } = cited;
+        // An asserted one says so itself.
+        let grade = grade.filter(|grade| *grade != Grade::Asserted).map(|grade| format!("{grade}, "));
+        let worth = format!("{}{why}", grade.unwrap_or_default());
+        let worth = if worth.is_empty() { worth } else { format!(": {}", super::inline(&worth, 400)) };
+        format!("evidence {evidence_ref}{worth}")
+    };
+    receipt.cited.iter().map(line).collect()
 }

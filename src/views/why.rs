@@ -6,8 +6,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::markdown::{age, inline, name, replaced};
-use super::{Answer, EventView, ViewError, page, unknown_claim, versions};
-use crate::domain::event::Event;
+use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
+use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -49,6 +49,16 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     if claim.evidence_items.is_empty() {
         chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
     }
+    for item in &claim.retracted {
+        let _ = writeln!(
+            chain.text,
+            "- retracted by {}: event `{}`, which had been cited as {}: {}",
+            name(&item.retracted_by),
+            item.evidence_ref,
+            item.relation,
+            inline(&item.reason, GLANCE_CHARS)
+        );
+    }
     for held in &claim.positions {
         let reason = held.reason.as_deref().unwrap_or("no reason given");
         let _ = writeln!(
@@ -70,6 +80,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     let mut json = json!({
         "claim_id": id, "statement": claim.summary.statement, "status": claim.summary.status,
         "grade": claim.summary.grade, "grounds": chain.grounds, "positions": claim.positions,
+        "retracted": claim.retracted,
         "superseded_by": claim.successors,
     });
     if !claim.summary.changed_since.is_empty() {
@@ -105,7 +116,7 @@ impl Chain {
                 (Some(Event::ClaimCreated(created)), _) => {
                     let (claim, left_out) = claim(reads, created.claim_id, self.now)?;
                     self.left_out += left_out;
-                    claim.map(Behind::Claim)
+                    claim.map(|claim| Behind::Claim(Box::new(claim)))
                 }
                 (_, Some(run)) => {
                     let (run, left_out) = reads.ask(self.now, |store| store.experiment(run))?;
@@ -114,8 +125,13 @@ impl Chain {
                 }
                 _ => None,
             };
-            let behind =
-                behind.or_else(|| stored.as_ref().map(|stored| Behind::Event(EventView::from(stored))));
+            let behind = behind.or_else(|| {
+                let view = EventView::from(stored.as_ref()?);
+                Some(match event {
+                    Some(Event::CommandRan(ran)) => Behind::Ran(view, ran),
+                    _ => Behind::Event(view),
+                })
+            });
             self.ground(of, evidence, behind.as_ref(), depth);
             if let Some(Behind::Claim(claim)) = behind
                 && let Ok(id) = claim.summary.id.parse()
@@ -141,6 +157,11 @@ impl Chain {
             evidence.weight,
             name(&evidence.added_by),
         );
+        if let Some(Behind::Ran(_, ran)) = behind {
+            for line in ran::below(ran).iter().filter(|line| line.starts_with('|')) {
+                let _ = writeln!(self.text, "{}    {line}", "  ".repeat(depth - 1));
+            }
+        }
         json["depth"] = depth.into();
         json["of"] = of.summary.id.clone().into();
         json["evidence"] = super::to_json(evidence);
@@ -150,9 +171,10 @@ impl Chain {
 
 /// What an event behind a claim is.
 enum Behind {
-    Claim(ClaimView),
+    Claim(Box<ClaimView>),
     Run(ExperimentView),
     Event(EventView),
+    Ran(EventView, CommandRan),
 }
 
 impl Behind {
@@ -163,6 +185,17 @@ impl Behind {
                 (format!("claim {}", line(claim)), json!({ "claim": super::to_json(&claim.summary) }))
             }
             Self::Run(run) => (run_line(run, now), json!({ "run": super::to_json(run) })),
+            Self::Ran(event, ran) => {
+                let said = format!(
+                    "event `{}` {} by {}, {} ago: {}",
+                    event.id,
+                    event.kind,
+                    name(&event.agent),
+                    age(event.at, now),
+                    ran::one_line(ran)
+                );
+                (said, json!({ "event": super::to_json(event) }))
+            }
             Self::Event(event) => {
                 let summary = event.payload.clone().map(|mut payload| {
                     payload.as_object_mut().map(|fields| fields.remove("versions"));

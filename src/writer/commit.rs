@@ -528,6 +528,7 @@ impl Committer {
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
     fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
         let Submission { agent, session, checkout, versions, command, .. } = submission;
+        decide::check_last(&self.state, session.as_ref(), command, submission.command_id)?;
         // Its front may know other patterns.
         let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
         let decide = |command: &Command| {
@@ -591,6 +592,7 @@ impl Committer {
                 | Event::ClaimSuperseded(_)
                 | Event::PositionTaken(_)
                 | Event::EvidenceAdded(_)
+                | Event::EvidenceRetracted(_)
                 | Event::DecisionRecorded(_)
                 | Event::OutcomeRecorded(_)
                 | Event::CommandRejected(_)
@@ -1365,6 +1367,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         duplicate: false,
         lease: None,
         warnings: Vec::new(),
+        cited: Vec::new(),
         similar: Vec::new(),
         alike: Vec::new(),
         next: None,
@@ -1389,8 +1392,8 @@ fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
     match done {
         Progress::Refused(rejection) => Err(rejection),
         Progress::Known(known) => Ok(known),
-        Progress::New { batch, decision: Decision { warnings, similar, alike, next, .. } } => {
-            Ok(Receipt { warnings, similar, alike, next, ..appended[batch].clone() })
+        Progress::New { batch, decision: Decision { warnings, cited, similar, alike, next, .. } } => {
+            Ok(Receipt { warnings, cited, similar, alike, next, ..appended[batch].clone() })
         }
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }

@@ -131,6 +131,7 @@ impl Spool {
             seq: None,
             duplicate,
             warnings: Vec::new(),
+            cited: Vec::new(),
             similar: Vec::new(),
             alike: Vec::new(),
             next: Some(next.to_owned()),

@@ -207,7 +207,7 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     assert_eq!(said(&told_at_once()), because("the checksums differ"));
     // What was seen says more than what somebody holds; of the notes the latest.
     for (event, note) in before.iter().zip(["once", "openssl has no Cargo.lock"]) {
-        let evidence_ref = event.id;
+        let evidence_ref = event.id.into();
         let note = Some(note.parse().expect("a note"));
         let (claim_id, relation, weight) = (dead_end, Relation::Supports, Share::FULL);
         let evidence = AddEvidence { claim_id, evidence_ref, relation, weight, note };

@@ -30,7 +30,7 @@ fn prepared() -> (TempWorkspace, Submission) {
 fn replacement(old: hivemind::domain::ids::ClaimId) -> Submission {
     let mut new = fact("the pool holds 40");
     new.supersedes = Some(old);
-    new.evidence_refs = vec![old.creation_event()];
+    new.evidence_refs = vec![old.creation_event().into()];
     request("devops", Command::CreateClaim(new))
 }
 

@@ -33,7 +33,7 @@ fn report(number: u128, kind: ReportKind, path: &str) -> Submission {
 fn supports(claim_id: ClaimId, number: u128) -> Submission {
     let add = AddEvidence {
         claim_id,
-        evidence_ref: EventId::from_uuid(Uuid::from_u128(0x7000 + number)),
+        evidence_ref: EventId::from_uuid(Uuid::from_u128(0x7000 + number)).into(),
         relation: Relation::Supports,
         weight: Share::FULL,
         note: None,

@@ -86,7 +86,7 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
             "analyst",
             Command::AddEvidence(AddEvidence {
                 claim_id,
-                evidence_ref: seen,
+                evidence_ref: seen.into(),
                 relation: Relation::Supports,
                 weight: hivemind::domain::claim::Share::FULL,
                 note: Some(reason(&format!("see {note}"))),
@@ -322,7 +322,7 @@ fn rich(committer: &mut hivemind::writer::Committer) {
     for statement in ["the pool holds 20", "it leaks", "retry with jitter"] {
         let mut made = fact(statement);
         made.supersedes = last;
-        made.evidence_refs = last.iter().map(|last| last.creation_event()).collect();
+        made.evidence_refs = last.iter().map(|last| last.creation_event().into()).collect();
         last = Some(made.claim_id);
         group.push(request("devops", Command::CreateClaim(made.clone())));
         for (by, stance) in [

@@ -11,7 +11,7 @@ use crate::harness::{dump, long, wait_until};
 use crate::shell::Shell;
 
 /// A session of a client in a workspace.
-struct Session<'s> {
+pub(crate) struct Session<'s> {
     shell: &'s Shell,
     client: &'static str,
     id: &'static str,
@@ -19,7 +19,7 @@ struct Session<'s> {
 }
 
 impl Session<'_> {
-    fn cwd(&self) -> String {
+    pub(crate) fn cwd(&self) -> String {
         self.shell.workspace().root().to_string_lossy().into_owned()
     }
 
@@ -36,7 +36,7 @@ impl Session<'_> {
     }
 
     /// What the agent is told at an event; empty for silence.
-    fn told(&self, event: &str, more: Value) -> String {
+    pub(crate) fn told(&self, event: &str, more: Value) -> String {
         let output = self.raw(self.payload(event, more).to_string().as_bytes());
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         let said = String::from_utf8(output.stdout).expect("UTF-8");
@@ -47,7 +47,7 @@ impl Session<'_> {
         answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     }
 
-    fn start(&self) -> String {
+    pub(crate) fn start(&self) -> String {
         self.told("SessionStart", json!({ "source": "startup" }))
     }
 
@@ -83,12 +83,12 @@ fn run(shell: &Shell, cwd: &str, client: &str, agent: &str, stdin: &[u8]) -> Out
 }
 
 /// What a line prints that an agent's shell runs within a session.
-fn within(shell: &Shell, session: &str, line: &str) -> Value {
+pub(crate) fn within(shell: &Shell, session: &str, line: &str) -> Value {
     let output = shell.command(line).env("HM_SESSION", session).output().expect("hm runs");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
 }
 
-fn claude<'s>(shell: &'s Shell, id: &'static str, agent: &'static str) -> Session<'s> {
+pub(crate) fn claude<'s>(shell: &'s Shell, id: &'static str, agent: &'static str) -> Session<'s> {
     Session { shell, client: "claude", id, agent }
 }
 
@@ -300,15 +300,17 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
     let ran = events.iter().find(|event| event["type"] == "command.ran").expect("the command");
     assert_eq!((&ran["payload"]["exit_code"], &ran["payload"]["failed"]), (&json!(101), &json!(true)));
     assert!(!ran["payload"]["error_signature"].as_str().expect("masked").contains("/tmp/x"), "{ran}");
-    // What a hook saw is more than what an agent says.
-    let evidence = format!(
-        "hm --json --agent devops claim evidence {} --ref {} --relation supports",
-        claim.as_str().expect("an id"),
-        ran["id"].as_str().expect("an id")
-    );
-    shell.json(&evidence);
-    let shown = shell.json(&format!("hm --json claim show {}", claim.as_str().expect("an id")));
-    assert_eq!(shown["grade"], "observed", "{shown}");
+    // What a hook saw is more than what an agent says, where it is about what the claim is about.
+    let claim = claim.as_str().expect("an id");
+    let edited = events.iter().find(|event| event["type"] == "file.edited").expect("the edit");
+    for (event, grade) in [(ran, "asserted"), (edited, "observed")] {
+        let id = event["id"].as_str().expect("an id");
+        let tied = shell
+            .json(&format!("hm --json --agent devops claim evidence {claim} --ref {id} --relation supports"));
+        assert_eq!(tied["cited"][0]["grade"], grade, "{tied}");
+        let shown = shell.json(&format!("hm --json claim show {claim}"));
+        assert_eq!(shown["grade"], grade, "{shown}");
+    }
 }
 
 #[test]

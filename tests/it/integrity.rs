@@ -18,7 +18,7 @@ fn prepared() -> TempWorkspace {
     let (made, other) = (creation("devops", "the pool holds 20"), creation("analyst", "it leaks"));
     let evidence = AddEvidence {
         claim_id: claim_of(&made),
-        evidence_ref: claim_of(&other).creation_event(),
+        evidence_ref: claim_of(&other).creation_event().into(),
         relation: Relation::Supports,
         weight: Share::FULL,
         note: None,

@@ -10,10 +10,11 @@ use hivemind::domain::claim::{
 };
 use hivemind::domain::command::{
     AddEvidence, AffirmClaim, AliasTarget, Alternative, Command, CreateClaim, DeprecateClaim, Forget,
-    RecordDecision, RecordOutcome, ReportEvent, Submission, TakePosition,
+    RecordDecision, RecordOutcome, ReportEvent, RetractEvidence, Submission, TakePosition,
 };
 use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
 use hivemind::domain::event::{ContradictionDetected, Event, Recorded, Side};
+use hivemind::domain::evidence::EvidenceName;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::Rejection;
@@ -191,6 +192,7 @@ impl Observed {
                     }
                 }
                 Event::EvidenceAdded(_)
+                | Event::EvidenceRetracted(_)
                 | Event::ExperimentQueued(_)
                 | Event::ExperimentStarted(_)
                 | Event::ExperimentCancelRequested(_)
@@ -614,6 +616,11 @@ fn command() -> BoxedStrategy<Command> {
         8 => taking().prop_map(Command::TakePosition),
         1 => claim().prop_map(|claim_id| Command::AffirmClaim(AffirmClaim { claim_id, reason: None })),
         2 => evidence().prop_map(Command::AddEvidence),
+        1 => (evidence(), any::<bool>()).prop_map(|(link, says)| {
+            let AddEvidence { claim_id, evidence_ref, relation, .. } = link;
+            let (relation, reason) = (says.then_some(relation), "a mistake".parse().expect("a reason"));
+            Command::RetractEvidence(RetractEvidence { claim_id, evidence_ref, relation, reason })
+        }),
         1 => claim().prop_map(|claim_id| {
             Command::DeprecateClaim(DeprecateClaim { claim_id, reason: "over".parse().expect("a reason") })
         }),
@@ -645,7 +652,7 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
             confidence: Share::try_from(confidence).expect("a share"),
             supersedes,
             ttl_hours: None,
-            evidence_refs,
+            evidence_refs: evidence_refs.into_iter().map(EvidenceName::from).collect(),
             origin_task_id: None,
             trigger: None,
         },
@@ -684,7 +691,7 @@ fn taking() -> impl Strategy<Value = TakePosition> {
             claim_id,
             position,
             reason: reason.map(|reason| reason.parse().expect("a reason")),
-            evidence_ref,
+            evidence_ref: evidence_ref.map(EvidenceName::from),
         },
     )
 }
@@ -693,7 +700,7 @@ fn evidence() -> impl Strategy<Value = AddEvidence> {
     (claim(), event(), proptest::sample::select(Relation::ALL)).prop_map(
         |(claim_id, evidence_ref, relation)| AddEvidence {
             claim_id,
-            evidence_ref,
+            evidence_ref: evidence_ref.into(),
             relation,
             weight: Share::FULL,
             note: None,

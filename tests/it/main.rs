@@ -6,6 +6,7 @@ mod backfill;
 mod backup;
 mod bench;
 mod checkpoints;
+mod cited;
 mod cli;
 mod clone;
 mod completions;

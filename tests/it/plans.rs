@@ -284,7 +284,7 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 index + 1,
                 Command::AddEvidence(AddEvidence {
                     claim_id: id,
-                    evidence_ref: ids[index - 1].creation_event(),
+                    evidence_ref: ids[index - 1].creation_event().into(),
                     relation: Relation::ALL[index % Relation::ALL.len()],
                     weight: Share::FULL,
                     note: None,
@@ -325,7 +325,7 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 let evidence_ref = finding.event_id;
                 let evidence = AddEvidence {
                     claim_id: id,
-                    evidence_ref,
+                    evidence_ref: evidence_ref.into(),
                     relation: Relation::Supports,
                     weight: Share::FULL,
                     note: None,

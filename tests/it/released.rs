@@ -42,7 +42,7 @@ fn everything() -> Vec<Submission> {
     };
     let evidence = AddEvidence {
         claim_id: at,
-        evidence_ref: event_id,
+        evidence_ref: event_id.into(),
         relation: Relation::Supports,
         weight: 0.5.try_into().expect("a share"),
         note: None,

@@ -436,7 +436,7 @@ fn the_best_are_the_best_of_all() {
         for event in events.iter().filter(|event| **event != claim_id) {
             let add = AddEvidence {
                 claim_id,
-                evidence_ref: EventId::from_uuid(event.uuid()),
+                evidence_ref: EventId::from_uuid(event.uuid()).into(),
                 relation: Relation::Supports,
                 weight: Share::FULL,
                 note: None,

@@ -64,7 +64,7 @@ fn chain() -> Vec<Submission> {
     let mut second = creation("devops", "the pool holds 40");
     if let Command::CreateClaim(create) = &mut second.command {
         create.supersedes = Some(claim_of(&first));
-        create.evidence_refs = vec![claim_of(&first).creation_event()];
+        create.evidence_refs = vec![claim_of(&first).creation_event().into()];
     }
     let (one, two) = (claim_of(&first), claim_of(&second));
     let support = position("analyst", one, Position::Support);

@@ -40,7 +40,7 @@ fn ledger() -> TempWorkspace {
         let id = claim_of(&made);
         if let Command::CreateClaim(create) = &mut made.command {
             create.supersedes = last;
-            create.evidence_refs = last.iter().map(|last| last.creation_event()).collect();
+            create.evidence_refs = last.iter().map(|last| last.creation_event().into()).collect();
         }
         group.push(made);
         for (by, stance) in [("analyst", Support), ("reviewer", Challenge), ("reviewer", Abstain)] {
@@ -53,7 +53,7 @@ fn ledger() -> TempWorkspace {
     let id = last.expect("a claim");
     let add = AddEvidence {
         claim_id: id,
-        evidence_ref: claim_of(&group[0]).creation_event(),
+        evidence_ref: claim_of(&group[0]).creation_event().into(),
         relation: Relation::CausedBy,
         weight: 0.5.try_into().expect("a share"),
         note: None,

@@ -624,6 +624,10 @@ fn work() -> BoxedStrategy<Command> {
                 exit_code: Some(1),
                 error_signature: None,
                 failed: true,
+                of_last: false,
+                runs: Vec::new(),
+                tail: None,
+                output_sha256: None,
                 checkout: Checkout::default(),
             }),
             _ => Seen::Files(FileEdited {

@@ -8,7 +8,7 @@ use super::volatile::{Place, absolute, below, is_port_option, masked, port, word
 /// The longest line that is looked at; longer ones are generated, not typed.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 /// Lines within lines (`bash -c`, `$(…)`) that are followed.
-const MAX_DEPTH: usize = 4;
+pub(super) const MAX_DEPTH: usize = 4;
 
 /// Commands that only run another one: the options of theirs that take a value, and how many words of their own
 /// stand before it.
@@ -28,9 +28,9 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
 ];
 /// Options of wrappers after which it is open what is run: a lookup, a line as one word, another directory.
 const OPEN_OPTIONS: [&str; 6] = ["-v", "-V", "-S", "-C", "--split-string", "--chdir"];
-const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
+pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
 /// Words of the shell before a command.
-const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
+pub(super) const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
 /// What else the shell reads itself: none of it is a program.
 const RESERVED: [&str; 10] = ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd"];
 /// What only prepares or says something: whether a dead end is walked into does not hang on it.
@@ -98,7 +98,7 @@ impl NormalCommand {
 /// What a temporary file without an extension is called.
 const TEMPORARY: &str = "{tmp}";
 
-fn name(word: &str) -> &str {
+pub(super) fn name(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
 }
 
@@ -250,7 +250,7 @@ fn program(program: &str, place: Place<'_>) -> String {
 }
 
 /// A command without what only runs it; none when that cannot be told.
-fn unwrapped(mut words: &[String]) -> Option<&[String]> {
+pub(super) fn unwrapped(mut words: &[String]) -> Option<&[String]> {
     loop {
         while words.first().is_some_and(|word| is_assignment(word)) {
             words = &words[1..];
@@ -272,7 +272,7 @@ fn unwrapped(mut words: &[String]) -> Option<&[String]> {
     }
 }
 
-fn is_assignment(word: &str) -> bool {
+pub(super) fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -281,7 +281,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// The line that a shell is given instead of a script: `-c`, `-lc`, `-o pipefail -c`.
-fn line_for_shell(arguments: &[String]) -> Option<&str> {
+pub(super) fn line_for_shell(arguments: &[String]) -> Option<&str> {
     let mut arguments = arguments.iter();
     loop {
         let option = arguments.next()?.strip_prefix(['-', '+'])?;

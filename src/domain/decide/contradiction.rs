@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Decision;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, ContradictionKind, Position, Resolution, Status, Tier};
-use crate::domain::command::{AddEvidence, CreateClaim};
+use crate::domain::claim::{ClaimType, ContradictionKind, Position, Relation, Resolution, Status, Tier};
+use crate::domain::command::CreateClaim;
 use crate::domain::event::{ContradictionDetected, ContradictionResolved, Event, Side};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::pairs::{Likeness, Opposition, Reading, likeness, revives};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::scope::Scope;
@@ -94,13 +94,17 @@ pub(super) fn on_challenge(state: &State, challenger: &AgentId, id: ClaimId, cla
 }
 
 /// An agent says that one claim contradicts another.
-pub(super) fn on_link(state: &State, add: &AddEvidence, claim: &Claim) -> Option<Event> {
-    let other_id = add.evidence_ref.as_claim();
+pub(super) fn on_link(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    evidence_ref: EventId,
+) -> Option<Event> {
+    let other_id = evidence_ref.as_claim();
     let other = state.claim(other_id)?;
     if [claim.status, other.status].contains(&Status::Deprecated) {
         return None;
     }
-    let left = Side { claim_id: add.claim_id, agent: claim.owner.clone() };
+    let left = Side { claim_id, agent: claim.owner.clone() };
     let right = Side { claim_id: other_id, agent: other.owner.clone() };
     fresh(state, ContradictionKind::Explicit, left, right)
 }
@@ -176,8 +180,20 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                     }
                 }
             }
+            // The link was all that said so.
+            Event::EvidenceRetracted(retracted) if retracted.relation == Relation::Contradicts => {
+                for (seq, open) in state.contradictions_of(retracted.claim_id) {
+                    let is_of_link = open.kind == ContradictionKind::Explicit
+                        && open.left.claim_id == retracted.claim_id
+                        && open.right.claim_id == retracted.evidence_ref.as_claim();
+                    if is_of_link {
+                        ended.entry(seq).or_insert((open, Resolution::Retracted));
+                    }
+                }
+            }
             Event::ClaimCreated(_)
             | Event::PositionTaken(_)
+            | Event::EvidenceRetracted(_)
             | Event::StatusChanged(_)
             | Event::EvidenceAdded(_)
             | Event::EventReported(_)

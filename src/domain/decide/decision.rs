@@ -68,7 +68,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
                 mends: false,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, agent, &claim, &replaced)?
+            create_claim(state, (agent, None), &claim, &replaced)?
         }
         None => existing(state, record)?,
     };

@@ -255,7 +255,7 @@ fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relation) -> Gra
     if run.reproducible_at.is_some() && others.any(alike) { Grade::Reproduced } else { Grade::Observed }
 }
 
-/// The grade of an event as evidence; none for what somebody says.
+/// The grade of an event as evidence; none where it ended no run.
 pub(super) fn grade_of(
     state: &State,
     event: EventId,
@@ -263,8 +263,7 @@ pub(super) fn grade_of(
     relation: Relation,
 ) -> Result<Option<Grade>, Rejection> {
     let Some(run) = state.run_that_ended_with(event) else {
-        // What a hook saw is more than what somebody says.
-        return Ok(state.is_observed(event).then_some(Grade::Observed));
+        return Ok(None);
     };
     if !run.state.is_conclusive() && relation != Relation::CausedBy {
         return Err(Rejection::new(

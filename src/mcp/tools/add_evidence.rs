@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use crate::domain::claim::{Relation, Share};
 use crate::domain::command::{AddEvidence, Command};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::evidence::EvidenceName;
+use crate::domain::ids::ClaimId;
 use crate::domain::text::Reason;
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -17,9 +18,9 @@ use crate::mcp::server::Server;
 struct AddEvidenceArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// An event id; a claim's id stands for its creation.
+    /// `last`, a run, claim or event id, or its end.
     #[schemars(with = "String")]
-    evidence_ref: EventId,
+    evidence_ref: EvidenceName,
     #[schemars(schema_with = "schema::relation")]
     relation: Relation,
     /// 0-1, default 1.

@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use crate::domain::claim::{ClaimType, Share, Trigger};
 use crate::domain::command::{Command, CreateClaim};
-use crate::domain::ids::{ClaimId, EventId, TaskId};
+use crate::domain::evidence::EvidenceName;
+use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, Statement};
@@ -41,7 +42,7 @@ struct CreateClaimArguments {
     /// Event ids.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
-    evidence_refs: Vec<EventId>,
+    evidence_refs: Vec<EvidenceName>,
     /// For negative: when to warn. Paths take globs.
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]

@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use crate::domain::claim::Position;
 use crate::domain::command::{Command, TakePosition};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::evidence::EvidenceName;
+use crate::domain::ids::ClaimId;
 use crate::domain::text::Reason;
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -20,7 +21,7 @@ struct PositionArguments {
     #[schemars(with = "Option<String>")]
     reason: Option<Reason>,
     #[schemars(with = "Option<String>")]
-    evidence_ref: Option<EventId>,
+    evidence_ref: Option<EvidenceName>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +32,7 @@ struct ChallengeArguments {
     #[schemars(with = "String")]
     reason: Reason,
     #[schemars(with = "Option<String>")]
-    evidence_ref: Option<EventId>,
+    evidence_ref: Option<EvidenceName>,
 }
 
 fn take(given: PositionArguments, position: Position) -> Command {

@@ -1,0 +1,85 @@
+//! What a command that a hook saw names of a claim: a file in its scopes, or the command of its trigger.
+
+use super::normal::NormalCommand;
+use super::{Action, Kind, SOME_WORKSPACE, met, normalise};
+use crate::domain::claim::Trigger;
+use crate::domain::scope::Scope;
+use crate::domain::text::CommandLine;
+
+/// The first scope that a file lies in which these lines name. Lines are run in the root of the workspace.
+pub fn scope_named<'s>(lines: &[CommandLine], scopes: &'s [Scope]) -> Option<&'s Scope> {
+    let named: Vec<Scope> = commands(lines).iter().flat_map(paths).collect();
+    scopes.iter().filter(|scope| scope.is_path()).find(|scope| named.iter().any(|path| scope.covers(path)))
+}
+
+/// The command of a trigger that these lines run.
+pub fn trigger_run(lines: &[CommandLine], trigger: &Trigger) -> Option<String> {
+    let only = Trigger { commands: trigger.commands.clone(), ..Trigger::default() };
+    let action = Action { root: SOME_WORKSPACE.to_owned(), commands: commands(lines), ..Action::default() };
+    met(&only, &action).filter(|(kind, _)| *kind == Kind::Command).map(|(_, line)| line)
+}
+
+fn commands(lines: &[CommandLine]) -> Vec<NormalCommand> {
+    let of = |line: &CommandLine| normalise(line.as_str(), SOME_WORKSPACE, SOME_WORKSPACE);
+    lines.iter().flat_map(of).collect()
+}
+
+/// The words of a command that look like paths of the workspace. `test` in `cargo test` is none.
+fn paths(command: &NormalCommand) -> impl Iterator<Item = Scope> {
+    command.words().iter().filter_map(|word| {
+        // `--file=src/a.rs`, `tests/test_a.py::test_b`, `src/a.rs:42`
+        let word = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
+        let word = word.split_once(':').map_or(word, |(path, _)| path);
+        let is_path = word.contains(['/', '.']) && !word.starts_with(['/', '-', '~', '$', '{']);
+        let path = is_path.then(|| word.parse::<Scope>().ok()).flatten()?;
+        path.is_path().then_some(path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{scope_named, trigger_run};
+    use crate::domain::claim::Trigger;
+    use crate::domain::scope::Scope;
+    use crate::domain::text::CommandLine;
+
+    fn lines(line: &str) -> [CommandLine; 1] {
+        [line.parse().expect("a command")]
+    }
+
+    #[test]
+    fn a_command_names_a_scope_by_a_file_in_it() {
+        let scopes: Vec<Scope> =
+            ["tag:db", "src/db", "tests/test_ttl.py"].map(|scope| scope.parse().expect("a scope")).into();
+        let named = |line: &str| scope_named(&lines(line), &scopes).map(|scope| scope.as_str());
+        assert_eq!(named("pytest tests/test_ttl.py::test_pop -q"), Some("tests/test_ttl.py"));
+        assert_eq!(named("cd src && wc -l db/pool.rs"), Some("src/db"));
+        assert_eq!(named("cargo clippy --config=src/db/clippy.toml"), Some("src/db"));
+        assert_eq!(named("rustfmt --check src/db/pool.rs:42"), Some("src/db"));
+        for line in [
+            "cargo test",
+            "pytest",
+            "pytest tests",
+            "ls src",
+            "cat src/dbx/pool.rs",
+            "cat /etc/src/db",
+            "echo src/db/pool.rs",
+            "pytest tests/test_ttl.py 'open",
+        ] {
+            assert_eq!(named(line), None, "{line}");
+        }
+        let whole = ["test".parse().expect("a scope")];
+        assert_eq!(scope_named(&lines("cargo test"), &whole), None, "a word is no path");
+    }
+
+    #[test]
+    fn a_command_is_that_of_a_trigger_or_is_not() {
+        let trigger = Trigger { commands: lines("cargo vendor").into(), ..Trigger::default() };
+        assert_eq!(
+            trigger_run(&lines("RUST_LOG=debug cargo vendor --locked"), &trigger).as_deref(),
+            Some("cargo vendor")
+        );
+        assert_eq!(trigger_run(&lines("cargo build"), &trigger), None);
+        assert_eq!(trigger_run(&lines("cargo build"), &Trigger::default()), None);
+    }
+}

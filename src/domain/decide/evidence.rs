@@ -1,0 +1,279 @@
+//! Evidence: which event a name means, what the event is worth for a claim, and how a link is made and taken back.
+
+use super::{Decision, contradiction, experiment, known_claim};
+use crate::domain::action::{scope_named, trigger_run};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{Grade, Relation, Trigger};
+use crate::domain::command::{AddEvidence, Command, RetractEvidence};
+use crate::domain::event::{EvidenceAdded, EvidenceRetracted};
+use crate::domain::evidence::EvidenceName;
+use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
+use crate::domain::receipt::Cited;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::state::{Deed, State};
+
+/// The most ids that a refusal lists.
+const MAX_CANDIDATES: usize = 5;
+
+/// The claim that evidence is judged for.
+pub(super) struct About<'a> {
+    pub(super) claim_id: ClaimId,
+    pub(super) scopes: &'a [Scope],
+    pub(super) trigger: Option<&'a Trigger>,
+}
+
+/// The event that a name means. A run stands for the event that ended it.
+pub(super) fn named(
+    state: &State,
+    session: Option<&SessionId>,
+    name: &EvidenceName,
+) -> Result<EventId, Rejection> {
+    match name {
+        EvidenceName::Id(id) => {
+            super::known_event(state, *id)?;
+            ended(state, *id)
+        }
+        EvidenceName::Last => ended(state, last(state, session)?),
+        EvidenceName::End(end) => {
+            let all: Vec<EventId> = state.event_ids().filter(|id| end.ends(*id)).collect();
+            match all.as_slice() {
+                [only] => ended(state, *only),
+                [] => Err(Rejection::new(
+                    Code::UnknownEvidence,
+                    format!("no event in the ledger has an id that ends in {end}"),
+                    "`hm log` lists events with their ids; `last` is the last command or run of your session",
+                )),
+                several => Err(ambiguous(&end.to_string(), several)),
+            }
+        }
+    }
+}
+
+fn ambiguous(end: &str, ids: &[EventId]) -> Rejection {
+    let shown: Vec<String> = ids.iter().take(MAX_CANDIDATES).map(ToString::to_string).collect();
+    let shown = shown.join(", ");
+    Rejection::new(
+        Code::AmbiguousEvidence,
+        format!("{} events have an id that ends in {end}", ids.len()),
+        format!("give more of the id; the first are {shown}"),
+    )
+    .with("candidates", shown)
+}
+
+fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection> {
+    let hint = "name the event: `hm log` lists events with their ids, and the end of an id is enough";
+    let Some(session) = session else {
+        return Err(Rejection::new(
+            Code::UnknownEvidence,
+            "`last` needs a session, and this call has none",
+            hint,
+        ));
+    };
+    state.last_done(session).ok_or_else(|| {
+        Rejection::new(
+            Code::UnknownEvidence,
+            format!(
+                "no hook saw a command of session {session}, and it started no run: `last` means nothing here"
+            ),
+            hint,
+        )
+    })
+}
+
+/// The event itself, or the one that ended the run which this event queued.
+fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
+    let run_id = RunId::from_uuid(id.uuid());
+    let Some(run) = state.run(run_id) else { return Ok(id) };
+    run.completed.ok_or_else(|| {
+        Rejection::new(
+            Code::NotAttachable,
+            format!("run {run_id} is {}, and not over", run.state),
+            format!("wait for its end, `hm experiment show {run_id}` says how it goes, then cite it again"),
+        )
+        .with("run_state", run.state)
+    })
+}
+
+/// Refuses `last` in a command that waited in the queue where the session did more in the meantime: the command was
+/// about what was last when it was said.
+///
+/// # Errors
+/// `unknown_evidence`.
+pub fn check_last(
+    state: &State,
+    session: Option<&SessionId>,
+    command: &Command,
+    said: CommandId,
+) -> Result<(), Rejection> {
+    if !command.evidence_names().contains(&&EvidenceName::Last) {
+        return Ok(());
+    }
+    // Ids of the 7th version begin with their time in milliseconds; tests mint others.
+    let ms = |id: uuid::Uuid| (id.get_version_num() == 7).then(|| id.as_u128() >> 80);
+    let done = named(state, session, &EvidenceName::Last)?;
+    match (ms(done.uuid()), ms(said.uuid())) {
+        (Some(done_ms), Some(said_ms)) if done_ms > said_ms => Err(Rejection::new(
+            Code::UnknownEvidence,
+            "the session did more since `last` was said: the command had waited in the queue",
+            format!("name the event; the last one is {done} by now"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What an event is worth as evidence for a claim, and why. No grade means asserted.
+pub(super) fn judged(
+    state: &State,
+    event: EventId,
+    about: &About<'_>,
+    relation: Relation,
+) -> Result<Cited, Rejection> {
+    let cited = |grade: Option<Grade>, why: String| Cited { evidence_ref: event, grade, why };
+    let stays = |why: &str| cited(Some(Grade::Asserted), format!("stays asserted: {why}"));
+    let Some(deed) = state.deed(event) else {
+        let grade = experiment::grade_of(state, event, about.claim_id, relation)?;
+        return Ok(match (state.run_that_ended_with(event), grade) {
+            (Some(_), Some(Grade::Asserted)) => stays("only the word of its recorder says that it ran"),
+            (Some(run), Some(grade)) => {
+                cited(Some(grade), format!("run of `{}`, {}", run.command, run.state))
+            }
+            _ => stays("no hook saw it and no run made it"),
+        });
+    };
+    Ok(match deed {
+        Deed::Tool => stays("the call of a tool names no file and no command"),
+        Deed::Files(paths) => {
+            match about.scopes.iter().find(|scope| paths.iter().any(|path| scope.covers(path))) {
+                Some(scope) => cited(Some(Grade::Observed), format!("a hook saw an edit in {scope}")),
+                None => stays("the edit is outside of the claim's scopes"),
+            }
+        }
+        Deed::Command { of_last: true, .. } => stays(
+            "the exit code is that of the last command of a pipe; run it without the pipe, or with `set -o pipefail`",
+        ),
+        Deed::Command { lines, .. } => {
+            let run = about.trigger.and_then(|trigger| trigger_run(lines, trigger));
+            match (scope_named(lines, about.scopes), run) {
+                (Some(scope), _) => cited(Some(Grade::Observed), format!("the command names {scope}")),
+                (None, Some(_)) => {
+                    cited(Some(Grade::Observed), "the command is that of its trigger".to_owned())
+                }
+                (None, None) => stays("the command names nothing of the claim's scopes"),
+            }
+        }
+    })
+}
+
+/// The grade as an event has it: asserted is left out.
+pub(super) fn on_record(grade: Option<Grade>) -> Option<Grade> {
+    grade.filter(|grade| *grade != Grade::Asserted)
+}
+
+pub(super) fn add(
+    state: &State,
+    session: Option<&SessionId>,
+    add: &AddEvidence,
+) -> Result<Decision, Rejection> {
+    let AddEvidence { claim_id, relation, weight, ref note, .. } = *add;
+    let claim = known_claim(state, claim_id)?;
+    let evidence_ref = named(state, session, &add.evidence_ref)?;
+    if evidence_ref == claim_id.creation_event() {
+        return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
+    }
+    let about = About { claim_id, scopes: &claim.scopes, trigger: claim.trigger() };
+    let cited = judged(state, evidence_ref, &about, relation)?;
+    if claim.evidence.contains(&(evidence_ref, relation)) {
+        return Err(Rejection::new(
+            Code::DuplicateEvidence,
+            format!("event {evidence_ref} already {relation} claim {claim_id}"),
+            "nothing to do: it is on record",
+        ));
+    }
+    let grade = on_record(cited.grade);
+    let note = note.clone();
+    let mut events = vec![EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade }.into()];
+    if relation == Relation::Contradicts {
+        events.extend(contradiction::on_link(state, (claim_id, claim), evidence_ref));
+    }
+    Ok(Decision { events, cited: vec![cited], ..Decision::default() })
+}
+
+/// Takes a link back: by the agent or the session that made it, or by the operator.
+pub(super) fn retract(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+    retract: &RetractEvidence,
+) -> Result<Decision, Rejection> {
+    let RetractEvidence { claim_id, ref evidence_ref, relation, ref reason } = *retract;
+    let claim = known_claim(state, claim_id)?;
+    let evidence_ref = tied(state, session, claim_id, evidence_ref)?;
+    let relations: Vec<Relation> = claim
+        .evidence
+        .iter()
+        .filter(|(event, said)| *event == evidence_ref && relation.is_none_or(|wanted| wanted == *said))
+        .map(|(_, said)| *said)
+        .collect();
+    let relation = match relations.as_slice() {
+        [only] => *only,
+        [] => {
+            return Err(Rejection::new(
+                Code::UnknownEvidence,
+                format!("event {evidence_ref} is no evidence of claim {claim_id}"),
+                format!("hm claim show {claim_id} lists its evidence"),
+            ));
+        }
+        several => {
+            let words: Vec<&str> = several.iter().map(|said| said.as_str()).collect();
+            let problem = format!("event {evidence_ref} stands in {} relations to the claim", several.len());
+            return Err(Rejection::invalid(
+                "relation",
+                format!("{problem}: name one of {}", words.join(", ")),
+            ));
+        }
+    };
+    if let Some(run) = claim.proof
+        && state.run(run).and_then(|run| run.completed) == Some(evidence_ref)
+    {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("run {run} proved claim {claim_id}: its result is not taken back"),
+            "challenge the claim with a reason and settle it by a new blocking run",
+        ));
+    }
+    let tied = claim.tied_by.get(&(evidence_ref, relation));
+    let is_own =
+        tied.is_some_and(|(by, within)| by == agent || (within.is_some() && within.as_ref() == session));
+    if !is_own && *agent != AgentId::operator() {
+        let by = tied.map_or_else(|| "another agent".to_owned(), |(by, _)| by.to_string());
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("{by} tied event {evidence_ref} to claim {claim_id}, and you are {agent}"),
+            format!(
+                "ask {by} or the operator; or challenge the claim and say what is wrong with the evidence"
+            ),
+        ));
+    }
+    let reason = reason.clone();
+    let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason }.into()];
+    Ok(Decision { events, ..Decision::default() })
+}
+
+/// The event that a name means among the evidence of a claim, where an end of its id is enough to tell it apart.
+fn tied(
+    state: &State,
+    session: Option<&SessionId>,
+    claim_id: ClaimId,
+    name: &EvidenceName,
+) -> Result<EventId, Rejection> {
+    let EvidenceName::End(end) = name else { return named(state, session, name) };
+    let evidence = &known_claim(state, claim_id)?.evidence;
+    let mut ids: Vec<EventId> = evidence.iter().map(|(event, _)| *event).filter(|id| end.ends(*id)).collect();
+    ids.dedup();
+    match ids.as_slice() {
+        [only] => Ok(*only),
+        [] => named(state, session, name),
+        several => Err(ambiguous(&end.to_string(), several)),
+    }
+}

@@ -1,0 +1,141 @@
+//! How people name the event that is evidence: `last`, the id of a run or an event, or the end of an id.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::domain::ids::EventId;
+
+/// The fewest characters of an id that name it: shorter ends are rarely unique.
+pub const SHORTEST_END: usize = 6;
+/// The hex digits of a whole id.
+const DIGITS: usize = 32;
+
+/// A name of an event that is cited as evidence. What it means depends on the session and on what the ledger holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum EvidenceName {
+    /// The last command or run of the session that cites it.
+    Last,
+    /// The id of an event, or of a run: that stands for the event that ended the run.
+    Id(EventId),
+    /// The end of such an id.
+    End(IdEnd),
+}
+
+/// The last hex digits of an id, fewer than all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdEnd {
+    digits: u32,
+    value: u128,
+}
+
+impl IdEnd {
+    /// Whether an id ends like this.
+    pub const fn ends(self, id: EventId) -> bool {
+        let mask = (1_u128 << (self.digits * 4)) - 1;
+        id.uuid().as_u128() & mask == self.value
+    }
+}
+
+impl fmt::Display for IdEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:0width$x}", self.value, width = self.digits as usize)
+    }
+}
+
+/// Text that names no event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{given}` names no event: use `last` (the last command or run of your session), the id of a run or an event, or \
+     the last {SHORTEST_END} characters of an id or more"
+)]
+pub struct BadName {
+    given: String,
+}
+
+impl From<EventId> for EvidenceName {
+    fn from(id: EventId) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl FromStr for EvidenceName {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<Self, BadName> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("last") {
+            return Ok(Self::Last);
+        }
+        if let Ok(id) = Uuid::parse_str(text) {
+            return Ok(Self::Id(EventId::from_uuid(id)));
+        }
+        let bad = || BadName { given: text.chars().take(80).collect() };
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        let is_end = (SHORTEST_END..DIGITS).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_end {
+            return Err(bad());
+        }
+        let value = u128::from_str_radix(&digits, 16).map_err(|_| bad())?;
+        let digits = u32::try_from(digits.len()).map_err(|_| bad())?;
+        Ok(Self::End(IdEnd { digits, value }))
+    }
+}
+
+impl TryFrom<String> for EvidenceName {
+    type Error = BadName;
+
+    fn try_from(text: String) -> Result<Self, BadName> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for EvidenceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Last => f.write_str("last"),
+            Self::Id(id) => id.fmt(f),
+            Self::End(end) => end.fmt(f),
+        }
+    }
+}
+
+impl From<EvidenceName> for String {
+    fn from(name: EvidenceName) -> Self {
+        name.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EvidenceName;
+    use crate::domain::ids::EventId;
+
+    #[test]
+    fn an_event_is_named_by_last_an_id_or_an_end_of_six_characters() {
+        let id: EventId = "0190b2c4-7d1e-7c3a-9f00-3b1f5a0e8d47".parse().expect("an id");
+        let parsed = |text: &str| text.parse::<EvidenceName>();
+        assert_eq!(parsed(" LAST "), Ok(EvidenceName::Last));
+        assert_eq!(parsed(&id.to_string()), Ok(EvidenceName::Id(id)));
+        for end in ["0e8d47", "9f00-3b1f5a0e8d47", "190b2c4-7d1e-7c3a-9f00-3b1f5a0e8d47"] {
+            let Ok(EvidenceName::End(name)) = parsed(end) else { panic!("{end}") };
+            assert!(name.ends(id), "{end}");
+            assert_eq!(
+                parsed(&name.to_string()),
+                Ok(EvidenceName::End(name)),
+                "what is queued is read again"
+            );
+        }
+        let Ok(EvidenceName::End(other)) = parsed("0e8d48") else { panic!("an end") };
+        assert!(!other.ends(id));
+        for bad in
+            ["", "8d47", "0e8d4", "-0e8d4-", "zzzzzz", "lastly", "0190b2c4-7d1e-7c3a-9f00-3b1f5a0e8d47f"]
+        {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Evidence that was taken back: what a fold writes of it, and what a claim's page shows.
+
+use rusqlite::{Connection, Row, params};
+use serde::Serialize;
+
+use super::claims::malformed;
+use super::{Reader, StoreError};
+use crate::domain::claim::Grade;
+use crate::domain::event::{EvidenceRetracted, Recorded};
+
+/// A link of an event to a claim that counts no more.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RetractedEvidence {
+    /// The event.
+    pub evidence_ref: String,
+    /// What it had said about the claim.
+    pub relation: String,
+    /// Who had tied it.
+    pub added_by: String,
+    /// How it came about.
+    pub grade: Grade,
+    /// Who took it back.
+    pub retracted_by: String,
+    /// Why.
+    pub reason: String,
+    /// When it was taken back, epoch ms.
+    pub at: i64,
+}
+
+/// The columns of a [`RetractedEvidence`].
+pub(super) const RETRACTED: &str = "SELECT evidence_ref, relation, added_by, grade, retracted_by, reason, \
+     retracted_at, claim_id FROM retracted_evidence";
+
+/// Moves a link out of the evidence in force. What was erased in the meantime leaves no row.
+pub(super) fn retracted(db: &Connection, at: &Recorded, body: &EvidenceRetracted) -> Result<(), StoreError> {
+    let link = params![body.claim_id.to_string(), body.evidence_ref.to_string(), body.relation.as_str()];
+    db.prepare_cached(
+        "INSERT INTO retracted_evidence (claim_id, evidence_ref, relation, added_by, weight, note, grade, added_at, \
+         retracted_by, reason, retracted_at, seq) \
+         SELECT claim_id, evidence_ref, relation, added_by, weight, note, grade, created_at, ?4, ?5, ?6, ?7 \
+         FROM claim_evidence WHERE claim_id = ?1 AND evidence_ref = ?2 AND relation = ?3",
+    )?
+    .execute(params![
+        body.claim_id.to_string(),
+        body.evidence_ref.to_string(),
+        body.relation.as_str(),
+        at.agent.as_str(),
+        body.reason.as_str(),
+        at.at.ms(),
+        at.seq as i64
+    ])?;
+    db.prepare_cached(
+        "DELETE FROM claim_evidence WHERE claim_id = ?1 AND evidence_ref = ?2 AND relation = ?3",
+    )?
+    .execute(link)?;
+    Ok(())
+}
+
+pub(super) fn view(row: &Row<'_>) -> Result<RetractedEvidence, StoreError> {
+    Ok(RetractedEvidence {
+        evidence_ref: row.get(0)?,
+        relation: row.get(1)?,
+        added_by: row.get(2)?,
+        grade: row.get::<_, String>(3)?.parse().map_err(malformed)?,
+        retracted_by: row.get(4)?,
+        reason: row.get(5)?,
+        at: row.get(6)?,
+    })
+}
+
+impl Reader {
+    /// The evidence of a claim that was taken back, in ledger order.
+    pub(super) fn retracted(&self, claim: &str) -> Result<Vec<RetractedEvidence>, StoreError> {
+        let mut statement =
+            self.db.prepare_cached(&format!("{RETRACTED} WHERE claim_id = ?1 ORDER BY seq"))?;
+        self.kept_of(statement.query([claim])?, view)
+    }
+}

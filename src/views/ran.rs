@@ -1,0 +1,70 @@
+//! A command that a hook saw, as the evidence it is: how it ended, what that says, and its last lines.
+
+use std::collections::BTreeMap;
+
+use super::markdown::inline;
+use super::{Reads, ViewError};
+use crate::domain::action::piped;
+use crate::domain::event::{CommandRan, Event};
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::time::Timestamp;
+
+/// Lines of an output that are shown: the last ones say how it ended.
+const LINES: usize = 3;
+/// What is shown of a command or a line of its output.
+const GLANCE_CHARS: usize = 160;
+
+/// What the command said at its end, line by line, below what an exit code is worth that a pipe hides. Nothing for an
+/// event of an older release.
+pub(super) fn below(ran: &CommandRan) -> Vec<String> {
+    let mut lines = Vec::new();
+    if ran.of_last {
+        lines.push(ended(ran));
+    }
+    if let Some(tail) = &ran.tail {
+        let shown: Vec<&str> = tail.as_str().lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = shown.iter().skip(shown.len().saturating_sub(LINES));
+        lines.extend(last.map(|line| format!("| {}", inline(line, GLANCE_CHARS))));
+    }
+    lines
+}
+
+/// The command and how it ended.
+pub(super) fn one_line(ran: &CommandRan) -> String {
+    format!("`{}` {}", inline(ran.command.as_str(), GLANCE_CHARS), ended(ran))
+}
+
+fn ended(ran: &CommandRan) -> String {
+    let ended = match ran.exit_code {
+        Some(code) => format!("exit {code}"),
+        None if ran.failed => "failure".to_owned(),
+        None => "success".to_owned(),
+    };
+    if !ran.of_last {
+        return ended;
+    }
+    match piped(ran.command.as_str()) {
+        Some(piped) => format!("{ended} {}", inline(&piped.to_string(), 2 * GLANCE_CHARS)),
+        // The stored line was cut.
+        None => format!("{ended} of the last command of a pipe: says nothing about the first"),
+    }
+}
+
+/// The commands among the evidence of a claim, by event.
+pub(super) fn cited(
+    reads: &mut Reads,
+    claim: ClaimId,
+    now: Timestamp,
+) -> Result<BTreeMap<String, CommandRan>, ViewError> {
+    let (claim, _) = reads.ask(now, |store| store.claim(claim))?;
+    let mut found = BTreeMap::new();
+    let Some(claim) = claim.flatten() else { return Ok(found) };
+    for evidence in claim.evidence_items {
+        let Ok(id) = evidence.evidence_ref.parse::<EventId>() else { continue };
+        let stored = reads.ledger()?.map(|ledger| ledger.event(id)).transpose()?.flatten();
+        if let Some(Event::CommandRan(ran)) = stored.and_then(|stored| stored.recorded().ok()?.event) {
+            found.insert(evidence.evidence_ref, ran);
+        }
+    }
+    Ok(found)
+}
