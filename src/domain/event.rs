@@ -93,6 +93,9 @@ pub struct PositionTaken {
     /// The event it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_ref: Option<EventId>,
+    /// Names under which the same pane took a position before: this one replaces those too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instead_of: Vec<AgentId>,
 }
 
 /// An event of the ledger was tied to a claim.
@@ -473,6 +476,21 @@ pub struct TurnRecorded {
     pub told: Option<u64>,
 }
 
+/// A session took a seat: it is this agent until the seat is free and another one takes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSeated {
+    /// Who it is.
+    pub agent: AgentId,
+    /// The client, by the name it gives itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ToolName>,
+    /// Which session.
+    pub session: SessionId,
+    /// A session of the same pane; the two are one pane from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<SessionId>,
+}
+
 /// A fact was put where no compaction loses it; it replaces what stood there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnchorSaved {
@@ -736,6 +754,7 @@ events! {
     IntentDeclared(IntentDeclared) = "intent.declared", min_reader 1;
     SessionStarted(SessionStarted) = "session.started", min_reader 1;
     SessionEnded(SessionEnded) = "session.ended", min_reader 1;
+    AgentSeated(AgentSeated) = "agent.seated", min_reader 1;
     TurnRecorded(TurnRecorded) = "turn.recorded", min_reader 1;
     AnchorSaved(AnchorSaved) = "anchor.saved", min_reader 1;
     SessionSplit(SessionSplit) = "session.split", min_reader 1;
@@ -785,6 +804,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -836,6 +856,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -884,6 +905,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -946,6 +968,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -1007,6 +1030,7 @@ impl Event {
             | Self::LossAccepted(_)
             | Self::TaskReleased(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::BeliefsSnapshotted(_)
             | Self::PolicyChanged(_) => false,
         }

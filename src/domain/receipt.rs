@@ -49,6 +49,10 @@ pub enum WarningCode {
     FileLeased,
     /// A task that should have been done before was invalidated.
     DependencyInvalidated,
+    /// The session took a seat: the agent it is from now on.
+    Seated,
+    /// The session took another seat than it had: a pane took that while it was away.
+    SeatTaken,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }

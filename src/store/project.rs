@@ -110,6 +110,7 @@ pub(super) fn project(
         Event::TaskUpdated(body) => plan::task_updated(db, recorded, body)?,
         Event::IntentDeclared(body) => plan::intent_declared(db, recorded, body)?,
         Event::SessionStarted(body) => sessions::started(db, recorded, body)?,
+        Event::AgentSeated(body) => sessions::seated(db, recorded, body)?,
         Event::SessionEnded(body) => sessions::ended(db, recorded, body)?,
         Event::TurnRecorded(body) => sessions::turn(db, recorded, body)?,
         Event::AnchorSaved(body) => sessions::anchor(db, recorded, body)?,
@@ -226,6 +227,10 @@ fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> R
 }
 
 fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    for name in &body.instead_of {
+        db.prepare_cached("DELETE FROM consensus WHERE claim_id = ?1 AND agent = ?2")?
+            .execute(params![body.claim_id.to_string(), name.as_str()])?;
+    }
     db.prepare_cached(
         "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (claim_id, agent) DO UPDATE SET \
