@@ -325,6 +325,7 @@ pub(crate) fn submission(agent: &str, command: Command) -> Submission {
         command_id: CommandId::from_uuid(system::new_id()),
         agent: AgentId::recorded(agent),
         session: Some("bench".parse().expect("a session")),
+        unpinned: None,
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),

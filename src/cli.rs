@@ -41,6 +41,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::client_session::ClientSession;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -50,10 +51,11 @@ use crate::domain::privacy::{Known, Secrets};
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::seat::Unpinned;
 use crate::domain::text::Label;
 use crate::domain::time::Moment;
 use crate::domain::versions::Versions;
-use crate::identity::{Caller, Surroundings};
+use crate::identity::{Caller, Speaker, Surroundings};
 use crate::reads::Reads;
 use crate::standing::{Damage, Standing};
 use crate::store::StoreError;
@@ -100,7 +102,7 @@ struct Global {
     /// The workspace, instead of the nearest .hivemind at or above this directory (env HM_DIR)
     #[arg(long, global = true, value_name = "PATH", help_heading = "Global options")]
     dir: Option<PathBuf>,
-    /// Who speaks, a name or alias of the roster (env HM_AGENT)
+    /// Who speaks: a name or alias of the roster, or a seat such as claude-2 (env HM_AGENT)
     #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
     agent: Option<String>,
     /// Be the operator without a terminal, and why: for scripts; it goes on record
@@ -329,9 +331,21 @@ impl Context {
         own_session.iter().chain(session).find_map(|session| session.parse().ok())
     }
 
+    /// The session of the client whose shell this is: as the shell's variables name it, else, where nothing names an
+    /// agent, as one of the processes above left word of it.
+    fn client_session(&self) -> Option<SessionId> {
+        self.given_session().or_else(|| {
+            if self.is_named() {
+                return None;
+            }
+            let word = |process| ClientSession::of(&self.workspace, process).current();
+            system::processes_above().find_map(word)
+        })
+    }
+
     /// The client's session, else that of the shell this was typed in: who takes a task there can end it there.
     fn session(&self) -> SessionId {
-        self.given_session().unwrap_or_else(|| {
+        self.client_session().unwrap_or_else(|| {
             let shell = system::name_of_parent().unwrap_or_else(|| system::new_id().to_string());
             format!("hm-{shell}").parse().expect("numbers and a hyphen are a short printable line")
         })
@@ -350,8 +364,7 @@ impl Context {
         parse_optional("HM_TASK", self.environment.task.as_deref())
     }
 
-    /// Who is asking: the pinned agent, or the human at a terminal. The shell of an agent is none, so that no agent
-    /// is the operator by default.
+    /// Who is asking: the pinned agent, the human at a terminal, or in an agent's shell the agent of its session.
     fn who(&self) -> Result<(AgentId, SessionId), Failure> {
         let caller = self.caller()?;
         let sits_there = || {
@@ -361,9 +374,34 @@ impl Context {
         let agent = match caller.pinned() {
             Some(agent) => agent.clone(),
             None if self.global.operator_override.is_some() || sits_there() => AgentId::operator(),
-            None => return Err(nobody_speaks().into()),
+            None => self.agent_of_session().ok_or_else(nobody_speaks)?,
         };
         Ok((agent, caller.session()))
+    }
+
+    /// The agent of the client's session, as the read models know it.
+    fn agent_of_session(&self) -> Option<AgentId> {
+        let session = self.client_session()?;
+        let mut reads = self.present();
+        let known = reads.store().ok()??.session(session.as_str()).ok()??;
+        Some(AgentId::recorded(known.agent))
+    }
+
+    /// Who reads, where that changes what is shown: the pinned agent, or in an agent's shell the agent of its session.
+    fn reader(&self) -> Result<Option<AgentId>, Failure> {
+        let pinned = self.caller()?.pinned().cloned();
+        Ok(pinned.or_else(|| system::client_above().and_then(|_| self.agent_of_session())))
+    }
+
+    /// Whether `--agent` or `HM_AGENT` says who speaks.
+    fn is_named(&self) -> bool {
+        self.environment.agent.is_some() || self.global.agent.is_some()
+    }
+
+    /// A speaker as the writer is told of it: it says itself who a session without a name is by now.
+    fn speaks(&self, agent: AgentId) -> Speaker {
+        let unpinned = (!self.is_named() && agent != AgentId::operator()).then(Unpinned::default);
+        Speaker { agent, unpinned }
     }
 
     /// Who a write speaks for: as [`Context::who`], and the operator is a human. `verb` is what an override is
@@ -442,9 +480,11 @@ impl Context {
         let command_id = CommandId::from_uuid(system::new_id());
         // The way to the writer fills it in.
         let (checkout, versions) = (Checkout::default(), Versions::new());
+        let Speaker { agent, unpinned } = self.speaks(agent);
         Submission {
             command_id,
             agent,
+            unpinned,
             session,
             trace_id: None,
             idempotency_key,
@@ -741,6 +781,7 @@ fn nobody_speaks() -> Rejection {
     Rejection::new(
         Code::AgentRequired,
         "nobody says who is speaking",
-        "pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator",
+        "pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of \
+         a client the agent of its session speaks",
     )
 }

@@ -3,13 +3,22 @@
 //! A client tells every hook its session, but not every server: Gemini CLI tells none, and what Claude Code
 //! tells is another one after `--continue` and an old one after `/clear` (`tests/clients.sh` shows both).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::domain::ids::SessionId;
 use crate::private;
+use crate::system;
 use crate::workspace::Workspace;
+
+/// The end of the name of a file that is being written.
+const NEW: &str = ".new";
+/// The end of the name of a file whose client is gone.
+const GONE: &str = ".gone";
+/// For so long it is known that a client is gone.
+const FORGOTTEN_AFTER_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// Where word is left of the session of one client process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +34,22 @@ impl ClientSession {
         Self { dir: workspace.client_sessions(), client }
     }
 
+    /// Every session that a client of this machine left word of, and whether one of those clients runs.
+    pub fn all(workspace: &Workspace) -> BTreeMap<SessionId, bool> {
+        let mut all = BTreeMap::new();
+        for entry in fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.ends_with(NEW)) else { continue };
+            let Some(session) =
+                private::read_to_string(&entry.path()).ok().and_then(|text| text.parse().ok())
+            else {
+                continue;
+            };
+            *all.entry(session).or_default() |= name.parse().is_ok_and(is_running);
+        }
+        all
+    }
+
     /// The session the client is in, if a hook of it said so.
     pub fn current(&self) -> Option<SessionId> {
         private::read_to_string(&self.file()).ok()?.parse().ok()
@@ -38,7 +63,7 @@ impl ClientSession {
         // A memory that is not there is not made by leaving word in it.
         private::create_dir_in(&self.dir)?;
         self.forget_the_dead()?;
-        let beside = self.dir.join(format!("{}.new", self.client));
+        let beside = self.dir.join(format!("{}{NEW}", self.client));
         let mut file = private::options().write(true).create(true).truncate(true).open(&beside)?;
         file.write_all(session.as_str().as_bytes())?;
         fs::rename(&beside, self.file())
@@ -62,16 +87,27 @@ impl ClientSession {
         self.dir.join(self.client.to_string())
     }
 
-    /// A client that was killed left no word of it, and its process id will be another's.
+    /// A client that was killed left no word of it, and its process id will be another's. That the client of its
+    /// session is gone is known for a while.
     fn forget_the_dead(&self) -> io::Result<()> {
+        let now = system::now();
         for entry in fs::read_dir(&self.dir)? {
             let path = entry?.path();
-            // Only names that this file gives: a number, or a number and `.new`.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let client = name.strip_suffix(".new").unwrap_or(name).parse().ok();
+            // Another hook may have been faster.
+            if name.ends_with(GONE) {
+                if system::modified(&path).is_some_and(|at| now.ms() - at.ms() > FORGOTTEN_AFTER_MS) {
+                    let _ = fs::remove_file(path);
+                }
+                continue;
+            }
+            // Only names that this file gives: a number, or a number and `.new`.
+            let client = name.strip_suffix(NEW).unwrap_or(name).parse().ok();
             if client.is_some_and(|client| client != self.client && !is_running(client)) {
-                // Another hook may have been faster.
-                let _ = fs::remove_file(path);
+                let _ = match name.ends_with(NEW) {
+                    true => fs::remove_file(path),
+                    false => fs::rename(&path, self.dir.join(format!("{name}{GONE}"))),
+                };
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # data = "analyst"
 
 [clients]
-# Who a client's pane is when neither --agent nor HM_AGENT says so; its hooks tell it.
+# The first seat of a client's panes where neither --agent nor HM_AGENT names the agent; the next ones are claude-2, ...
 # claude = "architect"
 # codex = "devops"
 # gemini = "analyst"

@@ -23,6 +23,7 @@ pub mod receipt;
 pub mod rejection;
 pub mod relevance;
 pub mod scope;
+pub mod seat;
 pub mod session;
 pub mod state;
 mod stop_words;

@@ -1,13 +1,17 @@
-//! Who is calling: pinned by the front, or named in the call, and never somebody else.
+//! Who is calling: pinned by the front, else the agent of the pane's session, and never somebody else.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::client_session::ClientSession;
-use crate::domain::agent::{AgentId, Roster};
+use crate::domain::agent::{AgentId, PANE, Roster};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::seat::{SeatsOf, Unpinned};
+use crate::domain::text::ToolName;
+use crate::hooks::Client;
 
 /// What the operator decides: guards, playbooks, aliases of targets, what goes from one space to another.
 const OPERATORS_TOOLS: [&str; 6] =
@@ -97,6 +101,8 @@ impl FromStr for Role {
 pub struct Caller {
     roster: Roster,
     pinned: Option<AgentId>,
+    first_seats: BTreeMap<Client, AgentId>,
+    is_any_agent: bool,
     session: SessionId,
     client: Option<ClientSession>,
     is_told: bool,
@@ -104,8 +110,29 @@ pub struct Caller {
     role: Role,
 }
 
+/// Who a call speaks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Speaker {
+    /// The agent; of a pane that is not pinned, the one it is if its first seat is free.
+    pub agent: AgentId,
+    /// Of a pane that is not pinned: what the writer needs to say who it is.
+    pub unpinned: Option<Unpinned>,
+}
+
+/// The seats of a client, by the name it gives itself. `first_seats` are those of `[clients]`.
+pub fn seats_of(first_seats: &BTreeMap<Client, AgentId>, name: &str) -> SeatsOf {
+    let lower = name.to_lowercase();
+    let known = Client::ALL.iter().copied().find(|client| lower.contains(client.as_str()));
+    let name = ToolName::try_from(name.chars().take(ToolName::MAX_CHARS).collect::<String>());
+    SeatsOf {
+        name: name.unwrap_or_else(|_| PANE.parse().expect("a short word")),
+        word: known.map_or(PANE, Client::as_str).to_owned(),
+        first: known.and_then(|client| first_seats.get(&client)).cloned(),
+    }
+}
+
 impl Caller {
-    /// A front pinned to `agent` (`--agent`, `HM_AGENT`), or one whose calls name their agent.
+    /// A front pinned to `agent` (`--agent`, `HM_AGENT`), or one of a pane that is the agent of its session.
     ///
     /// # Errors
     /// `unknown_agent` with the roster.
@@ -119,7 +146,21 @@ impl Caller {
             ));
         }
         // Who starts a pane has the files: there the rules decide alone.
-        Ok(Self { roster, pinned, session, client: None, is_told: false, task: None, role: Role::Admin })
+        let (first_seats, is_any_agent) = (BTreeMap::new(), false);
+        let (client, is_told, task, role) = (None, false, None, Role::Admin);
+        Ok(Self { roster, pinned, first_seats, is_any_agent, session, client, is_told, task, role })
+    }
+
+    /// The same caller, with the first seat of each client.
+    #[must_use]
+    pub fn seated_by(self, first_seats: BTreeMap<Client, AgentId>) -> Self {
+        Self { first_seats, ..self }
+    }
+
+    /// The same caller, as a host that speaks for many agents and names one in each call.
+    #[must_use]
+    pub fn for_any_agent(self) -> Self {
+        Self { is_any_agent: true, ..self }
     }
 
     /// The same caller in the session of its client, as often as that changes.
@@ -186,38 +227,51 @@ impl Caller {
         &self.roster
     }
 
-    /// The agent a call speaks for.
+    /// Whether each call names who speaks.
+    pub const fn is_any_agent(&self) -> bool {
+        self.is_any_agent
+    }
+
+    /// Whether the session is one that only this server is in.
+    pub fn is_itself(&self, session: &SessionId) -> bool {
+        !self.is_told && *session == self.session && session.as_str().starts_with("hm-")
+    }
+
+    /// Who a call speaks for. `client` is what the client calls itself.
     ///
     /// # Errors
-    /// `agent_mismatch` when a pinned front is asked to speak for another, `agent_required` when nobody
-    /// says who speaks, `unknown_agent` with the roster, `not_allowed` for the operator's name in a
-    /// front that was not pinned to it.
-    pub fn speaks_for(&self, named: Option<&str>) -> Result<AgentId, Rejection> {
+    /// `agent_mismatch` when a pinned front is asked to speak for another, `unknown_agent` with the roster,
+    /// `not_allowed` for the operator's name in a front that was not pinned to it. Whether the name of a caller that is
+    /// not pinned is its own, the writer says.
+    pub fn speaks_for(&self, named: Option<&str>, client: Option<&str>) -> Result<Speaker, Rejection> {
         let named = named.map(|name| resolve(&self.roster, name)).transpose()?;
-        match (&self.pinned, named) {
-            (Some(pinned), None) => Ok(pinned.clone()),
-            (Some(pinned), Some(named)) if *pinned == named => Ok(named),
-            (Some(pinned), Some(named)) => Err(Rejection::new(
-                Code::AgentMismatch,
-                format!("this pane is {pinned} and cannot speak for {named}"),
-                format!("leave out `agent`; what {named} thinks, {named} says in its own pane"),
-            )),
-            (None, Some(named)) if [AgentId::operator(), AgentId::system()].contains(&named) => {
-                Err(Rejection::new(
-                    Code::NotAllowed,
-                    format!("an agent cannot speak as {named}"),
-                    "name the agent you are; a human uses the command line",
-                ))
+        if let Some(pinned) = &self.pinned {
+            return match named {
+                Some(named) if *pinned != named => Err(Rejection::new(
+                    Code::AgentMismatch,
+                    format!("this pane is {pinned} and cannot speak for {named}"),
+                    format!("leave out `agent`; what {named} thinks, {named} says in its own pane"),
+                )),
+                _ => Ok(Speaker { agent: pinned.clone(), unpinned: None }),
+            };
+        }
+        if let Some(named) =
+            named.as_ref().filter(|named| [AgentId::operator(), AgentId::system()].contains(named))
+        {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("an agent cannot speak as {named}"),
+                "leave out `agent`; a human uses the command line",
+            ));
+        }
+        match named {
+            Some(agent) if self.is_any_agent => Ok(Speaker { agent, unpinned: None }),
+            named => {
+                let client = seats_of(&self.first_seats, client.unwrap_or_default());
+                let agent = client.first.clone().unwrap_or_else(|| AgentId::seat(&client.word, 1));
+                let unpinned = Unpinned { pane: None, client: Some(client), named };
+                Ok(Speaker { agent, unpinned: Some(unpinned) })
             }
-            (None, Some(named)) => Ok(named),
-            (None, None) => Err(Rejection::new(
-                Code::AgentRequired,
-                "nobody says who is speaking",
-                format!(
-                    "pass `agent` (one of {}), or start the server with --agent NAME",
-                    self.roster.panes().map(AgentId::as_str).collect::<Vec<_>>().join(", ")
-                ),
-            )),
         }
     }
 }
@@ -236,8 +290,9 @@ fn resolve(roster: &Roster, name: &str) -> Result<AgentId, Rejection> {
 mod tests {
     use expect_test::expect;
 
-    use super::{Caller, Role, Surroundings};
+    use super::{Caller, Role, Speaker, Surroundings};
     use crate::domain::agent::Roster;
+    use crate::domain::seat::Unpinned;
 
     #[test]
     fn a_human_has_a_terminal_and_no_client() {
@@ -286,10 +341,16 @@ mod tests {
         let lines: Vec<String> = cases
             .iter()
             .map(|(pin, named)| {
-                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named));
+                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named, Some("opencode")));
                 let answer = answer.map_or_else(
                     |no| format!("{}: {}", no.code.as_str(), no.message),
-                    |agent| agent.to_string(),
+                    |Speaker { agent, unpinned }| match unpinned {
+                        None => agent.to_string(),
+                        Some(Unpinned { named: None, .. }) => format!("likely {agent}"),
+                        Some(Unpinned { named: Some(named), .. }) => {
+                            format!("likely {agent}, if it is {named}")
+                        }
+                    },
                 );
                 format!("{pin:?} {named:?} -> {answer}")
             })
@@ -298,10 +359,10 @@ mod tests {
             Some("infra") None -> devops
             Some("devops") Some("Ops") -> devops
             Some("devops") Some("analyst") -> agent_mismatch: this pane is devops and cannot speak for analyst
-            None Some("ana") -> analyst
+            None Some("ana") -> likely pane-1, if it is analyst
             None Some("me") -> not_allowed: an agent cannot speak as operator
             None Some("grok") -> unknown_agent: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator
-            None None -> agent_required: nobody says who is speaking
+            None None -> likely pane-1
             Some("system") None -> not_allowed: `system` is the writer's own name"#]]
         .assert_eq(&lines.join("\n"));
     }

@@ -10,6 +10,7 @@ mod http;
 mod prompts;
 mod resources;
 mod schema;
+mod seat;
 mod server;
 mod stdio;
 mod subscriptions;

@@ -159,8 +159,14 @@ pub fn client_above() -> Option<String> {
 }
 
 /// The processes above this one, the nearest first.
+#[cfg(not(target_os = "linux"))]
+pub fn processes_above() -> impl Iterator<Item = u32> {
+    parent_process().into_iter()
+}
+
+/// The processes above this one, the nearest first.
 #[cfg(target_os = "linux")]
-fn processes_above() -> impl Iterator<Item = u32> {
+pub fn processes_above() -> impl Iterator<Item = u32> {
     let above = |process: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // The 4th field of proc(5), counted from the name, which may hold spaces and parentheses.

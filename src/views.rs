@@ -41,7 +41,7 @@ use crate::writer::Spool;
 
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
-pub use context::{ContextOf, turn0};
+pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles, undecided};
 pub use markdown::{event_line, inline};

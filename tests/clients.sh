@@ -6,6 +6,7 @@
 # session-start context arrives uncut in the model's request, the model is told of every tool, the claim it makes lands
 # under the pane's agent and under the session the client told its hooks, the warning before a dead end arrives, and the
 # session is in the ledger: begun, with its prompt, and ended; and `hm doctor` finds no fault in what just worked.
+# Besides, two panes of Claude Code that nothing pins are two agents, and one confirms what the other claims.
 set -eu
 
 CLAUDE=2.1.330
@@ -53,7 +54,7 @@ trap 'exit 130' INT TERM
 
 # A command in a pane: who it is, nothing else of the user's, and no way out but loopback.
 alone() {
-    env -i PATH="$home/bin:$PATH" HOME="$home" TMPDIR="$home/tmp" TERM=xterm-256color LANG=C.UTF-8 HM_AGENT="$AGENT" \
+    env -i PATH="$home/bin:$PATH" HOME="$home" TMPDIR="$home/tmp" TERM=xterm-256color LANG=C.UTF-8 ${AGENT:+HM_AGENT="$AGENT"} \
         XDG_STATE_HOME="$home/state" HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 "$@"
 }
 
@@ -167,15 +168,7 @@ ask() {
     claim='{"statement":"'$statement'","claim_type":"fact","scopes":["src/net"]}'
     # The trigger, as nobody wrote it down.
     command="cd . && make  vendor 2>&1 | tail -3"
-    node "$beside/model.mjs" "$run/model" "$("${client}_script" "$claim" "$command")" 2>"$run/model.log" &
-    model=$!
-    tries=0
-    until [ -s "$run/model/port" ]; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 100 ] || { echo "the model does not start"; cat "$run/model.log"; exit 1; }
-        sleep 0.1
-    done
-    url=http://127.0.0.1:$(cat "$run/model/port")
+    start_model "$("${client}_script" "$claim" "$command")"
 
     code=0
     (cd "$work" && "${client}_asked" "$prompt") >"$run/said" 2>&1 </dev/null || code=$?
@@ -197,6 +190,65 @@ ask() {
     }
 }
 
+# Starts the model with a script, for a run that lies in $run; its address is in $url.
+start_model() {
+    mkdir -p "$run/model"
+    node "$beside/model.mjs" "$run/model" "$1" 2>"$run/model.log" &
+    model=$!
+    tries=0
+    until [ -s "$run/model/port" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 100 ] || { echo "the model does not start"; cat "$run/model.log"; exit 1; }
+        sleep 0.1
+    done
+    url=http://127.0.0.1:$(cat "$run/model/port")
+}
+
+# Two panes of Claude Code in one project, side by side, without HM_AGENT: the first claims and stays, the second
+# supports that and claims something in its shell.
+two_panes() {
+    AGENT= client=claude how=new
+    home=$scratch/panes work=$scratch/panes/work
+    run=$home # no hooks are kept
+    mkdir -p "$home/tmp" "$work"
+    git init --quiet "$work"
+    recorded_hm
+    alone "$hm" init --dir "$work" --clients claude --yes >/dev/null
+    claude_needs
+
+    run=$home/first
+    claim='{"statement":"the pool holds 20 connections","claim_type":"fact","scopes":["src/net"]}'
+    start_model "$(claude_script "$claim" "until [ -e $home/left ]; do sleep 0.2; done")"
+    models=$model
+    (cd "$work" && claude_asked "claim it") >"$run/said" 2>&1 </dev/null &
+    first=$!
+    tries=0
+    until alone "$hm" log --json --type claim.created --dir "$work" >"$run/log.json" 2>/dev/null &&
+        id=$(sed -n 's/.*"claim_id": *"\([^"]*\)".*/\1/p' "$run/log.json" | head -1) && [ -n "$id" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || { echo "the first pane claims nothing"; cat "$run/said"; break; }
+        sleep 0.2
+    done
+
+    run=$home/second
+    start_model '[{"tool":"support","arguments":{"claim_id":"'"$id"'"}},
+        {"tool":"Bash","arguments":{"command":"hm claim create \"the cache is cold\" --scope src/net"}}]'
+    models="$models $model"
+    (cd "$work" && claude_asked "support it") >"$run/said" 2>&1 </dev/null || echo "the second pane left with $?"
+    touch "$home/left"
+    wait "$first" || echo "the first pane left with $?"
+    for model in $models; do kill "$model" 2>/dev/null || true; done
+    model=
+    sleep 1 # a client does not wait for its last hook
+    alone "$hm" log --json --limit 500 --dir "$work" >"$home/log.json"
+    echo "claude, two panes"
+    node "$beside/panes.mjs" "$home/log.json" || {
+        failed=1
+        for pane in first second; do sed "s/^/    $pane: /" "$home/$pane/said" "$home/$pane/model.log" | head -50; done
+    }
+    end_writer "$work"
+}
+
 failed=0
 [ $# -gt 0 ] || set -- claude codex gemini
 for client in "$@"; do
@@ -210,4 +262,5 @@ for client in "$@"; do
     for how in new resumed; do ask; done
     end_writer "$work"
 done
+case " $* " in *" claude "*) two_panes ;; esac
 exit $failed

@@ -264,6 +264,7 @@ impl Run<'_> {
         let submission = Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
+            unpinned: None,
             // The session it was said in may still be under way, and this is no sign of its life.
             session: None,
             trace_id: None,

@@ -24,7 +24,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
         let (agent, _) = place.who()?;
-        let session = self.session.clone().or_else(|| place.given_session().map(String::from));
+        let session = self.session.clone().or_else(|| place.client_session().map(String::from));
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
         place.show(&View::Context(ContextOf { agent, session, budget, window: None }))
     }
@@ -32,5 +32,5 @@ impl Context {
 
 /// What needs the agent that asks; whoever is nobody in particular sees everything.
 pub(super) fn attention(place: &Place) -> Result<(), Failure> {
-    place.show(&View::Attention(place.caller()?.pinned().cloned()))
+    place.show(&View::Attention(place.reader()?))
 }

@@ -414,7 +414,7 @@ fn gate<'t>(
     let front = context.front()?;
     let Some(denial) = front.deny("record_experiment", texts) else { return Ok(()) };
     let (agent, session) = context.who()?;
-    block_on(async { Ok(front.refuse(denial, &agent, Some(session)).await) })
+    block_on(async { Ok(front.refuse(denial, context.speaks(agent), Some(session)).await) })
         .and_then(|refused| Err(refused.into()))
 }
 

@@ -22,7 +22,7 @@ impl Context {
         let (Ok((agent, session)), Ok(front)) = (self.speaker("refused-secret"), self.front()) else {
             return Rejection::from(denial).into();
         };
-        let refused = block_on(async { Ok(front.refuse(denial, &agent, Some(session)).await) });
+        let refused = block_on(async { Ok(front.refuse(denial, self.speaks(agent), Some(session)).await) });
         refused.map_or_else(|failure| failure, Failure::from)
     }
 }

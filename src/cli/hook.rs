@@ -20,18 +20,19 @@ use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
 use crate::domain::plan::{in_work_tree, means};
 use crate::domain::privacy;
-use crate::domain::receipt::Acceptance;
+use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
 use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
+use crate::identity::Speaker;
 use crate::pack;
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::store::SessionView;
 use crate::system::{self, Environment};
-use crate::views::{self, ContextOf, View, ViewError};
+use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::Spool;
 
@@ -100,9 +101,8 @@ fn unopened(call: &Call, global: &Global) -> Option<String> {
 struct Hooked {
     call: Call,
     context: Context,
-    agent: AgentId,
-    /// Whether nobody but the settings says who the pane is.
-    is_by_default: bool,
+    /// Who speaks; of a pane that is not pinned, the writer says who that is.
+    speaker: Speaker,
     session: Option<SessionId>,
     reads: Reads,
 }
@@ -123,14 +123,12 @@ impl Hooked {
             // What happens in a client's session is its agent's.
             context.human("hook")?;
         }
-        let by_default = context.config.clients.get(&call.client).cloned();
-        let is_by_default = caller.pinned().is_none();
-        let agent = caller.pinned().cloned().or(by_default);
-        let agent = agent.ok_or_else(|| Failure::usage("nobody says who this pane is"))?;
+        let caller = caller.seated_by(context.config.clients.clone());
+        let speaker = caller.speaks_for(None, Some(call.client.as_str()))?;
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        Ok(Self { call, context, agent, is_by_default, session, reads })
+        Ok(Self { call, context, speaker, session, reads })
     }
 
     /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
@@ -188,10 +186,14 @@ impl Hooked {
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
         let submitted = block_on(async { Ok(front.submit_within(WRITER_WITHIN, started).await?) });
-        if let Err(failure) = submitted {
-            // What can be read, or why not, is to be said all the same.
-            tracing::info!(?failure, "the start of the session is not recorded");
-        }
+        let moved = match &submitted {
+            Ok(receipts) => moved(receipts),
+            Err(failure) => {
+                // What can be read, or why not, is to be said all the same.
+                tracing::info!(?failure, "the start of the session is not recorded");
+                String::new()
+            }
+        };
         let split = self.store(|store| store.split_into(session.as_str())).ok().flatten().flatten();
         let goes_on = split.map(|split| {
             format!(
@@ -199,7 +201,7 @@ impl Hooked {
                 views::inline(&split.parent, 128)
             )
         });
-        Ok(self.told_all(&goes_on.unwrap_or_default()))
+        Ok(self.told_all(&(moved + &goes_on.unwrap_or_default())))
     }
 
     fn started(&self, source: &str) -> Result<Command, Failure> {
@@ -210,17 +212,25 @@ impl Hooked {
     }
 
     fn banner(&mut self) -> String {
-        let agent = self.agent.to_string();
+        let agent = self.reader().to_string();
         // Who one is can be said whatever else there is to read.
         let presence = self.store(|store| views::presence(store, &agent)).ok().flatten();
         let presence = presence.unwrap_or(pack::Presence { agent, ..Default::default() });
         let checkout = self.context.workspace.checkout();
         let mut banner = pack::banner(&pack::Presence { checkout, ..presence });
-        if self.is_by_default {
-            banner
-                .push_str(" (by default; HM_AGENT makes the pane somebody else: pass your name as `agent`)");
+        if self.speaker.unpinned.is_some() {
+            banner.push_str(" (seat of this session)");
         }
         banner
+    }
+
+    /// Who the pane is: of one that is not pinned, the agent of its session.
+    fn reader(&mut self) -> AgentId {
+        if self.speaker.unpinned.is_none() {
+            return self.speaker.agent.clone();
+        }
+        let known = self.known().ok().flatten();
+        known.map_or_else(|| AgentId::recorded(UNSEATED), |session| AgentId::recorded(session.agent))
     }
 
     /// The context in so many characters; in so many bytes for a client that counts those.
@@ -238,9 +248,9 @@ impl Hooked {
         }
     }
 
-    fn context_of(&self, budget: usize) -> ContextOf {
+    fn context_of(&mut self, budget: usize) -> ContextOf {
         let session = self.session.as_ref().map(ToString::to_string);
-        ContextOf { agent: self.agent.clone(), session, budget, window: None }
+        ContextOf { agent: self.reader(), session, budget, window: None }
     }
 
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
@@ -264,8 +274,8 @@ impl Hooked {
             Ok(_) => {
                 let mut commands = vec![self.started("resume")?];
                 commands.extend(self.said(Role::User, text, None));
-                self.submit(commands)?;
-                return Ok(self.told_all(""));
+                let moved = moved(&self.submit(commands)?);
+                return Ok(self.told_all(&moved));
             }
             Err(_) => {}
         }
@@ -480,9 +490,9 @@ impl Hooked {
         Ok(answer)
     }
 
-    fn submit(&self, commands: Vec<Command>) -> Result<(), Failure> {
+    fn submit(&self, commands: Vec<Command>) -> Result<Vec<Receipt>, Failure> {
         if commands.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let front = self.context.front()?;
         let submissions = self.submissions(commands);
@@ -493,14 +503,15 @@ impl Hooked {
             if is_prompt && receipts.iter().any(|receipt| receipt.state == Acceptance::Queued) {
                 front.wake_writer().await;
             }
-            Ok(())
+            Ok(receipts)
         })
     }
 
     fn submissions(&self, commands: Vec<Command>) -> Vec<Submission> {
         let submission = |command| Submission {
             command_id: CommandId::from_uuid(system::new_id()),
-            agent: self.agent.clone(),
+            agent: self.speaker.agent.clone(),
+            unpinned: self.speaker.unpinned.clone(),
             session: self.session.clone(),
             trace_id: None,
             idempotency_key: None,
@@ -510,6 +521,13 @@ impl Hooked {
         };
         commands.into_iter().map(submission).collect()
     }
+}
+
+/// What a session is told whose seat another pane took while it was away; nothing for any other.
+fn moved(receipts: &[Receipt]) -> String {
+    let warnings = receipts.iter().flat_map(|receipt| &receipt.warnings);
+    let moved = warnings.filter(|warning| warning.code == WarningCode::SeatTaken);
+    moved.map(|warning| format!("\nhivemind: {}.", warning.message)).collect()
 }
 
 /// What a session has in the spool: the read models know nothing of it yet.

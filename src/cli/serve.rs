@@ -22,6 +22,9 @@ pub(super) struct Serve {
     /// A host name it may also be called by, such as that of a proxy in front of it
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
+    /// Take the `agent` argument of each call as who speaks: for a host that runs many agents over one server
+    #[arg(long)]
+    any_agent: bool,
     /// Which tools to offer: core, plan, session, guard or all, several with commas
     #[arg(long, value_name = "SETS", default_value = "core")]
     toolsets: Toolsets,
@@ -32,7 +35,16 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let mut caller = context.caller_in(context.own_session())?;
+        let mut caller = context.caller_in(context.own_session())?.seated_by(context.config.clients.clone());
+        if self.any_agent {
+            if let Some(pinned) = caller.pinned() {
+                let told = format!(
+                    "--any-agent speaks for many, and this pane is pinned to {pinned}: drop one of the two"
+                );
+                return Err(Failure::usage(told));
+            }
+            caller = caller.for_any_agent();
+        }
         // A client that starts a server is no human, whatever name its settings give the pane.
         if caller.pinned() == Some(&AgentId::operator()) {
             context.human("serve")?;
@@ -52,7 +64,11 @@ impl Serve {
             Server::new(caller, context.config.clone(), context.front()?, context.present(), &self.toolsets);
         match self.http {
             Some(address) => self.serve_http(context, address, server),
-            None => block_on(async { mcp::serve_stdio(server).await.map_err(Failure::internal) }),
+            None => block_on(async {
+                let served = mcp::serve_stdio(server.clone()).await.map_err(Failure::internal);
+                server.farewell().await;
+                served
+            }),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::views::{self, View};
 use crate::writer::Spool;
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
-    let caller = context.caller()?;
+    let reader = context.reader()?;
     let mut reads = context.models()?;
     let mut answer = views::answer(&mut reads, &context.config, &View::Status, system::now())?;
     let front = context.front()?;
@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let writer = if writer_is_up { "running" } else { "not running, the next write starts it" };
     answer.text.push_str(&format!("writer:    {writer}\n"));
     answer.json["writer_is_up"] = json!(writer_is_up);
-    if let Some(agent) = caller.pinned() {
+    if let Some(agent) = reader {
         let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
         let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
         let checkout = context.workspace.checkout();

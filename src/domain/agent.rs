@@ -31,9 +31,20 @@ impl AgentId {
         Self(name.into())
     }
 
-    /// Whether the name is one that a roster can have: 1 to 40 of a-z, 0-9 and `_`. A file from elsewhere may say any.
+    /// The seat with this number of a client's panes, such as `claude-2`.
+    pub fn seat(word: &str, number: u32) -> Self {
+        Self(format!("{word}-{number}"))
+    }
+
+    /// Whether the name is that of a seat, which stands on no roster.
+    pub fn is_seat(&self) -> bool {
+        seat_of(&key(&self.0)).as_ref() == Some(self)
+    }
+
+    /// Whether the name is one that a roster can have, 1 to 40 of a-z, 0-9 and `_`, or that of a seat. A file from
+    /// elsewhere may say any.
     pub fn is_canonical(&self) -> bool {
-        is_canonical(&self.0)
+        is_canonical(&self.0) || self.is_seat()
     }
 
     /// The canonical name.
@@ -141,6 +152,7 @@ impl Roster {
             .find(|known| known.0 == wanted)
             .or_else(|| self.aliases.get(&wanted))
             .cloned()
+            .or_else(|| seat_of(&wanted))
             .ok_or_else(|| UnknownAgent {
                 given: name.trim().chars().take(60).collect(),
                 roster: self.names().collect::<Vec<_>>().join(", "),
@@ -174,6 +186,18 @@ impl Default for Roster {
     }
 }
 
+/// What the seats of a client's panes are called that no `[clients]` entry names: see [`AgentId::seat`].
+pub const PANE: &str = "pane";
+/// Words that seats are called with. Any other name with a number is unknown, as a name without one is.
+const SEAT_WORDS: [&str; 5] = ["claude", "codex", "gemini", "cursor", PANE];
+
+/// The seat that a normal form names.
+fn seat_of(key: &str) -> Option<AgentId> {
+    let (word, number) = key.rsplit_once('_')?;
+    let number = number.parse().ok().filter(|read: &u32| *read > 0 && read.to_string() == number)?;
+    SEAT_WORDS.contains(&word).then(|| AgentId::seat(word, number))
+}
+
 fn is_canonical(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     (1..=40).contains(&name.len()) && name.chars().all(plain)
@@ -192,7 +216,10 @@ mod tests {
     #[test]
     fn names_are_resolved_once_and_unknown_ones_never_become_somebody() {
         let roster = Roster::default();
-        let resolved: Vec<String> = ["Devops", " arch ", "QA", "me", "data-eng", "system "]
+        let names = [
+            "Devops", " arch ", "QA", "me", "data-eng", "system ", "Claude_2", "pane-1", "claude-0", "ops-2",
+        ];
+        let resolved: Vec<String> = names
             .iter()
             .map(|name| match roster.resolve(name) {
                 Ok(agent) => format!("{name:?} -> {agent}"),
@@ -205,7 +232,11 @@ mod tests {
             "QA" -> reviewer
             "me" -> operator
             "data-eng" -> no agent is called `data-eng`; the roster is: architect, devops, analyst, frontend, reviewer, operator
-            "system " -> system"#]]
+            "system " -> system
+            "Claude_2" -> claude-2
+            "pane-1" -> pane-1
+            "claude-0" -> no agent is called `claude-0`; the roster is: architect, devops, analyst, frontend, reviewer, operator
+            "ops-2" -> no agent is called `ops-2`; the roster is: architect, devops, analyst, frontend, reviewer, operator"#]]
         .assert_eq(&resolved.join("\n"));
     }
 

@@ -83,6 +83,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::IntentDeclared(_)
         | Event::SessionStarted(_)
         | Event::SessionEnded(_)
+        | Event::AgentSeated(_)
         | Event::TurnRecorded(_)
         | Event::AnchorSaved(_)
         | Event::SessionSplit(_)

@@ -16,6 +16,7 @@ use crate::domain::ids::{
 };
 use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::scope::Scope;
+use crate::domain::seat::Unpinned;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{
     AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
@@ -935,8 +936,11 @@ impl Command {
 pub struct Submission {
     /// Minted by the front; a retry of the same request carries the same one.
     pub command_id: CommandId,
-    /// Who asks, canonical.
+    /// Who asks, canonical; of a caller that is not pinned, who it likely is.
     pub agent: AgentId,
+    /// What there is to know of a caller that is not pinned: the writer says who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpinned: Option<Unpinned>,
     /// In which session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -961,7 +965,10 @@ impl Submission {
     pub fn texts(&self) -> Vec<(&'static str, &str)> {
         let mut texts = self.command.texts();
         texts.push(("agent", self.agent.as_str()));
-        texts.extend(self.session.iter().map(|session| ("session", session.as_str())));
+        let pane = self.unpinned.iter().flat_map(|unpinned| &unpinned.pane);
+        texts.extend(self.session.iter().chain(pane).map(|session| ("session", session.as_str())));
+        let client = self.unpinned.iter().flat_map(|unpinned| &unpinned.client);
+        texts.extend(client.flat_map(|client| [("client", client.name.as_str()), ("client", &*client.word)]));
         texts.extend(self.trace_id.iter().map(|trace| ("trace_id", trace.as_str())));
         texts.extend(self.idempotency_key.iter().map(|key| ("idempotency_key", key.as_str())));
         texts

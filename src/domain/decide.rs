@@ -113,6 +113,9 @@ pub struct Decision {
     pub next: Option<String>,
 }
 
+/// Who asks, and in which session.
+type Speaker<'a> = (&'a AgentId, Option<&'a SessionId>);
+
 /// Decides one command.
 ///
 /// # Errors
@@ -131,12 +134,12 @@ pub fn decide(
             create_claim(state, (agent, session), create, create.supersedes.as_slice())
         }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
-        Command::AffirmClaim(affirm) => affirm_claim(state, agent, affirm),
+        Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
         Command::AddEvidence(add) => evidence::add(state, session, add),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
-        Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
+        Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate),
         Command::ReportEvent(report) => report_event(state, report),
-        Command::RecordDecision(record) => decision::record(state, agent, record),
+        Command::RecordDecision(record) => decision::record(state, (agent, session), record),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::RunExperiment(run) => experiment::run(state, run),
@@ -174,7 +177,7 @@ pub fn decide(
 /// `replaced` are the claims the new one takes the place of, now or once it is confirmed.
 fn create_claim(
     state: &State,
-    (agent, session): (&AgentId, Option<&SessionId>),
+    (agent, session): Speaker<'_>,
     create: &CreateClaim,
     replaced: &[ClaimId],
 ) -> Result<Decision, Rejection> {
@@ -212,7 +215,8 @@ fn create_claim(
 
     let mut decision = Decision::default();
     let new = Successor { id: create.claim_id, mends: create.mends };
-    let supersession = create.supersedes.map(|old| supersede(state, agent, old, new)).transpose()?;
+    let supersession =
+        create.supersedes.map(|old| supersede(state, (agent, session), old, new)).transpose()?;
     decision.events.push(
         ClaimCreated {
             claim_id: create.claim_id,
@@ -363,7 +367,7 @@ struct Successor {
 
 fn supersede(
     state: &State,
-    agent: &AgentId,
+    (agent, session): Speaker<'_>,
     old_id: ClaimId,
     new: Successor,
 ) -> Result<Supersession, Rejection> {
@@ -377,7 +381,7 @@ fn supersede(
         .with("superseded_by", successor));
     }
     // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
-    if old.status == Status::Deprecated || may_deprecate(agent, old) {
+    if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) {
         Ok(Supersession::Now(replace(state, old_id, old, new, agent)))
     } else {
         Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone() })
@@ -402,23 +406,17 @@ fn replace(state: &State, old_id: ClaimId, old: &Claim, new: Successor, owner: &
 
 fn take_position(
     state: &State,
-    (agent, session): (&AgentId, Option<&SessionId>),
+    (agent, session): Speaker<'_>,
     take: &TakePosition,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let claim = claim_in_force(state, take.claim_id)?;
-    if take.position == Position::Challenge {
-        if claim.owner == *agent {
-            return Err(Rejection::new(
-                Code::OwnClaim,
-                format!("claim {} is your own, so you cannot challenge it", take.claim_id),
-                "deprecate it, or create a claim that supersedes it",
-            ));
-        }
-        if take.reason.is_none() {
-            return Err(Rejection::invalid("reason", "a challenge says why"));
-        }
+    if state.is_own(agent, session, claim) {
+        refuse_own(take, policy)?;
+    }
+    if take.position == Position::Challenge && take.reason.is_none() {
+        return Err(Rejection::invalid("reason", "a challenge says why"));
     }
     let evidence_ref =
         take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
@@ -427,20 +425,21 @@ fn take_position(
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
     let cited = cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new() });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
-    decision.events.push(
-        PositionTaken {
-            claim_id: take.claim_id,
-            position: take.position,
-            reason: take.reason.clone(),
-            evidence_ref,
-            still: false,
-            versions: Versions::new(),
-        }
-        .into(),
-    );
+    let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {
+        *name != agent && state.seats().are_one_pane(session, Some(there))
+    };
+    let taken = PositionTaken {
+        claim_id: take.claim_id,
+        position: take.position,
+        reason: take.reason.clone(),
+        evidence_ref,
+        instead_of: claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect(),
+        still: false,
+        versions: Versions::new(),
+    };
     let mut after = claim.clone();
-    after.positions.insert(agent.clone(), take.position);
-    after.answered.remove(agent);
+    after.take(agent, session, &taken);
+    decision.events.push(taken.into());
     let status = settled_status(state, &after, now, policy);
     if status != claim.status {
         let reason = match take.position {
@@ -487,11 +486,15 @@ fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
     Ok(claim)
 }
 
-fn affirm_claim(state: &State, agent: &AgentId, affirm: &AffirmClaim) -> Result<Decision, Rejection> {
+fn affirm_claim(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    affirm: &AffirmClaim,
+) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
     let held = claim.positions.get(agent).copied();
-    if claim.owner != *agent && held != Some(Position::Challenge) {
+    if !state.is_own(agent, session, claim) && held != Some(Position::Challenge) {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
@@ -507,6 +510,7 @@ fn affirm_claim(state: &State, agent: &AgentId, affirm: &AffirmClaim) -> Result<
         position,
         reason,
         evidence_ref: None,
+        instead_of: Vec::new(),
         still: true,
         versions: Versions::new(),
     };
@@ -529,7 +533,7 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
     let held = |wanted: Position| claim.positions.iter().filter(move |(_, held)| **held == wanted);
     let counting: Vec<&AgentId> = held(Position::Support)
         .map(|(agent, _)| agent)
-        .filter(|agent| policy.quorum.owner_counts || **agent != claim.owner)
+        .filter(|agent| policy.quorum.owner_counts || !state.is_own(agent, claim.taken_in.get(*agent), claim))
         .collect();
     let everyone = !policy.quorum.all_active
         || state
@@ -540,6 +544,24 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
         Status::Confirmed
     } else {
         Status::Proposed
+    }
+}
+
+/// An owner's word on their own claim is the claim itself.
+fn refuse_own(take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
+    let refused = |what: &str, hint: &str| {
+        let message = format!("claim {} is your own, so {what}", take.claim_id);
+        Err(Rejection::new(Code::OwnClaim, message, hint))
+    };
+    match take.position {
+        Position::Challenge => {
+            refused("you cannot challenge it", "deprecate it, or create a claim that supersedes it")
+        }
+        Position::Support if !policy.quorum.owner_counts => refused(
+            "your support does not count",
+            "another agent supports it, or an experiment settles it (run_experiment with claim_id)",
+        ),
+        Position::Support | Position::Abstain => Ok(()),
     }
 }
 
@@ -560,7 +582,7 @@ fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<Strin
 
 fn deprecate_claim(
     state: &State,
-    agent: &AgentId,
+    (agent, session): Speaker<'_>,
     deprecate: &DeprecateClaim,
 ) -> Result<Decision, Rejection> {
     let claim = known_claim(state, deprecate.claim_id)?;
@@ -573,7 +595,7 @@ fn deprecate_claim(
         .with("from", claim.status)
         .with("to", Status::Deprecated));
     }
-    if !may_deprecate(agent, claim) {
+    if !may_deprecate(state, (agent, session), claim) {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
@@ -659,8 +681,8 @@ fn check_list(argument: &str, len: usize) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn may_deprecate(agent: &AgentId, claim: &Claim) -> bool {
-    claim.owner == *agent || [AgentId::architect(), AgentId::operator()].contains(agent)
+fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> bool {
+    state.is_own(agent, session, claim) || [AgentId::architect(), AgentId::operator()].contains(agent)
 }
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {

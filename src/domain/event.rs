@@ -109,6 +109,9 @@ pub struct PositionTaken {
     /// What the files of the claim's scopes held then.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
+    /// Names under which the same pane took a position before: this one replaces those too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instead_of: Vec<AgentId>,
 }
 
 /// An event of the ledger was tied to a claim.
@@ -508,6 +511,21 @@ pub struct TurnRecorded {
     pub told: Option<u64>,
 }
 
+/// A session took a seat: it is this agent until the seat is free and another one takes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentSeated {
+    /// Who it is.
+    pub agent: AgentId,
+    /// The client, by the name it gives itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ToolName>,
+    /// Which session.
+    pub session: SessionId,
+    /// A session of the same pane; the two are one pane from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<SessionId>,
+}
+
 /// A fact was put where no compaction loses it; it replaces what stood there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnchorSaved {
@@ -784,6 +802,7 @@ events! {
     IntentDeclared(IntentDeclared) = "intent.declared", min_reader 1;
     SessionStarted(SessionStarted) = "session.started", min_reader 1;
     SessionEnded(SessionEnded) = "session.ended", min_reader 1;
+    AgentSeated(AgentSeated) = "agent.seated", min_reader 1;
     TurnRecorded(TurnRecorded) = "turn.recorded", min_reader 1;
     AnchorSaved(AnchorSaved) = "anchor.saved", min_reader 1;
     SessionSplit(SessionSplit) = "session.split", min_reader 1;
@@ -834,6 +853,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -886,6 +906,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -935,6 +956,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -998,6 +1020,7 @@ impl Event {
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
             | Self::SessionSplit(_)
@@ -1062,6 +1085,7 @@ impl Event {
             | Self::LossAccepted(_)
             | Self::TaskReleased(_)
             | Self::SessionEnded(_)
+            | Self::AgentSeated(_)
             | Self::BeliefsSnapshotted(_)
             | Self::PolicyChanged(_) => false,
         }

@@ -52,6 +52,10 @@ pub enum WarningCode {
     DependencyInvalidated,
     /// A file of the claim holds something else than the challenge, or the claim, was about.
     ChangedSince,
+    /// The session took a seat: the agent it is from now on.
+    Seated,
+    /// The session took another seat than it had: a pane took that while it was away.
+    SeatTaken,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
 }

@@ -1,6 +1,7 @@
 //! What the rules need to know, folded from events: `evolve`.
 
 mod deed;
+mod seats;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,6 +10,7 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 pub use deed::Deed;
+pub use seats::{Pane, Seats};
 pub use work::Work;
 
 use crate::domain::agent::AgentId;
@@ -18,8 +20,8 @@ use crate::domain::claim::{
 };
 use crate::domain::decide::Quorum;
 use crate::domain::event::{
-    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Recorded,
-    ResearcherSpawned, Side, TargetAliased,
+    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, PositionTaken,
+    Recorded, ResearcherSpawned, Side, TargetAliased,
 };
 use crate::domain::experiment::{ERASED_COMMAND, Expect, Plan, ProfileName, RunState};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
@@ -34,6 +36,8 @@ use crate::domain::versions::{Edits, Sight, Sights};
 pub struct Claim {
     /// Who may challenge everything but this.
     pub owner: AgentId,
+    /// The session it was made in.
+    pub session: Option<SessionId>,
     /// What kind of statement it is.
     pub claim_type: ClaimType,
     /// Where it is in its life.
@@ -44,6 +48,8 @@ pub struct Claim {
     pub scopes: Vec<Scope>,
     /// The latest position of each agent that took one.
     pub positions: BTreeMap<AgentId, Position>,
+    /// The session in which each of these agents last took one.
+    pub taken_in: BTreeMap<AgentId, SessionId>,
     /// What is tied to it.
     pub evidence: BTreeSet<(EventId, Relation)>,
     /// The agent and the session that tied each of these.
@@ -89,6 +95,22 @@ impl Claim {
     /// Who holds it to be wrong, answered or not.
     pub fn challengers(&self) -> impl Iterator<Item = &AgentId> {
         self.positions.iter().filter(|(_, held)| **held == Position::Challenge).map(|(agent, _)| agent)
+    }
+
+    /// Puts a position in the place of what the same pane held before.
+    pub(in crate::domain) fn take(
+        &mut self,
+        agent: &AgentId,
+        session: Option<&SessionId>,
+        taken: &PositionTaken,
+    ) {
+        for name in taken.instead_of.iter().chain([agent]) {
+            self.positions.remove(name);
+            self.taken_in.remove(name);
+            self.answered.remove(name);
+        }
+        self.positions.insert(agent.clone(), taken.position);
+        self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -211,6 +233,7 @@ pub struct State {
     /// The sessions that asked for runs which are not over.
     asked_in: BTreeMap<RunId, SessionId>,
     work: Work,
+    seats: Seats,
     /// The quorum on record.
     quorum: Quorum,
     redacted: BTreeSet<EventId>,
@@ -258,6 +281,32 @@ impl State {
     /// The ids of all events, in their order.
     pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
         self.events.keys().copied()
+    }
+
+    /// Which pane is which agent.
+    pub const fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    /// Seats a pane before its command is decided; returns the seats as they were, for [`State::stand_up`].
+    pub fn sit_down(&mut self, events: &[Event], at: Timestamp) -> Seats {
+        let before = self.seats.clone();
+        for event in events {
+            if let Event::AgentSeated(seated) = event {
+                self.seats.sit(seated, at);
+            }
+        }
+        before
+    }
+
+    /// Takes back what [`State::sit_down`] did, when the command is refused.
+    pub fn stand_up(&mut self, before: Seats) {
+        self.seats = before;
+    }
+
+    /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one.
+    pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
+        claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
     }
 
     /// The claim, not deprecated, that already says this about these scopes.
@@ -401,6 +450,7 @@ impl State {
         self.last_seen.insert(recorded.agent.clone(), recorded.at);
         self.work.evolve(recorded);
         self.edits.evolve(recorded);
+        self.seats.evolve(recorded);
         let Some(event) = &recorded.event else { return };
         match event {
             Event::ClaimCreated(created) => self.add_claim(recorded, created),
@@ -434,8 +484,7 @@ impl State {
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
                     claim.sights.took(recorded.seq, &recorded.agent, taken);
                     if !taken.still {
-                        claim.positions.insert(recorded.agent.clone(), taken.position);
-                        claim.answered.remove(&recorded.agent);
+                        claim.take(&recorded.agent, recorded.session.as_ref(), taken);
                     }
                 }
             }
@@ -538,6 +587,7 @@ impl State {
             | Event::IntentDeclared(_)
             | Event::SessionStarted(_)
             | Event::SessionEnded(_)
+            | Event::AgentSeated(_)
             | Event::SessionSplit(_)
             | Event::Turn0Continued(_)
             | Event::AnchorSaved(_) => {}
@@ -619,11 +669,10 @@ impl State {
     }
 
     fn add_claim(&mut self, recorded: &Recorded, created: &ClaimCreated) {
-        let (owner, at) = (&recorded.agent, recorded.at);
         for target in created.scopes.iter().filter(|scope| scope.is_target()) {
             self.targets.entry(target.clone()).or_insert_with(|| target.clone());
         }
-        let expires_at = created.ttl_hours.map(|ttl| at.plus(ttl));
+        let expires_at = created.ttl_hours.map(|ttl| recorded.at.plus(ttl));
         self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
@@ -632,12 +681,14 @@ impl State {
             }
         }
         let claim = Claim {
-            owner: owner.clone(),
+            owner: recorded.agent.clone(),
+            session: recorded.session.clone(),
             claim_type: created.claim_type,
             status: Status::Proposed,
             confidence: created.confidence,
             scopes: created.scopes.clone(),
             positions: BTreeMap::new(),
+            taken_in: BTreeMap::new(),
             evidence: BTreeSet::new(),
             tied_by: BTreeMap::new(),
             proposes_to_supersede: created.supersedes,

@@ -94,7 +94,12 @@ impl Sights {
         let sight = Sight { seq, versions: taken.versions.clone() };
         if taken.still {
             self.still = Some(sight);
-        } else if taken.position == Position::Challenge {
+            return;
+        }
+        for name in &taken.instead_of {
+            self.challenges.remove(name);
+        }
+        if taken.position == Position::Challenge {
             self.challenges.insert(agent.clone(), sight);
         } else {
             self.challenges.remove(agent);

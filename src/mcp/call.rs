@@ -2,9 +2,11 @@
 //! comes back.
 
 use rmcp::ErrorData;
+use rmcp::RoleServer;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, Tool};
+use rmcp::service::RequestContext;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +24,7 @@ use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::versions::Versions;
+use crate::identity::Speaker;
 use crate::system;
 use crate::views;
 use crate::writer::Front;
@@ -32,6 +35,7 @@ pub(super) struct Call {
     pub(super) arguments: JsonObject,
     trace_id: Option<String>,
     session: Option<SessionId>,
+    client: Option<String>,
     pub(super) request: Waiting,
 }
 
@@ -50,8 +54,8 @@ impl FromContextPart<ToolCallContext<'_, Server>> for Call {
             tool: context.name.to_string(),
             arguments: context.arguments.take().unwrap_or_default(),
             trace_id: traceparent.flatten(),
-            session: session_of(&context.request_context.meta)
-                .or_else(|| http::session_of(&context.request_context.extensions)),
+            session: session_of(&context.request_context),
+            client: client_of(&context.request_context),
             request: Waiting {
                 peer: context.request_context.peer.clone(),
                 cancelled: context.request_context.ct.clone(),
@@ -67,10 +71,21 @@ fn trace_id(traceparent: &str) -> Option<String> {
     (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
 }
 
+/// The session of a request, where its client says it.
+pub(super) fn session_of(request: &RequestContext<RoleServer>) -> Option<SessionId> {
+    session_in(&request.meta).or_else(|| http::session_of(&request.extensions))
+}
+
 /// The session Codex names in each call: it tells its server none otherwise. Its hooks name the same, in a
 /// subagent too.
-fn session_of(meta: &RequestMetaObject) -> Option<SessionId> {
+fn session_in(meta: &RequestMetaObject) -> Option<SessionId> {
     meta.0.get("x-codex-turn-metadata")?.get("session_id")?.as_str()?.parse().ok()
+}
+
+/// What the client calls itself: in each request, or once at the start.
+fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
+    let told = || request.peer.peer_info().map(|info| info.client_info.name.clone());
+    request.meta.client_info().map(|client| client.name).or_else(told)
 }
 
 /// Who asks, and the id of what is made for them.
@@ -134,14 +149,20 @@ impl Server {
     ) -> Result<Submission, Rejection> {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
-        let agent = self.caller().speaks_for(common.agent.as_deref())?;
-        let session = common.session.unwrap_or_else(|| self.caller().session_unless(call.session.clone()));
-        let asker = Asker { id: system::new_id(), agent, session };
+        let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
+        let session = common.session.unwrap_or_else(|| own.clone());
+        let likely = unpinned.as_ref().and_then(|_| self.agent_of(&own));
+        let asker = Asker { id: system::new_id(), agent: likely.unwrap_or(agent), session };
         let command = build(arguments, &asker)?;
         let Asker { agent, session, .. } = asker;
+        if let Some(unpinned) = &mut unpinned {
+            self.leave_word(&own);
+            unpinned.pane = Some(own).filter(|own| *own != session);
+        }
         Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
+            unpinned,
             session: Some(session),
             trace_id: call.trace_id.clone(),
             idempotency_key: common.idempotency_key,
@@ -151,6 +172,16 @@ impl Server {
         })
     }
 
+    /// Who a call speaks for, and in which session of its pane.
+    pub(super) fn speaker(
+        &self,
+        call: &Call,
+        named: Option<&str>,
+    ) -> Result<(Speaker, SessionId), Rejection> {
+        let speaker = self.caller().speaks_for(named, call.client.as_deref())?;
+        Ok((speaker, self.caller().session_unless(call.session.clone())))
+    }
+
     /// A refusal as it may be shown: it quotes arguments, and one of them may hold a secret.
     async fn guarded(&self, call: &Call, rejection: Rejection) -> Rejection {
         let mut texts = Vec::new();
@@ -158,8 +189,8 @@ impl Server {
         let texts = texts.into_iter().map(|text| ("arguments", text));
         let Some(denial) = self.front().deny(&call.tool, texts) else { return rejection };
         let named = call.arguments.get("agent").and_then(Value::as_str);
-        match self.caller().speaks_for(named) {
-            Ok(agent) => self.front().refuse(denial, &agent, Some(self.caller().session())).await,
+        match self.speaker(call, named) {
+            Ok((speaker, session)) => self.front().refuse(denial, speaker, Some(session)).await,
             Err(_) => denial.into(),
         }
     }

@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use super::call::{Call, accepted, refused};
 use super::server::Server;
-use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{CancelExperiment, Command, Submission};
 use crate::domain::experiment::RunState;
-use crate::domain::ids::{CommandId, RunId};
+use crate::domain::ids::{CommandId, RunId, SessionId};
 use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::Rejection;
 use crate::domain::versions::Versions;
+use crate::identity::Speaker;
 use crate::store::ExperimentView;
 use crate::{system, views};
 
@@ -37,14 +37,15 @@ impl Server {
         build: impl FnOnce(T, Uuid) -> Result<Command, Rejection>,
     ) -> CallToolResult {
         let (tool, request) = (call.tool.clone(), call.request.clone());
-        let agent = self.caller().speaks_for(call.arguments.get("agent").and_then(serde_json::Value::as_str));
+        let named = call.arguments.get("agent").and_then(serde_json::Value::as_str);
+        let speaker = self.speaker(&call, named);
         let receipt = match self.submit(call, |given, asker| build(given, asker.id)).await {
             Ok(receipt) => receipt,
             Err(rejection) => return refused(&rejection),
         };
         let run = receipt.entity_id.map(RunId::from_uuid);
         let mut finished = None;
-        if let (true, Some(run), Ok(agent), Acceptance::Committed) = (wait, run, agent, receipt.state) {
+        if let (true, Some(run), Ok(speaker), Acceptance::Committed) = (wait, run, speaker, receipt.state) {
             let deadline = self.look(run).and_then(|run| u64::try_from(run.timeout_ms?).ok()).unwrap_or(0);
             let deadline = system::instant() + Duration::from_millis(deadline) + QUEUE_GRACE;
             let mut told = system::instant();
@@ -58,7 +59,7 @@ impl Server {
                 tokio::select! {
                     () = tokio::time::sleep(LOOK_EVERY) => {}
                     () = request.cancelled() => {
-                        self.cancel(run, &agent).await;
+                        self.cancel(run, speaker).await;
                         return refused(&Rejection::new(
                             crate::domain::rejection::Code::Unavailable,
                             "the request was cancelled, and its run with it",
@@ -111,11 +112,12 @@ impl Server {
         })
     }
 
-    async fn cancel(&self, run_id: RunId, agent: &AgentId) {
+    async fn cancel(&self, run_id: RunId, (speaker, session): (Speaker, SessionId)) {
         let submission = Submission {
             command_id: CommandId::from_uuid(system::new_id()),
-            agent: agent.clone(),
-            session: Some(self.caller().session()),
+            agent: speaker.agent,
+            unpinned: speaker.unpinned,
+            session: Some(session),
             trace_id: None,
             idempotency_key: None,
             checkout: Checkout::default(),

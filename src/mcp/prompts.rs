@@ -4,13 +4,16 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
 use super::server::Server;
+use crate::domain::agent::AgentId;
 use crate::domain::clean;
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::scope::Scope;
+use crate::domain::seat::Unpinned;
+use crate::identity::Speaker;
 use crate::pack;
 use crate::reads::Reads;
 use crate::system;
-use crate::views::{self, ContextOf, View, ViewError};
+use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
 
 /// A prompt: what it is for, what it asks, its text, and what is put into it.
 struct Known {
@@ -26,7 +29,7 @@ type Asked = (&'static str, &'static str, bool);
 /// What stands in the place of `{name}`, by name.
 type Filling = Vec<(&'static str, String)>;
 
-const AGENT: Asked = ("agent", "Who you are; leave out in a pinned pane", false);
+const AGENT: Asked = ("agent", "For whom, another agent than you", false);
 const CLAIM: Asked = ("claim", "The claim's id", true);
 
 const PROMPTS: [Known; 7] = [
@@ -95,7 +98,7 @@ pub(super) fn listed() -> Vec<Prompt> {
 }
 
 /// The arguments of one request.
-struct Given<'a>(Option<&'a JsonObject>);
+struct Given<'a>(Option<&'a JsonObject>, SessionId);
 
 impl Given<'_> {
     fn word(&self, name: &str) -> Option<&str> {
@@ -122,20 +125,28 @@ impl Server {
         &self,
         name: &str,
         arguments: Option<&JsonObject>,
+        session: SessionId,
     ) -> Result<GetPromptResult, ErrorData> {
         let known = PROMPTS.iter().find(|known| known.name == name).ok_or_else(|| {
             ErrorData::invalid_params(format!("no prompt is called `{name}`: see prompts/list"), None)
         })?;
-        let filling = (known.fill)(self, &Given(arguments))?;
+        let filling = (known.fill)(self, &Given(arguments, session))?;
         let text = clean::cleaned(&filled(known.text, &filling)).into_owned();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
     }
 
     /// For whom a prompt is, in the session of this server.
     fn asker(&self, given: &Given<'_>) -> Result<ContextOf, ErrorData> {
-        let agent = self.caller().speaks_for(given.word("agent"));
-        let agent = agent.map_err(|refused| ErrorData::invalid_params(refused.to_string(), None))?;
-        let session = Some(self.caller().session().to_string());
+        let speaker = self.caller().speaks_for(given.word("agent"), None);
+        let Speaker { agent, unpinned } =
+            speaker.map_err(|refused| ErrorData::invalid_params(refused.to_string(), None))?;
+        let agent = match unpinned {
+            None => agent,
+            // What a prompt shows depends on it, and nothing is written under it.
+            Some(Unpinned { named: Some(named), .. }) => named,
+            Some(_) => self.agent_of(&given.1).unwrap_or_else(|| AgentId::recorded(UNSEATED)),
+        };
+        let session = Some(given.1.to_string());
         Ok(ContextOf { agent, session, budget: pack::DEFAULT_BUDGET_CHARS, window: None })
     }
 

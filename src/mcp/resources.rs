@@ -9,6 +9,7 @@ use serde_json::json;
 use super::server::Server;
 use super::uri;
 use crate::domain::clean;
+use crate::domain::ids::SessionId;
 use crate::reads::TravelError;
 use crate::store::StoreError;
 use crate::system;
@@ -143,8 +144,12 @@ fn not_found(message: String, address: &str) -> ErrorData {
 
 impl Server {
     /// Reads one resource.
-    pub(super) async fn read(&self, address: &str) -> Result<ReadResourceResult, ErrorData> {
-        let uri::Address { view, json: wants_json, moment } = self.address(address)?;
+    pub(super) async fn read(
+        &self,
+        address: &str,
+        session: &SessionId,
+    ) -> Result<ReadResourceResult, ErrorData> {
+        let uri::Address { view, json: wants_json, moment } = self.address_in(address, session)?;
         let deadline = system::instant() + MADE_WITHIN;
         let answer = loop {
             let view = view.clone();
@@ -199,7 +204,13 @@ impl Server {
 
     /// Parses an address as this caller means it.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
-        uri::parse(address, self.caller(), &self.root(), system::now()).map_err(|problem| match problem {
+        self.address_in(address, &self.caller().session())
+    }
+
+    fn address_in(&self, address: &str, session: &SessionId) -> Result<uri::Address, ErrorData> {
+        let me = || self.reader(session);
+        let reader = uri::Reader { roster: self.caller().roster(), session, me: &me };
+        uri::parse(address, &reader, &self.root(), system::now()).map_err(|problem| match problem {
             uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
             uri::BadAddress::NotPlain | uri::BadAddress::Parameter { .. } => {
                 ErrorData::invalid_params(problem.to_string(), None)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
@@ -24,6 +24,7 @@ use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
 use super::tools::Toolsets;
 use super::{call, prompts, resources};
 use crate::config::Config;
+use crate::domain::ids::SessionId;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::identity::Caller;
@@ -61,6 +62,8 @@ struct Shared {
     long_reads: Semaphore,
     root: String,
     tools: ToolRouter<Server>,
+    /// The session that this process is itself, once it has written.
+    word: OnceLock<SessionId>,
 }
 
 /// What one client has to itself; it goes when its session ends.
@@ -105,6 +108,7 @@ impl Server {
             idle_reads: Mutex::new(vec![reads]),
             long_reads: Semaphore::new(LONG_READS),
             tools: toolsets.tools(),
+            word: OnceLock::new(),
         };
         Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
     }
@@ -132,6 +136,14 @@ impl Server {
 
     pub(super) fn tools(&self) -> &ToolRouter<Self> {
         &self.shared.tools
+    }
+
+    pub(super) fn word(&self) -> &OnceLock<SessionId> {
+        &self.shared.word
+    }
+
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.shared.workspace
     }
 
     pub(super) fn root(&self) -> String {
@@ -242,7 +254,9 @@ impl ServerHandler for Server {
             .enable_completions()
             .build();
         let implementation = Implementation::new("hivemind", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities)
+            .with_server_info(implementation)
+            .with_instructions(format!("{INSTRUCTIONS}\n{}\n", self.who_reads()))
     }
 
     async fn list_tools(
@@ -291,10 +305,11 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.as_str();
-        self.respond("resources/read", uri, async { self.read(uri).await.map(Into::into) }).await
+        let session = self.caller.session_unless(call::session_of(&context));
+        self.respond("resources/read", uri, async { self.read(uri, &session).await.map(Into::into) }).await
     }
 
     async fn list_prompts(
@@ -309,9 +324,10 @@ impl ServerHandler for Server {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let work = async { self.prompt(&request.name, request.arguments.as_ref()).map(Into::into) };
+        let session = self.caller.session_unless(call::session_of(&context));
+        let work = async { self.prompt(&request.name, request.arguments.as_ref(), session).map(Into::into) };
         self.respond("prompts/get", &request, work).await
     }
 

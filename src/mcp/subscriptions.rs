@@ -290,7 +290,10 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::OperatorOverridden(_)
             | Event::PolicyChanged(_)
             | Event::MemoryDenied(_) => false,
-            Event::FileEdited(_) | Event::SessionStarted(_) | Event::SessionEnded(_) => {
+            Event::FileEdited(_)
+            | Event::SessionStarted(_)
+            | Event::AgentSeated(_)
+            | Event::SessionEnded(_) => {
                 recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()
             }
             Event::CommandRejected(_) => recorded.agent == of.agent,
@@ -349,9 +352,13 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                     | Event::SessionSplit(_)
                     | Event::Turn0Continued(_)
             )),
-        View::Sessions(..) => {
-            Ok(matches!(event, Event::SessionStarted(_) | Event::SessionEnded(_) | Event::SessionSplit(_)))
-        }
+        View::Sessions(..) => Ok(matches!(
+            event,
+            Event::SessionStarted(_)
+                | Event::AgentSeated(_)
+                | Event::SessionEnded(_)
+                | Event::SessionSplit(_)
+        )),
         View::Session(id) => {
             let of_it = |session: &SessionId| session.as_str() == id;
             Ok(recorded.session.as_ref().is_some_and(of_it)

@@ -2,15 +2,15 @@
 
 use url::Url;
 
-use crate::domain::agent::AgentId;
+use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::{SearchMode, Status, Tier};
+use crate::domain::ids::SessionId;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
-use crate::identity::Caller;
 use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search};
-use crate::views::{ContextOf, DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, View};
+use crate::views::{ContextOf, DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, UNSEATED, View};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,8 +39,21 @@ pub(super) enum BadAddress {
     Parameter { name: String, problem: String },
 }
 
-/// Parses an address for a caller: `hivemind://context` is the pinned agent's, and `3d` is so long before `now`.
-pub(super) fn parse(text: &str, caller: &Caller, root: &str, now: Timestamp) -> Result<Address, BadAddress> {
+/// Who reads.
+pub(super) struct Reader<'r> {
+    pub(super) roster: &'r Roster,
+    pub(super) session: &'r SessionId,
+    /// The agent of the reader; none before its session took a seat. It asks the read models.
+    pub(super) me: &'r dyn Fn() -> Option<AgentId>,
+}
+
+/// Parses an address for a reader: `hivemind://context` is the reader's own, and `3d` is so long before `now`.
+pub(super) fn parse(
+    text: &str,
+    caller: &Reader<'_>,
+    root: &str,
+    now: Timestamp,
+) -> Result<Address, BadAddress> {
     let unknown = || BadAddress::Unknown(text.chars().take(200).collect());
     let url = Url::parse(text).map_err(|_| unknown())?;
     if url.scheme() != "hivemind" {
@@ -86,15 +99,14 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str, now: Timestamp) -> 
             View::Beliefs(agent(caller, name)?, parameters.take("session"))
         }
         ("context", "") => {
-            let pinned = caller.pinned().cloned();
-            let agent = pinned
-                .ok_or_else(|| bad("agent", "this pane is not pinned: read hivemind://context/NAME"))?;
-            let session = Some(caller.session().to_string());
+            // A session has no agent before its first write; the receipt of that write names it.
+            let agent = (caller.me)().unwrap_or_else(|| AgentId::recorded(UNSEATED));
+            let session = Some(caller.session.to_string());
             View::Context(context(&mut parameters, agent, session)?)
         }
         ("attention", "") => {
             let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
-            View::Attention(named.or_else(|| caller.pinned().cloned()))
+            View::Attention(named.or_else(|| (caller.me)()))
         }
         ("context", name) => View::Context(context(&mut parameters, agent(caller, name)?, None)?),
         _ => return Err(unknown()),
@@ -146,8 +158,8 @@ fn bad(name: &str, problem: impl ToString) -> BadAddress {
     BadAddress::Parameter { name: name.to_owned(), problem: problem.to_string() }
 }
 
-fn agent(caller: &Caller, name: &str) -> Result<AgentId, BadAddress> {
-    caller.roster().resolve(name).map_err(|problem| bad("agent", problem))
+fn agent(caller: &Reader<'_>, name: &str) -> Result<AgentId, BadAddress> {
+    caller.roster.resolve(name).map_err(|problem| bad("agent", problem))
 }
 
 fn scope(parameters: &mut Parameters, root: &str) -> Result<Option<Scope>, BadAddress> {
@@ -204,7 +216,7 @@ fn search(parameters: &mut Parameters, root: &str, now: Timestamp) -> Result<Sea
 
 fn claim_filter(
     parameters: &mut Parameters,
-    caller: &Caller,
+    caller: &Reader<'_>,
     root: &str,
     now: Timestamp,
 ) -> Result<ClaimFilter, BadAddress> {
@@ -284,7 +296,7 @@ fn contradiction_filter(parameters: &mut Parameters) -> Result<ContradictionFilt
     })
 }
 
-fn event_filter(parameters: &mut Parameters, caller: &Caller) -> Result<ledger::Filter, BadAddress> {
+fn event_filter(parameters: &mut Parameters, caller: &Reader<'_>) -> Result<ledger::Filter, BadAddress> {
     let after: Option<u64> = parameters.parse("after")?;
     let by = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
     Ok(ledger::Filter {
@@ -302,14 +314,14 @@ fn event_filter(parameters: &mut Parameters, caller: &Caller) -> Result<ledger::
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::parse;
+    use super::{Reader, parse};
     use crate::domain::agent::Roster;
     use crate::domain::time::Timestamp;
-    use crate::identity::Caller;
 
     fn check(addresses: &[&str], expected: Expect) {
-        let session = "s".parse().expect("a session id");
-        let caller = Caller::new(Roster::default(), Some("ops"), session).expect("a known agent");
+        let (roster, session) = (Roster::default(), "s".parse().expect("a session id"));
+        let me = || roster.resolve("ops").ok();
+        let caller = Reader { roster: &roster, session: &session, me: &me };
         let lines: Vec<String> = addresses
             .iter()
             .map(|address| match parse(address, &caller, "/shop", Timestamp::from_ms(1_795_309_837_834)) {

@@ -116,6 +116,7 @@ pub(super) fn project(
         Event::TaskUpdated(body) => plan::task_updated(db, recorded, body)?,
         Event::IntentDeclared(body) => plan::intent_declared(db, recorded, body)?,
         Event::SessionStarted(body) => sessions::started(db, recorded, body)?,
+        Event::AgentSeated(body) => sessions::seated(db, recorded, body)?,
         Event::SessionEnded(body) => sessions::ended(db, recorded, body)?,
         Event::TurnRecorded(body) => sessions::turn(db, recorded, body)?,
         Event::AnchorSaved(body) => sessions::anchor(db, recorded, body)?,
@@ -234,6 +235,10 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
     if body.still {
         versions::affirmed(db, at, body)?;
         return touch(db, at, body.claim_id);
+    }
+    for name in &body.instead_of {
+        db.prepare_cached("DELETE FROM consensus WHERE claim_id = ?1 AND agent = ?2")?
+            .execute(params![body.claim_id.to_string(), name.as_str()])?;
     }
     db.prepare_cached(
         "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \

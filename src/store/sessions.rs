@@ -7,8 +7,8 @@ use super::plan::{self, list, word};
 use super::{Reader, StoreError, files, json};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
-    AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded, SessionSplit,
-    SessionStarted, Turn0Continued, TurnRecorded,
+    AgentSeated, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded,
+    SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::SessionId;
 use crate::domain::session::{
@@ -34,6 +34,24 @@ pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> 
         at.seq as i64,
         body.checkout.worktree.as_ref().map(Worktree::as_str),
         body.checkout.branch.as_ref().map(Branch::as_str)
+    ])?;
+    Ok(())
+}
+
+/// A session that took a seat is known from then on, whether its client says that it starts or not.
+pub(super) fn seated(db: &Connection, at: &Recorded, body: &AgentSeated) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO session_states (session, agent, client, source, started_at, last_seen_at, started_seq, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6) ON CONFLICT (session) DO UPDATE SET agent = ?2, \
+         client = coalesce(client, ?3), ended_at = NULL, end_cause = NULL",
+    )?
+    .execute(params![
+        body.session.as_str(),
+        body.agent.as_str(),
+        body.client.as_ref().map(|client| client.as_str()),
+        Source::Startup.as_str(),
+        at.at.ms(),
+        at.seq as i64
     ])?;
     Ok(())
 }

@@ -38,6 +38,9 @@ const MAX_REJECTED: usize = 5;
 /// Leases that end within so many milliseconds need attention: a third of the usual lease.
 pub(super) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
 
+/// What a context calls a reader whose session took no seat yet: its first write takes one.
+pub const UNSEATED: &str = "unseated";
+
 /// For whom a context is, and how much of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextOf {

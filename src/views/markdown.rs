@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{AgentView, EventView, StatusView, versions};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{Status, Tier};
 use crate::domain::clean;
 use crate::domain::event::CommandRan;
@@ -390,7 +391,11 @@ pub(super) fn agents(agents: &[AgentView], now: Timestamp) -> String {
                 [] => String::new(),
                 aliases => format!(" (also {})", aliases.join(", ")),
             };
-            let left = if agent.on_roster { "" } else { ", no longer on the roster" };
+            let left = match AgentId::recorded(&*agent.agent).is_seat() {
+                _ if agent.on_roster => "",
+                true => ", a seat",
+                false => ", no longer on the roster",
+            };
             format!(
                 "- {}{aliases}: {seen}, {} in force{left}\n",
                 name(&agent.agent),

@@ -25,6 +25,7 @@ use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::versions::{Looks, Versions};
+use crate::identity::Speaker;
 use crate::ledger::Origin;
 use crate::private;
 use crate::system;
@@ -155,7 +156,10 @@ impl Front {
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
         let submission = self.placed(submission).await;
         match privacy::deny(&submission, &self.shared.secrets) {
-            Some(denial) => Err(self.refuse(denial, &submission.agent, submission.session).await),
+            Some(denial) => {
+                let Submission { agent, unpinned, session, .. } = submission;
+                Err(self.refuse(denial, Speaker { agent, unpinned }, session).await)
+            }
             None => self.send(submission).await,
         }
     }
@@ -232,12 +236,18 @@ impl Front {
     }
 
     /// Puts a denial on record, durable like any command, and says what the caller is told.
-    pub async fn refuse(&self, denial: Denial, agent: &AgentId, session: Option<SessionId>) -> Rejection {
+    pub async fn refuse(
+        &self,
+        denial: Denial,
+        Speaker { agent, unpinned }: Speaker,
+        session: Option<SessionId>,
+    ) -> Rejection {
         let clean = |text: &str| privacy::scan(text, &self.shared.secrets).is_empty();
         let Denial { rule, field, command } = denial.clone();
         let record = Submission {
             command_id: CommandId::from_uuid(system::new_id()),
-            agent: agent.clone(),
+            agent,
+            unpinned,
             session: session.filter(|session| clean(session.as_str())),
             trace_id: None,
             idempotency_key: None,
@@ -335,7 +345,8 @@ impl Front {
     /// Why not, or that no writer could be started.
     pub async fn submit_unqueued(&self, submission: Submission) -> Result<Receipt, Rejection> {
         if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
-            return Err(self.refuse(denial, &submission.agent, submission.session).await);
+            let Submission { agent, unpinned, session, .. } = submission;
+            return Err(self.refuse(denial, Speaker { agent, unpinned }, session).await);
         }
         let request = Request::Submit { id: 0, submission: Box::new(submission) };
         let mut stream = self.ask_for(&request).await?;

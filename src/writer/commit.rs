@@ -1,5 +1,7 @@
 //! The pipeline of every write: recognise, decide, append, project, answer.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +15,7 @@ use super::experiments::Profiles;
 use super::ground::Ground;
 use super::spool::{Spool, SpoolError};
 use crate::checkpoints::Checkpoints;
+use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::Position;
 use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
@@ -21,11 +24,12 @@ use crate::domain::event::{
     CommandRejected, Event, ExperimentQueued, MemoryDenied, PolicyChanged, Recorded, SpoolFlushed,
 };
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
-use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId};
+use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
+use crate::domain::seat::{self, Seat};
 use crate::domain::state::{Run, State};
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
@@ -397,8 +401,21 @@ impl Committer {
         let mut by_command: HashMap<CommandId, usize> = HashMap::new();
         let mut by_key: HashMap<(AgentId, IdempotencyKey), usize> = HashMap::new();
         for item in items {
-            let submission = match item {
-                Item::Asked(submission) => submission,
+            let (submission, seat) = match item {
+                Item::Asked(submission) => match self.seated(submission) {
+                    Ok(seated) => seated,
+                    Err(rejection) => {
+                        progress.push(
+                            match (self.known(submission)?, privacy::deny(submission, &self.secrets)) {
+                                (Some(answer), _) => answer.map_or_else(Progress::Refused, Progress::Known),
+                                // Its sentence may quote the session.
+                                (None, Some(denial)) => Progress::Refused(denial.into()),
+                                (None, None) => Progress::Refused(rejection),
+                            },
+                        );
+                        continue;
+                    }
+                },
                 Item::Fact { agent, causation, events, minted } => {
                     let batch = self.batch_of_facts(agent, *causation, events, *minted);
                     let decision = Decision { events: events.clone(), ..Decision::default() };
@@ -407,6 +424,7 @@ impl Committer {
                     continue;
                 }
             };
+            let submission = submission.as_ref();
             let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
             let twin = match by_command.get(&submission.command_id) {
                 Some(batch) => Some(*batch),
@@ -431,8 +449,16 @@ impl Committer {
                 self.stage(batch, &decision, &mut batches, &mut recorded);
                 Progress::Refused(denial.into())
             } else {
-                match self.prepare(submission) {
-                    Err(rejection) => Progress::Refused(rejection),
+                let takes = seat.as_ref().filter(|seat| !seat.events.is_empty());
+                let before = takes.map(|seat| {
+                    let now = (self.sources.clock)();
+                    self.state.sit_down(&seat.events, now)
+                });
+                match self.prepare(submission, seat) {
+                    Err(rejection) => {
+                        before.into_iter().for_each(|before| self.state.stand_up(before));
+                        Progress::Refused(rejection)
+                    }
                     Ok((batch, decision)) => {
                         by_command.insert(submission.command_id, batches.len());
                         if let Some(key) = key {
@@ -525,6 +551,29 @@ impl Committer {
         Ok(receipt_of(&stored, submission))
     }
 
+    /// A command with the agent it speaks for, and the seat its pane takes with it.
+    fn seated<'s>(
+        &mut self,
+        asked: &'s Submission,
+    ) -> Result<(Cow<'s, Submission>, Option<Seat>), Rejection> {
+        let Some(unpinned) = &asked.unpinned else { return Ok((Cow::Borrowed(asked), None)) };
+        let now = (self.sources.clock)();
+        let running = OnceCell::new();
+        let is_running = |session: &SessionId| {
+            running.get_or_init(|| ClientSession::all(&self.workspace)).get(session).copied()
+        };
+        let is_on_roster = |agent: &AgentId| {
+            let named = self.profiles.as_ref().and_then(|profiles| profiles.resolve(agent.as_str()));
+            named.is_some_and(|named| named != *agent)
+        };
+        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
+        // An end takes no seat.
+        let may_take = !matches!(asked.command, Command::EndSession(_));
+        let seat = seat::seat(&self.state, unpinned, asked.session.as_ref(), may_take, now, &ground)?;
+        let submission = Submission { agent: seat.agent.clone(), unpinned: None, ..asked.clone() };
+        Ok((Cow::Owned(submission), Some(seat)))
+    }
+
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
     fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
         let Submission { agent, session, checkout, versions, command, .. } = submission;
@@ -556,16 +605,24 @@ impl Committer {
         Ok(decision)
     }
 
-    fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {
+    fn prepare(
+        &mut self,
+        submission: &Submission,
+        seat: Option<Seat>,
+    ) -> Result<(Batch, Decision), Rejection> {
         let now = (self.sources.clock)();
         let Submission { agent, command, .. } = submission;
-        let decision = if let Command::Forget(command) = command {
+        let mut decision = if let Command::Forget(command) = command {
             self.decide_erasure(agent, command)?
         } else if let Command::AcceptLoss(command) = command {
             decide::accept_loss(agent, command, self.standing.acceptable.as_ref())?
         } else {
             self.decided(submission, now)?
         };
+        if let Some(seat) = seat {
+            decision.events.extend(seat.events);
+            decision.warnings.extend(seat.told);
+        }
         let mut events = Vec::with_capacity(decision.events.len());
         for (index, event) in decision.events.iter().enumerate() {
             let mut body = event.to_body();
@@ -613,6 +670,7 @@ impl Committer {
                 | Event::IntentDeclared(_)
                 | Event::SessionStarted(_)
                 | Event::SessionEnded(_)
+                | Event::AgentSeated(_)
                 | Event::TurnRecorded(_)
                 | Event::AnchorSaved(_)
                 | Event::SessionSplit(_)
@@ -908,8 +966,12 @@ impl Committer {
                 Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
                 Err(rejection) => {
                     aside.push((*line, rejection.to_string()));
+                    let agent = self.seated(submission).map_or_else(
+                        |_| submission.agent.clone(),
+                        |(submission, _)| submission.agent.clone(),
+                    );
                     rejections.push(Item::Fact {
-                        agent: self.recordable(&submission.agent),
+                        agent: self.recordable(&agent),
                         minted: None,
                         causation: submission.command_id,
                         events: vec![

@@ -48,6 +48,11 @@ impl Profiles {
         Self { workspace: workspace.clone(), roster }
     }
 
+    /// Whom the roster knows by a name.
+    pub(super) fn resolve(&self, name: &str) -> Option<AgentId> {
+        self.roster.resolve(name).ok()
+    }
+
     /// The profiles of a work tree of the same memory, and where they run.
     ///
     /// # Errors

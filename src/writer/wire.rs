@@ -14,7 +14,7 @@ use crate::ledger::Origin;
 use crate::private::FileName;
 
 /// Raised whenever a frame changes its meaning; both sides must agree.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 /// Frames above this are refused (spec 01).
 pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
 

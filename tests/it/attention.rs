@@ -248,7 +248,7 @@ async fn panes_of_both_eras_read_it_and_hear_of_changes() {
     let bench = Bench::new();
     let mut devops = bench.pane(Some("devops"), Era::Legacy).await;
     let mut reviewer = bench.pane(Some("reviewer"), Era::Modern).await;
-    let unpinned = bench.pane(None, Era::Legacy).await;
+    let unpinned = bench.host(Era::Legacy).await;
     assert_eq!(unpinned.read("hivemind://attention").await.expect("it"), "Nothing needs anybody now.\n");
     let claim = bench.claim(&devops, "the pool gives connections back", "src/db").await;
     for pane in [&mut devops, &mut reviewer] {

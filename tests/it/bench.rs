@@ -47,6 +47,13 @@ impl Bench {
         Pane::start(self.binary(), self.root(), agent, era).await.expect("a pane")
     }
 
+    /// A host of many agents: each call names who speaks.
+    pub(crate) async fn host(&self, era: Era) -> Pane {
+        let mut command = tokio::process::Command::new(self.binary());
+        command.args(["serve", "--any-agent", "--dir"]).arg(self.root()).current_dir(self.root());
+        Pane::run(command, era).await.expect("a pane")
+    }
+
     /// Calls a tool that must be accepted and committed.
     pub(crate) async fn accepted(&self, pane: &Pane, tool: &str, arguments: Value) -> ToolAnswer {
         let answer = pane.call(tool, arguments).await.expect("an answer");

@@ -243,7 +243,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: `system` is the writer's own name; pin the agent this pane is
             [exit 1]
             $ hm claim support ID1
-            hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator
+            hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of a client the agent of its session speaks
             [exit 2]
             $ hm --agent ana claim support ID2
             hm: no claim has the id ID2; take the id from a receipt or from hivemind://claims
@@ -299,7 +299,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             {"code":"unknown_agent","hint":"use a name of the roster, or add one under [agents] in .hivemind/config.toml","message":"no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator"}
             [exit 2]
             $ hm --json claim support ID1
-            {"code":"agent_required","hint":"pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator","message":"nobody says who is speaking"}
+            {"code":"agent_required","hint":"pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of a client the agent of its session speaks","message":"nobody says who is speaking"}
             [exit 2]
         "#]],
     );

@@ -30,6 +30,7 @@ fn by(who: &str, session: &str, command: Command) -> Submission {
         command_id: CommandId::from_uuid(system::new_id()),
         agent: agent(who),
         session: Some(session.parse().expect("a session")),
+        unpinned: None,
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),

@@ -162,6 +162,17 @@ fn a_client_is_seen_among_the_processes_above() {
     assert!(below(sh, &format!("cd {} && HM_DIR={}", named.display(), root.display())).status.success());
 }
 
+/// A human at a terminal names nobody and runs what no profile names.
+#[test]
+fn a_human_runs_a_command_of_their_own() {
+    let shell = Shell::new();
+    let typed = shell.command("hm experiment run --thread-id RS-1 --test-id T1 -- true");
+    let (code, screen) = on_screen(&typed, "");
+    assert!(code == Some(0) && screen.contains("succeeded"), "{screen}");
+    let run = shell.json("hm experiment list --json")["experiments"][0].clone();
+    assert_eq!((&run["status"], &run["requested_by"]), (&json!("succeeded"), &json!("operator")), "{run}");
+}
+
 #[test]
 fn an_agent_is_who_its_pane_says() {
     let shell = Shell::new();

@@ -225,7 +225,7 @@ fn only_the_operator_forgets_and_only_what_is_there() {
             hm: only the operator erases, and you are devops; ask the human, or deprecate the claim: it stays readable and is out of force
             [exit 1]
             $ hm forget ID1 --reason "nobody at a terminal"
-            hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either only a human at a terminal is the operator
+            hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of a client the agent of its session speaks
             [exit 2]
             $ hm --agent operator forget ID2 --reason "a slip"
             hm: no event in the ledger has the id ID2; take the id from `hm log`; the nearest are ID1, ID3

@@ -185,7 +185,7 @@ fn the_writer_survives_hostile_frames() {
     let front = workspace.front();
     let mut writer = workspace.writer(&[]);
     wait_until("the writer listens", || block_on(front.writer_is_up()));
-    let hello = br#"{"protocol":2,"version":"0.1.0"}"#.to_vec();
+    let hello = br#"{"protocol":3,"version":"0.1.0"}"#.to_vec();
     let submit = json!({ "ask": "submit", "id": 7, "submission": creation("devops", "the pool holds 20") });
     let import = json!({ "ask": "import", "file": "/nowhere" });
     let mut valid: Vec<Vec<u8>> =

@@ -316,6 +316,7 @@ pub(crate) fn request(by: &str, command: Command) -> Submission {
         command_id: CommandId::from_uuid(system::new_id()),
         agent: agent(by),
         session: Some("s-1".parse().expect("a session id")),
+        unpinned: None,
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),

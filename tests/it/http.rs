@@ -261,20 +261,27 @@ async fn both_eras_share_the_memory_of_a_stdio_pane() {
     let served = Served::start(bench.root(), &[]);
 
     let session = Session::open(&served, None);
-    let made = session.ask("tools/call", creation(Some("devops"), "the pool holds 20 connections"));
+    let made = session.ask("tools/call", creation(None, "the pool holds 20 connections"));
     assert_eq!(made.outcome(), "committed");
     let read = session.ask("resources/read", json!({ "uri": "hivemind://claims" }));
     assert!(
         read.message()["result"]["contents"][0]["text"].as_str().expect("text").contains("20 connections")
     );
-    assert_eq!(session.ask("tools/call", creation(None, "nobody")).outcome(), "agent_required");
+    // Each session is an agent of its own, and no other by its own word.
+    let other = Session::open(&served, None);
+    let made = other.ask("tools/call", creation(Some("pane-2"), "the cache is cold"));
+    assert_eq!(made.outcome(), "committed");
+    assert_eq!(other.ask("tools/call", creation(Some("devops"), "else")).outcome(), "agent_mismatch");
+    let context = other.ask("resources/read", json!({ "uri": "hivemind://context" })).message();
+    let context = context["result"]["contents"][0]["text"].as_str().expect("text").to_owned();
+    assert!(context.contains("agent=\"pane-2\""), "{context}");
 
     let discovered = modern(&served, None, "server/discover", json!({}));
     assert_eq!(discovered.status, 200, "{discovered:?}");
     assert!(discovered.header("mcp-session-id").is_none());
     let versions = &discovered.message()["result"]["supportedVersions"];
     assert!(versions.as_array().expect("versions").contains(&json!("2026-07-28")), "{versions}");
-    let made = modern(&served, None, "tools/call", creation(Some("ana"), "the queue is bounded"));
+    let made = modern(&served, None, "tools/call", creation(None, "the queue is bounded"));
     assert_eq!(made.outcome(), "committed");
     let read = modern(&served, None, "resources/read", json!({ "uri": "hivemind://claims" }));
     assert!(read.message()["result"]["contents"][0]["text"].as_str().expect("text").contains("bounded"));

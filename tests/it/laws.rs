@@ -214,6 +214,7 @@ impl Observed {
                 | Event::IntentDeclared(_)
                 | Event::SessionStarted(_)
                 | Event::SessionEnded(_)
+                | Event::AgentSeated(_)
                 | Event::TurnRecorded(_)
                 | Event::AnchorSaved(_)
                 | Event::SessionSplit(_)
@@ -577,6 +578,7 @@ fn submission() -> BoxedStrategy<Submission> {
         command_id: CommandId::from_uuid(Uuid::nil()),
         agent: agent(by),
         session: session.map(|session| session.parse().expect("a session id")),
+        unpinned: None,
         trace_id: None,
         idempotency_key: key.map(|key| key.parse().expect("a key")),
         checkout: Checkout { worktree: worktree.map(|name| name.parse().expect("a name")), branch: None },

@@ -58,6 +58,7 @@ mod runner;
 mod schedule;
 mod search;
 mod search_faces;
+mod seats;
 mod secrets;
 mod sessions;
 mod shell;

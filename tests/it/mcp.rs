@@ -120,7 +120,7 @@ async fn four_panes_share_one_memory() {
     let devops = bench.pane(Some("devops"), Era::Legacy).await;
     let analyst = bench.pane(Some("ana"), Era::Modern).await;
     let reviewer = bench.pane(Some("reviewer"), Era::Modern).await;
-    let unpinned = bench.pane(None, Era::Legacy).await;
+    let unpinned = bench.host(Era::Legacy).await;
 
     let dead_end = bench
         .accepted(
@@ -236,7 +236,8 @@ async fn a_pane_speaks_for_nobody_else() {
         (&pinned, Some("analyst")),
         (&unpinned, Some("grok")),
         (&unpinned, Some("operator")),
-        (&unpinned, None),
+        // Nothing pins it: it is the agent of its session, and no other by its own word.
+        (&unpinned, Some("analyst")),
     ] {
         let answer = pane.call("report_event", note(agent)).await.expect("an answer");
         assert!(answer.refused);
@@ -245,10 +246,12 @@ async fn a_pane_speaks_for_nobody_else() {
     expect![[r#"
         agent_mismatch: this pane is devops and cannot speak for analyst; leave out `agent`; what analyst thinks, analyst says in its own pane
         unknown_agent: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml
-        not_allowed: an agent cannot speak as operator; name the agent you are; a human uses the command line
-        agent_required: nobody says who is speaking; pass `agent` (one of architect, devops, analyst, frontend, reviewer), or start the server with --agent NAME"#]]
+        not_allowed: an agent cannot speak as operator; leave out `agent`; a human uses the command line
+        agent_mismatch: this pane is pane-1 and cannot speak for analyst; leave out `agent`; what analyst thinks, analyst says in its own pane"#]]
     .assert_eq(&lines.join("\n"));
-    assert!(!pinned.call("report_event", note(Some("Ops"))).await.expect("an answer").refused);
+    for (pane, agent) in [(&pinned, Some("Ops")), (&unpinned, None), (&unpinned, Some("Pane_1"))] {
+        assert!(!pane.call("report_event", note(agent)).await.expect("an answer").refused, "{agent:?}");
+    }
     assert!(Pane::start(bench.binary(), bench.root(), Some("grok"), Era::Legacy).await.is_err());
 }
 

@@ -195,11 +195,12 @@ async fn what_is_not_there_is_refused_and_what_is_there_is_completed() {
         (&story.devops, "hand-off", vec![("to", "grok")], "to: no agent is called `grok`"),
         (&story.devops, "hand-off", vec![], "to is missing: prompts/list says what it is"),
         (&story.devops, "hand-off", vec![("to", "ana"), ("agent", "ana")], "cannot speak for analyst"),
-        (&unpinned, "pre-stop-gate", vec![], "nobody says who is speaking"),
     ] {
         let refused = pane.prompt(name, &arguments).await.expect_err("a refusal").to_string();
         assert!(refused.contains("-32602") && refused.contains(told), "{name}: {refused}");
     }
+    let told = unpinned.prompt("pre-stop-gate", &[]).await.expect("a prompt for whoever asks");
+    assert!(told.starts_with("You are unseated"), "{told}");
     for (name, argument, typed, wanted) in [
         ("review-claim", "claim", "", &story.claim),
         ("design-experiment", "claim", &story.claim[..8], &story.claim),

@@ -138,6 +138,7 @@ impl Library {
             )),
             agent: AgentId::recorded(agent),
             session: session.map(|session| session.parse().expect("a session")),
+            unpinned: None,
             trace_id: None,
             idempotency_key: None,
             checkout: Checkout::default(),

@@ -122,7 +122,7 @@ fn a_server_of_many_is_in_the_session_of_none_of_them() {
     let starter = ClientSession::of(&shell.workspace(), std::process::id());
     starter.enter(&"of-who-started-it".parse().expect("a session id")).expect("word is left");
     let served = http::Served::start_by(shell.command("hm"), &[]);
-    let arguments = json!({ "agent": "devops", "statement": "it is asked over HTTP", "claim_type": "fact", "scopes": ["src"] });
+    let arguments = json!({ "statement": "it is asked over HTTP", "claim_type": "fact", "scopes": ["src"] });
     let call = json!({ "name": "create_claim", "arguments": arguments });
     assert_eq!(http::modern(&served, None, "tools/call", call).outcome(), "committed");
     let log = shell.json("hm log --json");

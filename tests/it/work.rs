@@ -95,6 +95,7 @@ fn by(session: &str, command: Command) -> Submission {
         command_id: CommandId::from_uuid(hivemind::system::new_id()),
         agent: agent(agents[number % agents.len()]),
         session: (!session.is_empty()).then(|| session.parse().expect("a session id")),
+        unpinned: None,
         trace_id: None,
         idempotency_key: None,
         checkout: Checkout::default(),
@@ -507,8 +508,10 @@ fn whoever_has_a_lock_forgotten_is_told_of_its_copies() {
 fn what_a_session_starts_from_is_said_once() {
     let mut team = Team::new();
     let long = long_turn0();
+    for session in ["s-1", "s-2", "s-3"] {
+        team.does(session, start());
+    }
     team.does("s-1", split_with("s-5", &long));
-    team.does("s-3", start());
     // Neither who was handed something already nor who began with nothing is handed something else.
     for (parent, child) in [("s-1", "s-5"), ("s-2", "s-5"), ("s-1", "s-3")] {
         let refusal = team.asks(parent, split_with(child, &long)).expect_err("a refusal");

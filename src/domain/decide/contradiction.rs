@@ -162,13 +162,15 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                 }
             }
             Event::PositionTaken(taken) if !taken.still => {
+                // What the pane said under another name goes with it.
+                let speaks = |side: &AgentId| side == agent || taken.instead_of.contains(side);
                 for (seq, open) in state.contradictions_of(taken.claim_id) {
                     let gives_way = match open.kind {
                         ContradictionKind::Position => {
-                            open.right.agent == *agent && taken.position != Position::Challenge
+                            speaks(&open.right.agent) && taken.position != Position::Challenge
                         }
                         ContradictionKind::Supersession => {
-                            open.left.agent == *agent && open.right.claim_id == taken.claim_id
+                            speaks(&open.left.agent) && open.right.claim_id == taken.claim_id
                         }
                         ContradictionKind::Polarity
                         | ContradictionKind::Value
@@ -220,6 +222,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::IntentDeclared(_)
             | Event::SessionStarted(_)
             | Event::SessionEnded(_)
+            | Event::AgentSeated(_)
             | Event::TurnRecorded(_)
             | Event::AnchorSaved(_)
             | Event::SessionSplit(_)

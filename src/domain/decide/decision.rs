@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Decision, Successor, Supersession, check_list, create_claim, fresh_id, known_claim, supersede, target,
-    transition,
+    Decision, Speaker, Successor, Supersession, check_list, create_claim, fresh_id, known_claim, supersede,
+    target, transition,
 };
-use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{ClaimCreated, DecisionRecorded, OutcomeRecorded, RejectedAlternative};
@@ -23,7 +22,11 @@ const MIN_OVERRIDE_CHARS: usize = 15;
 /// Why an alternative given as text is out of force from the start (spec 02).
 const REJECTED: &str = "rejected alternative";
 
-pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) -> Result<Decision, Rejection> {
+pub(super) fn record(
+    state: &State,
+    speaker: Speaker<'_>,
+    record: &RecordDecision,
+) -> Result<Decision, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
     check_list("supersedes", record.supersedes.len())?;
@@ -68,7 +71,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
                 mends: false,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, (agent, None), &claim, &replaced)?
+            create_claim(state, speaker, &claim, &replaced)?
         }
         None => existing(state, record)?,
     };
@@ -86,7 +89,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
         reject(state, record, alternative, &mut decision)?;
     }
     for old_id in replaced {
-        match supersede(state, agent, old_id, Successor { id: record.claim_id, mends: record.mends })? {
+        match supersede(state, speaker, old_id, Successor { id: record.claim_id, mends: record.mends })? {
             Supersession::Now(events) => decision.events.extend(events),
             Supersession::OnceConfirmed { owner, .. } => {
                 return Err(Rejection::new(

@@ -167,6 +167,14 @@ pub(super) fn split(
     split: &SplitSession,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
+    let parent = named(session)?;
+    if !state.seats().knows(parent) {
+        return Err(Rejection::new(
+            Code::UnknownSession,
+            format!("nothing was ever heard of session {parent}, so it has nothing to hand over"),
+            "name the session that is to be split (HM_SESSION): hivemind://sessions lists them",
+        ));
+    }
     let mut decision = handed_over(state, session, split)?;
     let mut over: Vec<TaskId> = Vec::new();
     let held = state.work().held_by(named(session)?).filter(|(_, hold)| hold.until >= now);

@@ -186,6 +186,10 @@ impl Work {
             let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at };
             self.sessions.insert(started.session.clone(), session);
             self.started.insert(started.session.clone());
+        } else if let Event::AgentSeated(seated) = event {
+            let session = Session { agent: seated.agent.clone(), last_seen: recorded.at };
+            self.sessions.insert(seated.session.clone(), session);
+            self.started.insert(seated.session.clone());
         } else if let Event::SessionEnded(ended) = event {
             self.sessions.remove(&ended.session);
             // One that only fell silent goes on looking where it did.

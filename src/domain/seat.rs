@@ -1,0 +1,173 @@
+//! Seats: which agent a pane is that no front named, decided by the writer with the pane's first event.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::agent::AgentId;
+use crate::domain::event::{AgentSeated, Event};
+use crate::domain::ids::SessionId;
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::session::VANISHED_AFTER_MINUTES;
+use crate::domain::state::{Pane, State};
+use crate::domain::text::ToolName;
+use crate::domain::time::{Hours, Timestamp};
+
+/// Hours of silence after which a seat is free where the process of its client is not known (spec 02).
+pub const FREE_AFTER: Hours = Hours(24);
+
+/// What a front knows of a caller whom nothing pins to an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unpinned {
+    /// The pane's own session, where the command is filed under another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<SessionId>,
+    /// The client, where a pane without a seat may take one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<SeatsOf>,
+    /// Whom the caller says it is; checked, never believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<AgentId>,
+}
+
+/// The seats that panes of one client take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatsOf {
+    /// What the client calls itself.
+    pub name: ToolName,
+    /// What its seats are called: with a number each.
+    pub word: String,
+    /// Its first seat, a name of the roster; the others count from 2 then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<AgentId>,
+}
+
+/// What only the writer can see.
+pub struct Ground<'a> {
+    /// Whether the process of a session's client runs; none where this machine does not know.
+    pub is_running: &'a dyn Fn(&SessionId) -> Option<bool>,
+    /// Whether the roster uses a name for something else.
+    pub is_on_roster: &'a dyn Fn(&AgentId) -> bool,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seat {
+    /// The agent.
+    pub agent: AgentId,
+    /// What goes into the batch besides the command's own events, for a pane that takes a seat with it.
+    pub events: Vec<Event>,
+    /// What the pane is told, once.
+    pub told: Option<Warning>,
+}
+
+/// The agent of a caller that is not pinned. `may_take` says whether the command is one that takes a seat.
+///
+/// # Errors
+/// `agent_required` when the session has no seat and may take none, `agent_mismatch` when the caller names another
+/// agent than its own, or a session of another pane.
+pub fn seat(
+    state: &State,
+    unpinned: &Unpinned,
+    session: Option<&SessionId>,
+    may_take: bool,
+    now: Timestamp,
+    ground: &Ground<'_>,
+) -> Result<Seat, Rejection> {
+    let seats = state.seats();
+    let Some(own) = unpinned.pane.as_ref().or(session) else { return Err(nobody("no session is named")) };
+    let pane = seats.pane(own);
+    let mut seat = match pane {
+        Some(pane) if !pane.is_seated || seats.still_holds(own) || !may_take => {
+            Seat { agent: pane.agent.clone(), events: Vec::new(), told: None }
+        }
+        _ => match &unpinned.client {
+            Some(client) if may_take => taken(state, own, pane, client, now, ground),
+            _ => return Err(nobody(&format!("session {own} has no agent"))),
+        },
+    };
+    if let Some(named) = unpinned.named.as_ref().filter(|named| **named != seat.agent) {
+        return Err(Rejection::new(
+            Code::AgentMismatch,
+            format!("this pane is {} and cannot speak for {named}", seat.agent),
+            format!("leave out `agent`; what {named} thinks, {named} says in its own pane"),
+        ));
+    }
+    if let Some(session) = session.filter(|session| *session != own) {
+        match seats.pane(session) {
+            Some(_) if seats.first(session) == seats.first(own) => {}
+            Some(other) => {
+                return Err(Rejection::new(
+                    Code::AgentMismatch,
+                    format!("session {session} is {}'s, and this pane is {}", other.agent, seat.agent),
+                    "leave out `session`; name a session that you split off, or a new one",
+                ));
+            }
+            None => {
+                let client = unpinned.client.as_ref().map(|client| client.name.clone());
+                let (agent, session) = (seat.agent.clone(), session.clone());
+                seat.events.push(AgentSeated { agent, client, session, pane: Some(own.clone()) }.into());
+            }
+        }
+    }
+    Ok(seat)
+}
+
+/// The first seat that is free: the pane's former one, that of its client, or the lowest number.
+fn taken(
+    state: &State,
+    own: &SessionId,
+    pane: Option<&Pane>,
+    client: &SeatsOf,
+    now: Timestamp,
+    ground: &Ground<'_>,
+) -> Seat {
+    let seats = state.seats();
+    let others = seats.panes().filter(|(first, _)| *first != seats.first(own));
+    let sat_on: BTreeSet<&AgentId> =
+        others.filter(|(_, pane)| is_occupied(pane, now, ground)).map(|(_, pane)| &pane.agent).collect();
+    let is_free = |agent: &AgentId| !sat_on.contains(agent);
+    let was = pane.map(|pane| pane.agent.clone());
+    let lowest = if client.first.is_some() { 2 } else { 1 };
+    let numbered = (lowest..).map(|number| AgentId::seat(&client.word, number));
+    let named = was.iter().chain(&client.first).cloned();
+    let agent = named
+        .chain(numbered.filter(|agent| !(ground.is_on_roster)(agent)))
+        .find(is_free)
+        .expect("numbers do not run out before panes do");
+    let told = match was.filter(|was| *was != agent) {
+        None => (WarningCode::Seated, format!("you are {agent} here (seat of this session)")),
+        Some(was) => (
+            WarningCode::SeatTaken,
+            format!(
+                "another pane took the seat {was} while you were away: you are {agent} from now on, and what you said \
+                 as {was} stays yours"
+            ),
+        ),
+    };
+    let (code, message) = told;
+    let (name, session) = (Some(client.name.clone()), own.clone());
+    let event = AgentSeated { agent: agent.clone(), client: name, session, pane: None };
+    Seat { agent, events: vec![event.into()], told: Some(Warning { code, message, claim_id: None }) }
+}
+
+/// Whether a pane still sits where it sat.
+fn is_occupied(pane: &Pane, now: Timestamp, ground: &Ground<'_>) -> bool {
+    let running: Vec<bool> = pane.open.iter().filter_map(|session| (ground.is_running)(session)).collect();
+    let silent_ms = now.ms() - pane.last_seen.ms();
+    match (pane.open.is_empty(), running.contains(&true), running.is_empty()) {
+        (true, ..) => false,
+        (false, true, _) => true,
+        (false, false, false) => silent_ms <= VANISHED_AFTER_MINUTES * 60_000,
+        (false, false, true) => pane.last_seen.is_within(FREE_AFTER, now),
+    }
+}
+
+fn nobody(why: &str) -> Rejection {
+    Rejection::new(
+        Code::AgentRequired,
+        format!("nobody says who is speaking: {why}"),
+        "name the agent with --agent or HM_AGENT, or start the session with its client's hooks (hm init)",
+    )
+}

@@ -1,0 +1,133 @@
+//! The part of the state that is about panes: which sessions are one pane, and which agent the pane is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::agent::AgentId;
+use crate::domain::event::{AgentSeated, Event, Recorded};
+use crate::domain::ids::SessionId;
+use crate::domain::session::EndCause;
+use crate::domain::time::Timestamp;
+
+/// One pane: a session with the sessions that go on from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pane {
+    /// The agent it is.
+    pub agent: AgentId,
+    /// Its sessions that began and did not end.
+    pub open: BTreeSet<SessionId>,
+    /// When one of its sessions last did anything.
+    pub last_seen: Timestamp,
+    /// Whether it took a seat. The front of any other pane named its agent.
+    pub is_seated: bool,
+}
+
+/// Every pane, by its first session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seats {
+    panes: BTreeMap<SessionId, Pane>,
+    /// The first session of the pane, for each session that goes on from another one.
+    first_of: BTreeMap<SessionId, SessionId>,
+    /// The pane that took a seat last.
+    holders: BTreeMap<AgentId, SessionId>,
+    /// Every session in which anything was ever said.
+    heard: BTreeSet<SessionId>,
+}
+
+impl Seats {
+    /// The first session of the pane that a session is part of.
+    pub fn first<'a>(&'a self, session: &'a SessionId) -> &'a SessionId {
+        self.first_of.get(session).unwrap_or(session)
+    }
+
+    /// The pane that a session is part of.
+    pub fn pane(&self, session: &SessionId) -> Option<&Pane> {
+        self.panes.get(self.first(session))
+    }
+
+    /// Whether anything was ever heard of a session.
+    pub fn knows(&self, session: &SessionId) -> bool {
+        self.heard.contains(session) || self.pane(session).is_some()
+    }
+
+    /// Every pane with its first session.
+    pub fn panes(&self) -> impl Iterator<Item = (&SessionId, &Pane)> {
+        self.panes.iter()
+    }
+
+    /// Whether no other pane took the seat since the pane of this session did.
+    pub fn still_holds(&self, session: &SessionId) -> bool {
+        let first = self.first(session);
+        self.panes.get(first).is_some_and(|pane| self.holders.get(&pane.agent) == Some(first))
+    }
+
+    /// Whether two sessions are one pane. A session whose agent was always named by its front is a pane with nothing:
+    /// there, the name alone says who speaks.
+    pub fn are_one_pane(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {
+        let (Some(one), Some(other)) = (one, other) else { return false };
+        self.first(one) == self.first(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
+    }
+
+    /// Folds one event: first that its pane is alive, then what it says.
+    pub(super) fn evolve(&mut self, recorded: &Recorded) {
+        if let Some(session) = &recorded.session {
+            let first = self.first_of.get(session).unwrap_or(session);
+            if let Some(pane) = self.panes.get_mut(first) {
+                pane.last_seen = recorded.at;
+            }
+            if !self.heard.contains(session) {
+                self.heard.insert(session.clone());
+            }
+        }
+        let Some(event) = &recorded.event else { return };
+        if let Event::AgentSeated(seated) = event {
+            self.sit(seated, recorded.at);
+        } else if let Event::SessionStarted(started) = event {
+            let first = self.first(&started.session).clone();
+            let pane = self.open(&first, &started.session, &recorded.agent, recorded.at);
+            if !pane.is_seated {
+                pane.agent = recorded.agent.clone();
+            }
+        } else if let Event::SessionEnded(ended) = event {
+            // A session that only fell silent may come back.
+            if ended.cause == EndCause::Ended {
+                let first = self.first_of.get(&ended.session).unwrap_or(&ended.session);
+                if let Some(pane) = self.panes.get_mut(first) {
+                    pane.open.remove(&ended.session);
+                }
+            }
+        } else if let Event::ResearcherSpawned(spawned) = event {
+            // A researcher is an agent of its own, and no part of the pane that sent it out.
+            self.open(&spawned.child, &spawned.child, &spawned.agent, recorded.at);
+        } else if let Event::SessionSplit(split) = event {
+            let first = self.first(&split.parent).clone();
+            if self.panes.contains_key(&first) && self.pane(&split.child).is_none() {
+                self.first_of.insert(split.child.clone(), first.clone());
+                self.open(&first, &split.child, &recorded.agent, recorded.at);
+            }
+        }
+    }
+
+    pub(super) fn sit(&mut self, seated: &AgentSeated, at: Timestamp) {
+        if let Some(first) = &seated.pane {
+            let first = self.first(first).clone();
+            self.first_of.insert(seated.session.clone(), first);
+        }
+        let first = self.first(&seated.session).clone();
+        let pane = self.open(&first, &seated.session, &seated.agent, at);
+        pane.agent = seated.agent.clone();
+        pane.is_seated = true;
+        self.holders.insert(seated.agent.clone(), first);
+    }
+
+    fn open(&mut self, first: &SessionId, session: &SessionId, agent: &AgentId, at: Timestamp) -> &mut Pane {
+        let pane = self.panes.entry(first.clone()).or_insert_with(|| Pane {
+            agent: agent.clone(),
+            open: BTreeSet::new(),
+            last_seen: at,
+            is_seated: false,
+        });
+        pane.open.insert(session.clone());
+        pane.last_seen = at;
+        pane
+    }
+}

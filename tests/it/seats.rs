@@ -1,0 +1,784 @@
+//! Panes that nothing pins: each is the agent of its seat, no two are the same, and none confirms what it said itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
+
+use hivemind::client_session::ClientSession;
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::checkout::Checkout;
+use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Status};
+use hivemind::domain::command::{
+    AddEvidence, Command, DeprecateClaim, EndSession, RecordDecision, SplitSession, StartSession, Submission,
+};
+use hivemind::domain::decide::{self, Policy};
+use hivemind::domain::event::{Event, Recorded};
+use hivemind::domain::ids::{ClaimId, EventId, SessionId};
+use hivemind::domain::rejection::{Code, Rejection};
+use hivemind::domain::seat::{self, Seat, SeatsOf, Unpinned};
+use hivemind::domain::session::Source;
+use hivemind::domain::state::State;
+use hivemind::domain::time::Timestamp;
+use hivemind::system;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::harness::{Dice, TempWorkspace, fact, folded, long, position, request, seed, wait_until};
+use crate::http::{initialize, request as call};
+use crate::shell::Shell;
+
+// --- the rules alone ---------------------------------------------------------------------------------------------
+
+/// One pane that tries everything it can call, among others that sit down, leave and disagree, and never support it.
+struct Search {
+    state: State,
+    dice: Dice,
+    now: i64,
+    ids: u128,
+    /// Sessions of the pane that is looked at; the first one is its own.
+    mine: Vec<SessionId>,
+    others: Vec<SessionId>,
+    my_claims: Vec<ClaimId>,
+    their_claims: Vec<ClaimId>,
+    /// Whether this machine knows the processes of the clients, and they run.
+    running: Option<bool>,
+    moved: usize,
+    confirmed_theirs: usize,
+}
+
+fn session(name: &str) -> SessionId {
+    name.parse().expect("a session id")
+}
+
+fn seats_of(word: &str, first: Option<&str>) -> SeatsOf {
+    let name = word.parse().expect("a short name");
+    SeatsOf { name, word: word.to_owned(), first: first.map(AgentId::recorded) }
+}
+
+fn claude() -> SeatsOf {
+    seats_of("claude", Some("architect"))
+}
+
+impl Search {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let running = *dice.pick(&[None, Some(false), Some(true)]);
+        Self {
+            state: State::default(),
+            dice,
+            now: 1_800_000_000_000,
+            ids: 0,
+            mine: vec![session("mine")],
+            others: vec![session("other-1"), session("other-2")],
+            my_claims: Vec::new(),
+            their_claims: Vec::new(),
+            running,
+            moved: 0,
+            confirmed_theirs: 0,
+        }
+    }
+
+    fn id(&mut self) -> Uuid {
+        self.ids += 1;
+        Uuid::from_u128((1 << 80) + self.ids)
+    }
+
+    /// Decides a command as the writer does, and folds what it does.
+    fn submit(
+        &mut self,
+        (agent, unpinned): (&str, Option<Unpinned>),
+        session: &SessionId,
+        command: &Command,
+    ) -> Result<(), Rejection> {
+        let now = Timestamp::from_ms(self.now);
+        let running = self.running;
+        let ground = seat::Ground { is_running: &|_| running, is_on_roster: &|_| false };
+        let seat = match &unpinned {
+            None => Seat { agent: AgentId::recorded(agent), events: Vec::new(), told: None },
+            Some(unpinned) => {
+                let may_take = !matches!(command, Command::EndSession(_));
+                seat::seat(&self.state, unpinned, Some(session), may_take, now, &ground)?
+            }
+        };
+        let before = self.state.sit_down(&seat.events, now);
+        let decided = decide::decide(
+            &self.state,
+            &seat.agent,
+            Some(session),
+            &Checkout::default(),
+            command,
+            now,
+            &Policy::default(),
+        );
+        let decision = match decided {
+            Ok(decision) => decision,
+            Err(rejection) => {
+                self.state.stand_up(before);
+                return Err(rejection);
+            }
+        };
+        self.moved += usize::from(seat.told.is_some_and(|told| told.message.contains("another pane took")));
+        let causation = hivemind::domain::ids::CommandId::from_uuid(self.id());
+        for event in decision.events.into_iter().chain(seat.events) {
+            let id =
+                if let Event::ClaimCreated(created) = &event { created.claim_id.uuid() } else { self.id() };
+            let seq = u64::try_from(self.ids).expect("a short search");
+            let (agent, session) = (seat.agent.clone(), Some(session.clone()));
+            let id = EventId::from_uuid(id);
+            self.state.evolve(&Recorded { seq, id, agent, session, causation, at: now, event: Some(event) });
+        }
+        Ok(())
+    }
+
+    fn command(&mut self) -> Command {
+        let claims: Vec<ClaimId> = self.my_claims.iter().chain(&self.their_claims).copied().collect();
+        let claim = |dice: &mut Dice| (!claims.is_empty()).then(|| *dice.pick(&claims));
+        let take = |claim_id, position_| position("x", claim_id, position_).command;
+        let new = ClaimId::from_uuid(self.id());
+        let create = |kind, supersedes| {
+            let statement = format!("what {new} says");
+            Command::CreateClaim(hivemind::domain::command::CreateClaim {
+                claim_id: new,
+                claim_type: kind,
+                supersedes,
+                ..fact(&statement)
+            })
+        };
+        let (choice, is_known) = (self.dice.below(12), self.dice.below(2) == 0);
+        match (choice, claim(&mut self.dice)) {
+            (0..=3, Some(claim)) => take(claim, Position::Support),
+            (4, Some(claim)) => take(claim, Position::Challenge),
+            (5, Some(claim)) => take(claim, Position::Abstain),
+            (6, Some(claim_id)) => {
+                let reason = "no longer".parse().expect("a reason");
+                Command::DeprecateClaim(DeprecateClaim { claim_id, reason })
+            }
+            (7, Some(old)) => create(ClaimType::Fact, Some(old)),
+            (8, Some(claim)) => Command::AddEvidence(AddEvidence {
+                claim_id: claim,
+                evidence_ref: self.dice.pick(&claims).creation_event().into(),
+                relation: *self.dice.pick(&[Relation::Supports, Relation::Contradicts]),
+                weight: Share::FULL,
+                note: None,
+            }),
+            (9, old) => Command::RecordDecision(RecordDecision {
+                claim_id: old.filter(|_| is_known).unwrap_or(new),
+                statement: (!is_known || old.is_none())
+                    .then(|| format!("decided {new}").parse().expect("a statement")),
+                context: None,
+                rationale: "because it is measured".parse().expect("a rationale"),
+                target: None,
+                scopes: vec!["src".parse().expect("a scope")],
+                alternatives: Vec::new(),
+                supersedes: Vec::new(),
+                mends: false,
+            }),
+            (10, _) => create(ClaimType::Decision, None),
+            _ => create(ClaimType::Fact, None),
+        }
+    }
+
+    /// Something the pane does, in one of the ways there are to do it.
+    fn step_of_mine(&mut self) {
+        let own = self.dice.pick(&self.mine).clone();
+        let moment = self.dice.below(10);
+        let command = match moment {
+            0 => {
+                let source = *self.dice.pick(&[Source::Resume, Source::Compact, Source::Startup]);
+                let parent_session = self.others.first().cloned().filter(|_| source == Source::Startup);
+                Command::StartSession(StartSession { source, client: None, parent_session })
+            }
+            1 => Command::EndSession(EndSession {}),
+            2 => {
+                let child = session(&format!("child-{}", self.ids));
+                Command::SplitSession(SplitSession {
+                    child,
+                    reason: "full".parse().expect("a reason"),
+                    used_tokens: None,
+                    window_tokens: None,
+                    turn0: "<hivemind_state/>".parse().expect("a text"),
+                })
+            }
+            _ => self.command(),
+        };
+        let names = ["architect", "claude-2", "claude-3", "devops", "codex-2"];
+        let named = (self.dice.below(4) == 0).then(|| AgentId::recorded(*self.dice.pick(&names)));
+        // The session as an argument: its own, any other one, or one that was never heard of.
+        let fresh = session(&format!("fresh-{}", self.ids));
+        let any: Vec<SessionId> = self.mine.iter().chain(&self.others).cloned().chain([fresh]).collect();
+        let filed = if self.dice.below(3) == 0 { self.dice.pick(&any).clone() } else { own.clone() };
+        let pane = Some(own.clone()).filter(|own| *own != filed);
+        let set = *self.dice.pick(&names);
+        // In the shell of the pane any name may be set.
+        let is_shell = self.dice.below(6) == 0;
+        let done = match is_shell {
+            true => self.submit((set, None), &own, &command),
+            false => {
+                self.submit(("", Some(Unpinned { pane, client: Some(claude()), named })), &filed, &command)
+            }
+        };
+        if done.is_err() {
+            return;
+        }
+        if let Command::CreateClaim(create) = &command {
+            self.my_claims.push(create.claim_id);
+        } else if let Command::RecordDecision(RecordDecision { claim_id, statement: Some(_), .. }) = &command
+        {
+            self.my_claims.push(*claim_id);
+        } else if let Command::SplitSession(split) = &command {
+            self.mine.push(split.child.clone());
+        }
+        if !is_shell && !self.mine.contains(&filed) && !self.others.contains(&filed) {
+            self.mine.push(filed);
+        }
+    }
+
+    /// What others do: they come and go, claim and disagree. None of them supports what the pane claimed.
+    fn step_of_others(&mut self) {
+        let who = self.dice.pick(&self.others).clone();
+        let client = if self.dice.below(4) == 0 { seats_of("codex", Some("devops")) } else { claude() };
+        let command = match self.dice.below(5) {
+            0 => Command::EndSession(EndSession {}),
+            1 | 2 => Command::StartSession(StartSession {
+                source: Source::Resume,
+                client: None,
+                parent_session: None,
+            }),
+            _ => self.command(),
+        };
+        if let Command::TakePosition(take) = &command
+            && take.position == Position::Support
+            && self.my_claims.contains(&take.claim_id)
+        {
+            return;
+        }
+        let done = self.submit(
+            ("", Some(Unpinned { pane: None, client: Some(client), named: None })),
+            &who,
+            &command,
+        );
+        if let (Ok(()), Command::CreateClaim(create)) = (&done, &command) {
+            self.their_claims.push(create.claim_id);
+        }
+    }
+
+    fn run(&mut self, steps: usize) {
+        let start = Command::StartSession(StartSession {
+            source: Source::Startup,
+            client: None,
+            parent_session: None,
+        });
+        let own = self.mine[0].clone();
+        let unpinned = || Some(Unpinned { pane: None, client: Some(claude()), named: None });
+        self.submit(("", unpinned()), &own, &start).expect("a session starts");
+        for _ in 0..steps {
+            let minutes = *self.dice.pick(&[0, 1, 1, 5, 31, 25 * 60]);
+            self.now += minutes * 60_000;
+            if self.dice.below(3) == 0 {
+                self.step_of_others()
+            } else {
+                self.step_of_mine()
+            }
+            for claim in &self.my_claims {
+                let claim = self.state.claim(*claim).expect("a claim that was made");
+                assert_ne!(claim.status, Status::Confirmed, "one pane confirmed its own: {claim:?}");
+            }
+        }
+        let confirmed = |claim: &&ClaimId| {
+            self.state.claim(**claim).is_some_and(|claim| claim.status == Status::Confirmed)
+        };
+        self.confirmed_theirs += self.their_claims.iter().filter(confirmed).count();
+    }
+}
+
+/// One pane alone confirms nothing of its own, whatever it calls: 10,000 sequences of calls.
+#[test]
+fn one_pane_is_no_quorum() {
+    let seed = seed("seats");
+    let (mut moved, mut confirmed) = (0, 0);
+    for sequence in 0..if long() { 200_000 } else { 10_000 } {
+        let mut search = Search::new(seed.wrapping_mul(1_000_003).wrapping_add(sequence));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| search.run(24)));
+        assert!(outcome.is_ok(), "sequence {sequence} of HM_SEED={seed}");
+        moved += search.moved;
+        confirmed += search.confirmed_theirs;
+    }
+    // The search goes where it could fail: panes lose their seats, and what they support of others is confirmed.
+    assert!(moved > 1_000 && confirmed > 1_000, "{moved} seats were lost, {confirmed} claims confirmed");
+}
+
+// --- the writer --------------------------------------------------------------------------------------------------
+
+fn unpinned(session: &str, command: Command) -> Submission {
+    let session = session.parse().ok();
+    let unpinned = Some(Unpinned { pane: None, client: Some(claude()), named: None });
+    Submission { session, unpinned, ..request("architect", command) }
+}
+
+fn starts(session: &str) -> Submission {
+    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+    unpinned(session, Command::StartSession(start))
+}
+
+/// Who said what, by the ledger: the agent of each session's last event.
+fn agents(workspace: &TempWorkspace) -> BTreeMap<String, String> {
+    let said = |event: hivemind::ledger::Stored| Some((event.session?.to_string(), event.agent.to_string()));
+    workspace.events().into_iter().filter_map(said).collect()
+}
+
+/// Sources whose clock the test moves.
+fn sources(clock: &std::sync::Arc<std::sync::atomic::AtomicI64>) -> system::Sources {
+    let clock = std::sync::Arc::clone(clock);
+    system::Sources {
+        clock: Box::new(move || Timestamp::from_ms(clock.fetch_add(1, std::sync::atomic::Ordering::Relaxed))),
+        ..system::Sources::system()
+    }
+}
+
+#[test]
+fn panes_that_open_at_once_get_a_seat_each() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let names: Vec<String> = (1..=20).map(|pane| format!("pane-{pane}")).collect();
+    let group: Vec<Submission> = names.iter().map(|name| starts(name)).collect();
+    assert!(committer.commit(&group).expect("a ledger").iter().all(Result::is_ok));
+    let seats: BTreeSet<String> = agents(&workspace).into_values().collect();
+    let expected = (2..=20).map(|number| format!("claude-{number}")).chain(["architect".to_owned()]);
+    assert_eq!(seats, expected.collect());
+    // A client that `[clients]` does not name counts from 1.
+    let mut other = starts("other");
+    other.unpinned.as_mut().expect("a pane").client = Some(seats_of("codex", None));
+    committer.commit(&[other]).expect("a ledger").remove(0).expect("accepted");
+    assert_eq!(agents(&workspace)["other"], "codex-1");
+    drop(committer);
+    workspace.assert_sound();
+}
+
+#[test]
+fn a_seat_stays_until_it_is_free_and_someone_takes_it() {
+    let workspace = TempWorkspace::new();
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(1_800_000_000_000));
+    let open = || {
+        hivemind::writer::Committer::open(&workspace, Policy::default(), sources(&clock))
+            .expect("a workspace")
+    };
+    let mut committer = open();
+    let hours = |hours: i64| {
+        clock.fetch_add(hours * 3_600_000, std::sync::atomic::Ordering::Relaxed);
+    };
+    let said = |committer: &mut hivemind::writer::Committer, submission: Submission| {
+        let session = submission.session.clone().expect("a session").to_string();
+        let receipt = committer.commit(&[submission]).expect("a ledger").remove(0).expect("accepted");
+        let told =
+            receipt.warnings.iter().map(|warning| format!("; {}", warning.message)).collect::<String>();
+        format!("{session} is {}{told}", agents(&workspace)[&session])
+    };
+    let claim = |statement: &str| Command::CreateClaim(fact(statement));
+    let mut lines = vec![
+        said(&mut committer, starts("one")),
+        said(&mut committer, starts("two")),
+        said(&mut committer, unpinned("one", claim("the pool holds 20"))),
+        said(&mut committer, unpinned("two", Command::EndSession(EndSession {}))),
+        said(&mut committer, starts("three")),
+        said(&mut committer, starts("two")),
+    ];
+    // A day of silence, where the process of the client is not known.
+    hours(23);
+    lines.push(said(&mut committer, starts("four")));
+    hours(2);
+    lines.push(said(&mut committer, starts("five")));
+    // It comes back, through another writer.
+    drop(committer);
+    let mut committer = open();
+    let back = unpinned("one", claim("the cache is cold"));
+    lines.push(said(&mut committer, back));
+    lines.push(said(&mut committer, unpinned("one", claim("the queue is short"))));
+    expect_test::expect![[r#"
+        one is architect; you are architect here (seat of this session)
+        two is claude-2; you are claude-2 here (seat of this session)
+        one is architect
+        two is claude-2
+        three is claude-2; you are claude-2 here (seat of this session)
+        two is claude-3; another pane took the seat claude-2 while you were away: you are claude-3 from now on, and what you said as claude-2 stays yours
+        four is claude-4; you are claude-4 here (seat of this session)
+        five is architect; you are architect here (seat of this session)
+        one is claude-2; another pane took the seat architect while you were away: you are claude-2 from now on, and what you said as architect stays yours
+        one is claude-2"#]]
+    .assert_eq(&lines.join("\n"));
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Where this machine knows the process of a client, that says when its seat is free.
+#[test]
+fn a_seat_is_free_once_its_client_is_gone() {
+    let workspace = TempWorkspace::new();
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(1_800_000_000_000));
+    let mut committer = hivemind::writer::Committer::open(&workspace, Policy::default(), sources(&clock))
+        .expect("a workspace");
+    let mut seat_of = |name: &str| {
+        committer.commit(&[starts(name)]).expect("a ledger").remove(0).expect("accepted");
+        agents(&workspace)[name].clone()
+    };
+    let minutes = |minutes: i64| clock.fetch_add(minutes * 60_000, std::sync::atomic::Ordering::Relaxed);
+    let client = |process: u32| ClientSession::of(&workspace, process);
+    let mut gone = Process::new("true").spawn().expect("a process");
+    gone.wait().expect("its end");
+    client(gone.id()).enter(&session("gone")).expect("word is left");
+    // A client that leaves word takes the place of those that are gone, and it stays known that they are.
+    client(std::process::id()).enter(&session("there")).expect("word is left");
+    assert_eq!([seat_of("there"), seat_of("gone")], ["architect", "claude-2"]);
+    minutes(29);
+    assert_eq!(seat_of("early"), "claude-3");
+    minutes(2);
+    assert_eq!(seat_of("late"), "claude-2", "the process is gone, and its session silent for half an hour");
+    minutes(10 * 24 * 60);
+    assert_eq!(seat_of("next"), "claude-2", "a client that runs keeps its seat, however silent it is");
+}
+
+/// What a pane said under its former name stays its own: to take back, and not to confirm.
+#[test]
+fn rights_go_by_pane_as_well_as_by_name() {
+    let workspace = TempWorkspace::new();
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(1_800_000_000_000));
+    let mut committer = hivemind::writer::Committer::open(&workspace, Policy::default(), sources(&clock))
+        .expect("a workspace");
+    let mut commit = |submission: Submission| committer.commit(&[submission]).expect("a ledger").remove(0);
+    let (mine, theirs) = (fact("the pool holds 20"), fact("the cache is cold"));
+    let (my_claim, their_claim) = (mine.claim_id, theirs.claim_id);
+    let takes = |session: &str, claim, held| unpinned(session, position("x", claim, held).command);
+    commit(unpinned("one", Command::CreateClaim(mine))).expect("a claim");
+    commit(unpinned("two", Command::CreateClaim(theirs))).expect("a claim");
+    commit(takes("one", their_claim, Position::Challenge)).expect("a challenge");
+    clock.fetch_add(25 * 3_600_000, std::sync::atomic::Ordering::Relaxed);
+    commit(starts("two")).expect("it is there again");
+    commit(starts("three")).expect("the first seat is taken");
+    let refused = |outcome: Result<_, Rejection>| outcome.expect_err("a refusal").code;
+    assert_eq!(refused(commit(takes("one", my_claim, Position::Support))), Code::OwnClaim);
+    assert_eq!(refused(commit(takes("one", my_claim, Position::Challenge))), Code::OwnClaim);
+    // Under the name of the owner, too: what architect said is architect's.
+    assert_eq!(refused(commit(takes("three", my_claim, Position::Support))), Code::OwnClaim);
+    // In the pane's own shell, whatever name is set there.
+    let named =
+        Submission { session: "one".parse().ok(), ..position("reviewer", my_claim, Position::Support) };
+    assert_eq!(refused(commit(named)), Code::OwnClaim);
+    commit(takes("one", their_claim, Position::Support)).expect("it takes back what it said as architect");
+    commit(takes("two", my_claim, Position::Support)).expect("another pane");
+    let deprecate = DeprecateClaim { claim_id: my_claim, reason: "measured anew".parse().expect("a reason") };
+    commit(unpinned("one", Command::DeprecateClaim(deprecate))).expect("its own claim");
+    let state = committer.state();
+    let status = |claim| state.claim(claim).expect("a claim").status;
+    assert_eq!((status(my_claim), status(their_claim)), (Status::Deprecated, Status::Confirmed));
+    drop(committer);
+    workspace.assert_sound();
+}
+
+#[test]
+fn a_name_and_a_session_of_another_pane_are_checked() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut told = |mut submission: Submission, pane: Option<&str>, named: Option<&str>| {
+        let unpinned = submission.unpinned.as_mut().expect("a pane that is not pinned");
+        unpinned.pane = pane.map(session);
+        unpinned.named = named.map(AgentId::recorded);
+        match committer.commit(&[submission]).expect("a ledger").remove(0) {
+            Ok(_) => "done".to_owned(),
+            Err(rejection) => format!("{}: {}", rejection.code.as_str(), rejection.message),
+        }
+    };
+    let claim = |number: u32| Command::CreateClaim(fact(&format!("port {number} is open")));
+    let split = Command::SplitSession(SplitSession {
+        child: session("child"),
+        reason: "full".parse().expect("a reason"),
+        used_tokens: None,
+        window_tokens: None,
+        turn0: "<hivemind_state/>".parse().expect("a text"),
+    });
+    let lines = [
+        told(starts("one"), None, None),
+        told(starts("two"), None, None),
+        told(unpinned("one", claim(1)), None, Some("architect")),
+        told(unpinned("one", claim(2)), None, Some("devops")),
+        told(unpinned("two", claim(3)), Some("one"), None),
+        told(unpinned("notes", claim(4)), Some("one"), None),
+        told(unpinned("notes", claim(5)), Some("two"), None),
+        told(unpinned("one", split), None, None),
+        told(unpinned("child", claim(6)), None, Some("architect")),
+        told(unpinned("child", claim(7)), Some("two"), None),
+    ];
+    expect_test::expect![[r#"
+        done
+        done
+        done
+        agent_mismatch: this pane is architect and cannot speak for devops
+        agent_mismatch: session two is claude-2's, and this pane is architect
+        done
+        agent_mismatch: session notes is architect's, and this pane is claude-2
+        done
+        done
+        agent_mismatch: session child is architect's, and this pane is claude-2"#]]
+    .assert_eq(&lines.join("\n"));
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// The same search through the writer, its ledger and its read models.
+#[test]
+fn one_pane_is_no_quorum_at_the_writer_either() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut dice = Dice::new(seed("seats at the writer"));
+    let mut mine: Vec<ClaimId> = Vec::new();
+    for round in 0..if long() { 400 } else { 40 } {
+        let mut group = Vec::new();
+        for step in 0..24 {
+            let who = *dice.pick(&["one", "one", "one", "two", "three"]);
+            let held =
+                *dice.pick(&[Position::Support, Position::Support, Position::Challenge, Position::Abstain]);
+            let command = match (dice.below(6), mine.is_empty()) {
+                (0, _) => Command::EndSession(EndSession {}),
+                (1, _) => starts(who).command,
+                (2, _) | (_, true) => {
+                    Command::CreateClaim(fact(&format!("what {round}.{step} of {who} says")))
+                }
+                // Only the owner's pane supports what it claimed.
+                _ if who != "one" => continue,
+                _ => position("x", *dice.pick(&mine), held).command,
+            };
+            if let (Command::CreateClaim(create), "one") = (&command, who) {
+                mine.push(create.claim_id);
+            }
+            group.push(unpinned(who, command));
+        }
+        committer.commit(&group).expect("a ledger");
+        for claim in mine.iter().filter_map(|claim| committer.state().claim(*claim)) {
+            assert_ne!(claim.status, Status::Confirmed, "round {round}: {claim:?}");
+        }
+    }
+    assert_eq!(
+        folded(&workspace.events()),
+        *committer.state(),
+        "what a restart folds is what was decided against"
+    );
+    drop(committer);
+    workspace.assert_sound();
+}
+
+// --- whole processes ---------------------------------------------------------------------------------------------
+
+/// A client as far as hm sees it: a process that starts `hm serve` and, where it has hooks, `hm hook claude`.
+struct Pane<'s> {
+    shell: &'s Shell,
+    child: Child,
+    stdin: ChildStdin,
+    stdout: Lines<BufReader<ChildStdout>>,
+    session: &'s str,
+}
+
+impl<'s> Pane<'s> {
+    fn start(shell: &'s Shell, session: &'s str, options: &str) -> Self {
+        let serve = shell.command(&format!("hm serve {options}"));
+        let mut client = Process::new("sh");
+        // The shell stays: it is the client, with a process of its own.
+        client.args(["-c", "\"$0\" \"$@\"; :"]).arg(serve.get_program()).args(serve.get_args());
+        client.current_dir(shell.workspace().root());
+        for (name, value) in serve.get_envs() {
+            match value {
+                Some(value) => client.env(name, value),
+                None => client.env_remove(name),
+            };
+        }
+        let mut child = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a client");
+        let stdin = child.stdin.take().expect("its input");
+        let stdout = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut pane = Self { shell, child, stdin, stdout, session };
+        pane.ask(&initialize());
+        writeln!(pane.stdin, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+            .expect("the server listens");
+        pane
+    }
+
+    fn ask(&mut self, question: &Value) -> Value {
+        writeln!(self.stdin, "{question}").expect("the server listens");
+        let line = self.stdout.next().expect("an answer").expect("text");
+        serde_json::from_str::<Value>(&line).expect("JSON")
+    }
+
+    fn tool(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask(&call("tools/call", json!({ "name": tool, "arguments": arguments })))["result"].clone()
+    }
+
+    fn creates(&mut self, statement: &str) -> String {
+        let arguments = json!({ "statement": statement, "claim_type": "fact", "scopes": ["src"] });
+        let answer = self.tool("create_claim", arguments);
+        let id = answer["structuredContent"]["claim_id"].as_str();
+        id.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    fn supports(&mut self, claim: &str) -> String {
+        let answer = self.tool("support", json!({ "claim_id": claim }));
+        answer["structuredContent"]["code"].as_str().unwrap_or("done").to_owned()
+    }
+
+    fn reads(&mut self, uri: &str) -> String {
+        let answer = self.ask(&call("resources/read", json!({ "uri": uri })));
+        answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    /// What a hook of this client says.
+    fn hook(&self, event: &str, more: Value) -> String {
+        let mut payload = json!({ "hook_event_name": event, "session_id": self.session, "cwd": self.shell.workspace().root() });
+        more.as_object().expect("fields").iter().for_each(|(name, value)| payload[name] = value.clone());
+        let mut hook = self.shell.command("hm hook claude");
+        hook.env("CLAUDE_PID", self.child.id().to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut hook = hook.spawn().expect("a hook");
+        hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes()).expect("a payload");
+        let output = hook.wait_with_output().expect("an end");
+        assert!(output.status.success(), "{output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn starts(&self, source: &str) -> String {
+        self.hook("SessionStart", json!({ "source": source }))
+    }
+
+    /// Who a hook says that the pane is.
+    fn is(&self, source: &str) -> String {
+        let told = self.starts(source);
+        let name =
+            told.strip_prefix("hivemind: you are ").and_then(|rest| rest.split([' ', ';', ',']).next());
+        name.unwrap_or_else(|| panic!("{told}")).to_owned()
+    }
+
+    /// What an agent's shell in this pane prints.
+    fn shell_runs(&self, line: &str) -> std::process::Output {
+        let mut command = self.shell.command(line);
+        command.env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", self.session);
+        command.output().expect("hm runs")
+    }
+
+    fn leaves(mut self) {
+        drop(self.stdin);
+        self.child.wait().expect("an end");
+    }
+}
+
+fn status(shell: &Shell, claim: &str) -> String {
+    shell.json(&format!("hm claim show {claim} --json"))["status"].as_str().expect("a status").to_owned()
+}
+
+#[test]
+fn two_panes_of_one_client_are_two_agents_and_confirm_each_other() {
+    let shell = Shell::new();
+    let (mut one, mut two) = (Pane::start(&shell, "s-one", ""), Pane::start(&shell, "s-two", ""));
+    let told = one.starts("startup");
+    assert!(
+        told.starts_with("hivemind: you are architect") && told.contains("(seat of this session)"),
+        "{told}"
+    );
+    assert_eq!(two.is("startup"), "claude-2");
+    assert!(two.reads("hivemind://context").contains("agent=\"claude-2\""), "the pack says who reads it");
+    let claim = one.creates("the pool holds 20 connections");
+    assert_eq!(one.supports(&claim), "own_claim");
+    assert_eq!(status(&shell, &claim), "proposed");
+    // Nor under another name, in another session, or from its shell.
+    let as_devops = one.tool("support", json!({ "claim_id": claim, "agent": "devops" }));
+    assert_eq!(as_devops["structuredContent"]["code"], "agent_mismatch", "{as_devops}");
+    let as_two = one.tool("support", json!({ "claim_id": claim, "session": "s-two" }));
+    assert_eq!(as_two["structuredContent"]["code"], "agent_mismatch", "{as_two}");
+    for line in ["hm claim support", "hm --agent analyst claim support"] {
+        let typed = one.shell_runs(&format!("{line} {claim} --json"));
+        assert!(String::from_utf8_lossy(&typed.stdout).contains("own_claim"), "{typed:?}");
+    }
+    assert_eq!(two.supports(&claim), "done");
+    assert_eq!(status(&shell, &claim), "confirmed");
+    let shown = shell.json(&format!("hm claim show {claim} --json"));
+    assert_eq!((&shown["owner"], &shown["positions"][0]["agent"]), (&json!("architect"), &json!("claude-2")));
+
+    // Resumption and compaction keep the seat; its end frees it.
+    assert_eq!([one.is("resume"), two.is("compact")], ["architect", "claude-2"]);
+    one.hook("SessionEnd", json!({ "reason": "exit" }));
+    let mut three = Pane::start(&shell, "s-three", "");
+    assert_eq!(three.is("startup"), "architect");
+    assert_eq!(one.is("resume"), "claude-3");
+    assert!(one.starts("resume").lines().all(|line| !line.contains("another pane took")), "told once");
+    assert_eq!(three.supports(&claim), "own_claim", "what architect said is architect's");
+    // An agent's shell is its session's agent.
+    let typed = two.shell_runs("hm claim create \"the cache is cold\" --scope src --json");
+    let typed: Value = serde_json::from_slice(&typed.stdout).expect("JSON");
+    let typed = shell.json(&format!("hm claim show {} --json", typed["claim_id"].as_str().expect("an id")));
+    assert_eq!((&typed["owner"], &typed["session"]), (&json!("claude-2"), &json!("s-two")));
+    let context = two.shell_runs("hm context");
+    assert!(String::from_utf8_lossy(&context.stdout).contains("agent=\"claude-2\""), "{context:?}");
+    for pane in [one, two, three] {
+        pane.leaves();
+    }
+}
+
+#[test]
+fn a_server_that_hears_of_no_session_is_one() {
+    let shell = Shell::new();
+    let (mut one, mut two) = (Pane::start(&shell, "", ""), Pane::start(&shell, "", ""));
+    let claim = one.creates("the pool holds 20 connections");
+    let said = two.tool("support", json!({ "claim_id": claim }));
+    assert_eq!(said["structuredContent"]["warnings"][0]["code"], "seated", "{said}");
+    assert_eq!(status(&shell, &claim), "confirmed");
+    let shown = shell.json(&format!("hm claim show {claim} --json"));
+    assert_eq!((&shown["owner"], &shown["positions"][0]["agent"]), (&json!("pane-1"), &json!("pane-2")));
+    assert!(one.reads("hivemind://context").contains("agent=\"pane-1\""));
+    one.leaves();
+    wait_until("its session has ended", || {
+        let sessions = shell.json("hm session list --json");
+        let sessions = sessions["sessions"].as_array().expect("sessions").clone();
+        sessions.iter().any(|session| session["agent"] == "pane-1" && session["ended_at"].is_number())
+    });
+    let mut three = Pane::start(&shell, "", "");
+    let again = three.creates("the cache is cold");
+    assert_eq!(shell.json(&format!("hm claim show {again} --json"))["owner"], "pane-1");
+    // A host of many agents names one in each call.
+    let mut host = Pane::start(&shell, "", "--any-agent");
+    let named = host.tool("support", json!({ "claim_id": again, "agent": "analyst" }));
+    assert_eq!(named["isError"], json!(false), "{named}");
+    assert_eq!(status(&shell, &again), "confirmed");
+    for pane in [two, three, host] {
+        pane.leaves();
+    }
+}
+
+/// Twenty clients at once, each with its hook and its server.
+#[test]
+fn twenty_panes_are_twenty_agents() {
+    let shell = Shell::new();
+    let names: Vec<String> = (1..=20).map(|pane| format!("s-{pane}")).collect();
+    let opened = |name: &str| {
+        let mut pane = Pane::start(&shell, name, "");
+        pane.starts("startup");
+        let claim = pane.creates(&format!("what {name} says"));
+        pane.leaves();
+        let shown = shell.json(&format!("hm claim show {claim} --json"));
+        shown["owner"].as_str().expect("an owner").to_owned()
+    };
+    let seats: BTreeSet<String> = std::thread::scope(|scope| {
+        let panes: Vec<_> = names.iter().map(|name| scope.spawn(|| opened(name))).collect();
+        panes.into_iter().map(|pane| pane.join().expect("a pane")).collect()
+    });
+    let expected = (2..=20).map(|number| format!("claude-{number}")).chain(["architect".to_owned()]);
+    assert_eq!(seats, expected.collect());
+}
+
+#[test]
+fn a_session_that_never_was_is_not_split() {
+    let shell = Shell::new();
+    for line in ["hm session split full --agent devops", "hm session split full"] {
+        let mut command = shell.command(line);
+        let output = command.env("HM_SESSION", "never").stdin(Stdio::null()).output().expect("hm runs");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success()
+                && (told.contains("nothing was ever heard") || told.contains("nobody says")),
+            "{told}"
+        );
+    }
+    assert!(shell.json("hm log --json")["events"].as_array().expect("events").is_empty());
+}
