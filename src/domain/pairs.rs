@@ -31,6 +31,9 @@ const MAX_WEAK_SLOTS: usize = 3;
 /// The most words, beside one pair of values, that may differ for a strong finding (spec 12).
 const MAX_OTHER_WORDS: usize = 3;
 
+/// The shortest word that `in` or `dis` may turn round; `input` is no opposite of `put`.
+const MIN_DENIED: usize = 8;
+
 /// How a pair of statements stands to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
@@ -184,8 +187,13 @@ impl<'a> Pairing<'a> {
                 if let Some(opposition) = self.opposition(a, b)
                     && self.in_one_slot(*at, *place)
                 {
-                    if found.is_some() {
-                        return None;
+                    match found {
+                        // The versions of two names that differ.
+                        Some((one, other, _)) if one + 1 == *at && other + 1 == *place && is_version(a) => {
+                            continue;
+                        }
+                        Some(_) => return None,
+                        None => {}
                     }
                     found = Some((*at, *place, opposition));
                 }
@@ -209,7 +217,7 @@ impl<'a> Pairing<'a> {
             of.iter().filter(|at| **at != except).all(|at| {
                 let item = &clause.content[*at];
                 // `Redis 7`: the version of the name that differs.
-                let is_version = *at == except + 1 && matches!(item.what, What::Number | What::Version);
+                let is_version = *at == except + 1 && is_version(item);
                 let trails = *at > last && other_side == 0 && !item.is_condition && !item.is_value();
                 is_version && matches!(clause.content[except].what, What::Class(_) | What::Code)
                     || item.what == What::Word
@@ -356,6 +364,10 @@ fn revived(negative: &Clause, other: &Clause) -> Option<Likeness> {
     }
 }
 
+fn is_version(item: &Item) -> bool {
+    matches!(item.what, What::Number | What::Version)
+}
+
 fn opposition(a: &Item, b: &Item) -> Option<Opposition> {
     if a.is_kind_of(b) {
         return Some(Opposition::Value);
@@ -369,7 +381,13 @@ fn are_antonyms(a: &Item, b: &Item) -> bool {
         let stem = stemmer();
         ANTONYMS.iter().map(|(a, b)| (stem(a), stem(b))).collect()
     });
-    let un = |a: &Item, b: &Item| a.word.strip_prefix("un").is_some_and(|rest| rest == b.word);
+    let denies = |prefix: &&str, a: &Item, b: &Item| {
+        a.word.len() >= MIN_DENIED && a.word.strip_prefix(*prefix).is_some_and(|rest| rest == b.word)
+    };
+    let un = |a: &Item, b: &Item| {
+        a.word.strip_prefix("un").is_some_and(|rest| rest == b.word)
+            || ["in", "im", "ir", "dis", "non"].iter().any(|prefix| denies(prefix, a, b))
+    };
     let listed = |a: &Item, b: &Item| STEMS.contains(&(a.text.clone(), b.text.clone()));
     un(a, b) || un(b, a) || listed(a, b) || listed(b, a)
 }
@@ -428,6 +446,8 @@ mod tests {
                 ("The token is read from `HM_TOKEN`.", "The token is read from `HIVEMIND_TOKEN`."),
                 ("The retry helper lives in net/retry.ts.", "The retry helper lives in lib/backoff.ts."),
                 ("Run the linter with `--deny-warnings`.", "Run the linter with `--allow-dirty`."),
+                ("Redis is the session store.", "Postgres is the session store."),
+                ("The image is based on `debian:12`.", "The image is based on `alpine:3.19`."),
             ],
             expect![[r#"
                 strong Value: Sessions are stored in Redis. | Sessions are stored in Postgres.
@@ -439,7 +459,9 @@ mod tests {
                 strong Value: `Cache::get` returns `None` on a miss. | `Cache::get` returns `Err` on a miss.
                 strong Value: The token is read from `HM_TOKEN`. | The token is read from `HIVEMIND_TOKEN`.
                 strong Value: The retry helper lives in net/retry.ts. | The retry helper lives in lib/backoff.ts.
-                strong Value: Run the linter with `--deny-warnings`. | Run the linter with `--allow-dirty`."#]],
+                strong Value: Run the linter with `--deny-warnings`. | Run the linter with `--allow-dirty`.
+                strong Value: Redis is the session store. | Postgres is the session store.
+                strong Value: The image is based on `debian:12`. | The image is based on `alpine:3.19`."#]],
         );
     }
 
@@ -454,6 +476,9 @@ mod tests {
                 ("The worker logs to stderr and to Loki.", "The worker logs to stderr and to Sentry."),
                 ("The tests pass on Linux.", "The tests pass on macOS."),
                 ("The panic was in `pool.rs`.", "The panic was in `cache.rs`."),
+                ("The mutex guards `state`.", "The mutex guards `queue`."),
+                ("`Store::open` may return `NotFound`.", "`Store::open` may return `Locked`."),
+                ("POST requests are never retried here.", "Retries are disabled for POST requests."),
                 ("The fast path avoids a lock.", "The slow path avoids a lock."),
                 ("Run `cargo test --release` before tagging.", "Run `cargo test` before tagging."),
                 ("The service runs Postgres 15 in staging.", "The service runs Postgres 16 in production."),
@@ -466,6 +491,9 @@ mod tests {
                 -: The worker logs to stderr and to Loki. | The worker logs to stderr and to Sentry.
                 -: The tests pass on Linux. | The tests pass on macOS.
                 weak Value: The panic was in `pool.rs`. | The panic was in `cache.rs`.
+                -: The mutex guards `state`. | The mutex guards `queue`.
+                weak Value: `Store::open` may return `NotFound`. | `Store::open` may return `Locked`.
+                weak Negation: POST requests are never retried here. | Retries are disabled for POST requests.
                 alike: The fast path avoids a lock. | The slow path avoids a lock.
                 alike: Run `cargo test --release` before tagging. | Run `cargo test` before tagging.
                 -: The service runs Postgres 15 in staging. | The service runs Postgres 16 in production."#]],

@@ -7,7 +7,8 @@ use unicode_normalization::UnicodeNormalization;
 use super::classes::{Classes, class_of};
 use super::quantity::{number, quantity, rate, rate_unit, time_of_day, unit_of};
 use super::words::{
-    FAILURE_STEMS, OPEN_VERB_STEMS, PLACING_STEMS, REMEDY_STEMS, Role, Roles, TELLING_STEMS, VERB_STEMS,
+    CHOOSING_STEMS, FAILURE_STEMS, OPEN_VERB_STEMS, PLACING_STEMS, REMEDY_STEMS, Role, Roles, TELLING_STEMS,
+    VERB_STEMS,
 };
 use crate::domain::stop_words::is_stop_word;
 use crate::domain::tokens::{stemmer, tokens};
@@ -71,7 +72,6 @@ pub(super) enum What {
     Time,
     Port,
     Path,
-    Unit,
     Boolean,
     Code,
     Flag,
@@ -147,8 +147,8 @@ fn raws(statement: &str) -> Vec<Raw<'_>> {
         (count(statement, b'`').is_multiple_of(2), count(statement, b'"').is_multiple_of(2));
     let (mut in_code, mut in_quotes, mut depth, mut before) = (false, false, 0_usize, Break::None);
     for chunk in statement.split([' ', '\n', '\t', '\r', '=', '\u{2014}']) {
-        let bare =
-            chunk.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '.' | '#'));
+        let bare = chunk
+            .trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/' | '.' | '#' | '%'));
         let head = &chunk[..chunk.len() - bare.len()];
         let word = trimmed(bare);
         depth += count(head, b'(');
@@ -310,6 +310,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                 let before = at.checked_sub(taken + 2).map(|at| raws[at].roles);
                 let is_subject = !self.linked && self.whole.content.len() <= 1 && at < self.raws.len();
                 let labelled = before.is_some_and(|before| before.has(Role::Label));
+                item.is_code = raw.is_code;
                 item.names = if matches!(item.what, What::Path) {
                     self.is_topic(at - taken - 1, item.what)
                 } else {
@@ -493,7 +494,13 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                     (self.stem)(back(steps + 1)).as_str(),
                     "run" | "deploy" | "host" | "base" | "build" | "built" | "is" | "are" | "execut" | "ship"
                 ),
-                _ => false,
+                // "guards `state`" may guard more; "returns `None`" does not return more.
+                verb => {
+                    what == What::Code && {
+                        let verb = (self.stem)(verb);
+                        VERB_STEMS.has(&verb) && !CHOOSING_STEMS.has(&verb)
+                    }
+                }
             }
     }
 
@@ -510,7 +517,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         if let (Some("per" | "every" | "each"), Some(unit)) = (before, unit_of(word))
             && word.len() > 1
         {
-            return found(What::Unit, unit.to_owned(), 0);
+            return found(What::Quantity, quantity("1", unit).text, 0);
         }
         if matches!(word, "true" | "false") {
             return found(What::Boolean, word.to_owned(), 0);
@@ -526,11 +533,14 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         }
         if let Some((host, port)) = word.rsplit_once(':').filter(|(_, port)| is_digits(port)) {
             // A line of a file is a hint, no port.
-            return if is_path(host) {
-                found(What::Path, host.to_owned(), 0)
-            } else {
-                found(What::Port, port.to_owned(), 0)
-            };
+            if is_path(host) {
+                return found(What::Path, host.to_owned(), 0);
+            }
+            // `debian:12` is a name with its version.
+            if host == "localhost" || !is_name(host) {
+                return found(What::Port, port.to_owned(), 0);
+            }
+            return None;
         }
         let version = word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         let digits = version.or_else(|| word.strip_prefix('#')).unwrap_or(word);
@@ -649,17 +659,17 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             raws.get(at + 1).is_none_or(|next| next.before != Break::None || is_preposition(&next.lower));
         let is_switch =
             |part: &str| part == "on" && ends && before.is_some_and(|before| before.roles.has(Role::Link));
-        // `ubuntu-24.04`: a name and its version.
-        if let Some((name, version)) = word.rsplit_once('-')
+        // `ubuntu-24.04`, `debian:12`: a name and its version.
+        if let Some((name, version)) = word.rsplit_once(['-', ':'])
             && version.starts_with(|c: char| c.is_ascii_digit())
-            && !name.is_empty()
-            && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && is_name(name)
         {
             let (what, text) = match class_of(name, true) {
                 Some((classes, canonical)) => (What::Class(classes), canonical.to_owned()),
                 None => (What::Word, (self.stem)(name)),
             };
-            self.push(item(what, text, name), at);
+            let names = what != What::Word && self.is_topic(at, what);
+            self.push(Item { names, ..item(what, text, name) }, at);
             return self.push(item(What::Version, version.to_owned(), version), at);
         }
         let mut parts =
@@ -870,6 +880,11 @@ fn is_preposition(word: &str) -> bool {
     )
 }
 
+/// Letters only.
+fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
 fn is_flag(word: &str) -> bool {
     word.starts_with('-') && word.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
@@ -883,7 +898,8 @@ fn is_path(word: &str) -> bool {
     let ends_like_a_file = || {
         word.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && EXTENSIONS.contains(&ending))
     };
-    let absolute = word.len() > 1 && word.starts_with('/');
+    let absolute = word.len() > 1 && word.starts_with('/')
+        || word.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     (absolute || word.trim_matches('/').contains('/') || ends_like_a_file())
         && class_of(word, false).is_none()
 }

@@ -103,6 +103,8 @@ pub(super) static VERB_STEMS: Stems = Stems(LazyLock::new(|| stems(VERBS)));
 pub(super) static OPEN_VERB_STEMS: Stems = Stems(LazyLock::new(|| stems(OPEN_VERBS)));
 /// Verbs that say where the one place of a thing is.
 pub(super) static PLACING_STEMS: Stems = Stems(LazyLock::new(|| stems(PLACING)));
+/// Verbs whose object is the one that was chosen.
+pub(super) static CHOOSING_STEMS: Stems = Stems(LazyLock::new(|| stems(CHOOSING)));
 /// Words with which a failure is told.
 pub(super) static FAILURE_STEMS: Stems = Stems(LazyLock::new(|| stems(FAILURES)));
 /// Words with which a failure is told, and that say nothing of the approach.
@@ -197,6 +199,8 @@ const LIMITS: &str = "only fail refuse stop skip avoid lack prevent disable igno
 const OPEN_VERBS: &str = "accept support allow handle include contain cover import call depend parse understand recognise \
     recognize offer provide check validate test ignore skip exclude list mention document need require know expose \
     export consist affect break touch see find know help mention try consider work compile import link";
+const CHOOSING: &str = "use return raise throw default name call equal mean choose pick pin run prefer target become set is are \
+    was be yield launch execute deploy speak print emit serve install write read produce generate output";
 const PLACING: &str = "define declare set store keep live locate implement reside document place put save log happen write \
     configure record hold is are be was host";
 /// A failure.
