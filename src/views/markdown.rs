@@ -134,6 +134,9 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
             fact(name, &inline(value, 200));
         }
     }
+    if let Some(seq) = claim.affirmed_seq {
+        fact("still meant", &format!("as of event {seq}"));
+    }
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
     }
