@@ -105,12 +105,12 @@ impl Chain {
                 (Some(Event::ClaimCreated(created)), _) => {
                     let (claim, left_out) = claim(reads, created.claim_id, self.now)?;
                     self.left_out += left_out;
-                    claim.map(Behind::Claim)
+                    claim.map(Box::new).map(Behind::Claim)
                 }
                 (_, Some(run)) => {
                     let (run, left_out) = reads.ask(self.now, |store| store.experiment(run))?;
                     self.left_out += left_out.count();
-                    run.flatten().map(Behind::Run)
+                    run.flatten().map(Box::new).map(Behind::Run)
                 }
                 _ => None,
             };
@@ -150,8 +150,8 @@ impl Chain {
 
 /// What an event behind a claim is.
 enum Behind {
-    Claim(ClaimView),
-    Run(ExperimentView),
+    Claim(Box<ClaimView>),
+    Run(Box<ExperimentView>),
     Event(EventView),
 }
 
