@@ -226,6 +226,19 @@ pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: 
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
 }
 
+/// Why a run that is over is no evidence of a claim: it is about other content of the files that it saw.
+pub fn changed_for_evidence(run: &Run, id: ClaimId, claim: &Claim) -> Option<String> {
+    let undecided = run.undecided.as_ref().filter(|_| run.claim == Some(id));
+    if let Some(why) = undecided {
+        return Some(why.to_string());
+    }
+    let (sight, _) = claim.sights.binding(false, &claim.answered);
+    let differs =
+        |scope: &&Scope| run.saw.versions.get(*scope).is_some_and(|saw| *saw != sight.versions[*scope]);
+    let scope = sight.versions.keys().find(differs)?;
+    Some(format!("`{scope}` held something else when it was queued"))
+}
+
 /// What a front looks at before it submits a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Looks {

@@ -137,6 +137,9 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
             fact(name, &inline(value, 200));
         }
     }
+    if let Some(seq) = claim.affirmed_seq {
+        fact("still meant", &format!("as of event {seq}"));
+    }
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
     }

@@ -116,12 +116,12 @@ impl Chain {
                 (Some(Event::ClaimCreated(created)), _) => {
                     let (claim, left_out) = claim(reads, created.claim_id, self.now)?;
                     self.left_out += left_out;
-                    claim.map(|claim| Behind::Claim(Box::new(claim)))
+                    claim.map(Box::new).map(Behind::Claim)
                 }
                 (_, Some(run)) => {
                     let (run, left_out) = reads.ask(self.now, |store| store.experiment(run))?;
                     self.left_out += left_out.count();
-                    run.flatten().map(Behind::Run)
+                    run.flatten().map(Box::new).map(Behind::Run)
                 }
                 _ => None,
             };
@@ -172,7 +172,7 @@ impl Chain {
 /// What an event behind a claim is.
 enum Behind {
     Claim(Box<ClaimView>),
-    Run(ExperimentView),
+    Run(Box<ExperimentView>),
     Event(EventView),
     Ran(EventView, CommandRan),
 }

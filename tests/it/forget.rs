@@ -232,6 +232,8 @@ fn only_the_operator_forgets_and_only_what_is_there() {
             [exit 1]
             $ hm --agent operator forget ID1 --reason "a customer's name"
             erased ID1: committed at seq 4
+            next: forget these too if they repeat it: ID3 (position.taken by
+                analyst)
             $ hm --agent operator forget ID1 --reason "again"
             hm: event ID1 was erased already; nothing to do: its payload is gone
             [exit 1]

@@ -72,6 +72,12 @@ async fn a_run_on_other_content_than_the_challenge_saw_neither_confirms_nor_cont
         let why = "`src/a.rs` changed by devops since the challenge";
         assert!(answer.text.contains(why), "{profile}: {}", answer.text);
         assert!(answer.text.contains("mends"), "it offers the claim that supersedes: {}", answer.text);
+        let warned = &answer.body["warnings"][0];
+        assert_eq!(
+            (&warned["code"], &warned["claim_id"]),
+            (&json!("changed_since"), &json!(id)),
+            "before it runs"
+        );
         let claim = json_of(&architect, &format!("hivemind://claims/{id}")).await;
         assert_eq!(claim["status"], "contested", "{profile}");
         assert_eq!(claim["grade"], "asserted", "{profile}");
@@ -194,6 +200,10 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
     let refused = owner.call("attach_experiment", attach).await.expect("an answer");
     assert_eq!(refused.field("code"), "not_attachable", "{}", refused.text);
     assert!(refused.text.contains(why), "{}", refused.text);
+    let event = answer.body["experiment"]["evidence_event_id"].clone();
+    let add = json!({ "claim_id": id, "evidence_ref": event, "relation": "supports" });
+    let refused = owner.call("add_evidence", add).await.expect("an answer");
+    assert_eq!(refused.field("code"), "not_attachable", "{}", refused.text);
     let page = owner.read(&format!("hivemind://experiments/{run_id}")).await.expect("a page");
     assert!(page.contains("- undecided: it neither confirms nor contradicts"), "{page}");
 
@@ -207,6 +217,19 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
         "the same content is the same version: {}",
         answer.text
     );
+
+    // Tied to another claim it is evidence where that is about what the run saw.
+    let attach = |claim: &str| {
+        let (run_id, claim) = (answer.field("run_id").to_owned(), claim.to_owned());
+        json!({ "run_id": run_id, "claim_id": claim, "relation": "supports" })
+    };
+    let same = bench.claim(&owner, "a returns at once", FILE).await;
+    bench.accepted(&owner, "attach_experiment", attach(&same)).await;
+    write(&bench, FILE, "fn a() { c() }\n");
+    let newer = bench.claim(&owner, "a calls c", FILE).await;
+    let refused = owner.call("attach_experiment", attach(&newer)).await.expect("an answer");
+    assert_eq!(refused.field("code"), "not_attachable", "{}", refused.text);
+    assert!(refused.text.contains("`src/a.rs` held something else when it was queued"), "{}", refused.text);
     bench.kill_writer();
     bench.assert_sound();
 }
@@ -376,7 +399,8 @@ async fn readers_see_what_changed_since_and_write_nothing() {
 
     let still = bench.hm(&["claim", "still", &id, "--agent", "devops"]);
     assert!(still.status.success(), "{still:?}");
-    assert!(!page(&id).await.contains("changed since"), "{}", page(&id).await);
+    let shown = page(&id).await;
+    assert!(!shown.contains("changed since") && shown.contains("- still meant: as of event"), "{shown}");
     // What was shown then is not compared with the files of now.
     let past = bench.hm(&["claim", "show", &own, "--at", "2"]);
     assert!(past.status.success(), "{past:?}");

@@ -11,7 +11,7 @@ use crate::domain::event::{
 use crate::domain::experiment::{RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::state::{Run, State};
+use crate::domain::state::{Claim, Run, State};
 use crate::domain::versions::{self, Versions};
 
 pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Rejection> {
@@ -87,17 +87,7 @@ pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decisio
         )
         .with("evidence_ref", evidence_ref));
     }
-    if run.claim == Some(attach.claim_id) {
-        let change = versions::changed_since(state, claim, false, &run.saw.versions, run.worktree.as_ref());
-        let why = run.undecided.as_ref().map(ToString::to_string);
-        if let Some(why) = why.or_else(|| Some(change?.to_string())) {
-            return Err(Rejection::new(
-                Code::NotAttachable,
-                format!("run {} is about another version: {why}", attach.run_id),
-                versions::way_forward(attach.claim_id),
-            ));
-        }
-    }
+    of_this_version(run, (attach.claim_id, claim))?;
     let grade = grade(state, run, attach.claim_id, attach.relation);
     let events = vec![
         EvidenceAdded {
@@ -272,7 +262,20 @@ pub(super) fn grade_of(
             "run it again: what did not come to its end shows nothing",
         ));
     }
+    if let Some(claim) = state.claim(claim_id).filter(|_| relation != Relation::CausedBy) {
+        of_this_version(run, (claim_id, claim))?;
+    }
     Ok(Some(grade(state, run, claim_id, relation)))
+}
+
+/// Fails for a run that saw other content than the claim is about.
+fn of_this_version(run: &Run, (id, claim): (ClaimId, &Claim)) -> Result<(), Rejection> {
+    let Some(why) = versions::changed_for_evidence(run, id, claim) else { return Ok(()) };
+    Err(Rejection::new(
+        Code::NotAttachable,
+        format!("the run `{}` is about another version of claim {id}: {why}", run.command),
+        versions::way_forward(id),
+    ))
 }
 
 fn known_run(state: &State, id: RunId) -> Result<&Run, Rejection> {
