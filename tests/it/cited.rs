@@ -469,8 +469,8 @@ async fn over_mcp_a_session_cites_its_own_last_command_and_a_run_by_its_id() {
     let claim = bench.claim(&devops, "the pool holds 20", "src/pool.rs").await;
     let root = bench.workspace().root().to_string_lossy().into_owned();
     // Where a session began is kept from one run of the tests to the next.
-    let [first, second_session] = ["one", "two"].map(|name| format!("{name}-{}", system::new_id()));
-    let (s1, s2) = (first.as_str(), second_session.as_str());
+    let [one, two] = ["one", "two"].map(|name| format!("{name}-{}", system::new_id()));
+    let (s1, s2) = (one.as_str(), two.as_str());
     for (session, agent, line) in
         [(s1, "devops", "rustfmt --check src/pool.rs"), (s2, "analyst", "wc -l src/other.rs")]
     {
