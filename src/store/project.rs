@@ -259,7 +259,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
 
 fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Result<(), StoreError> {
     db.prepare_cached(
-        "INSERT INTO claim_evidence \
+        "INSERT OR REPLACE INTO claim_evidence \
          (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?

@@ -9,7 +9,7 @@ use expect_test::expect;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Relation, Share, Trigger};
 use hivemind::domain::command::{
-    AddEvidence, Command, Observe, RecordExperiment, RetractEvidence, Seen, Submission,
+    AddEvidence, Command, Forget, Observe, RecordExperiment, RetractEvidence, Seen, Submission,
 };
 use hivemind::domain::event::{CommandRan, FileEdited};
 use hivemind::domain::experiment::{RunOutcome, RunState};
@@ -469,8 +469,8 @@ async fn over_mcp_a_session_cites_its_own_last_command_and_a_run_by_its_id() {
     let claim = bench.claim(&devops, "the pool holds 20", "src/pool.rs").await;
     let root = bench.workspace().root().to_string_lossy().into_owned();
     // Where a session began is kept from one run of the tests to the next.
-    let [first, second_session] = ["one", "two"].map(|name| format!("{name}-{}", system::new_id()));
-    let (s1, s2) = (first.as_str(), second_session.as_str());
+    let [one, two] = ["one", "two"].map(|name| format!("{name}-{}", system::new_id()));
+    let (s1, s2) = (one.as_str(), two.as_str());
     for (session, agent, line) in
         [(s1, "devops", "rustfmt --check src/pool.rs"), (s2, "analyst", "wc -l src/other.rs")]
     {
@@ -591,4 +591,39 @@ fn a_name_that_names_nothing_is_refused_on_the_command_line() {
     let why = String::from_utf8(shell.run(&format!("hm claim why {claim}")).stdout).expect("UTF-8");
     assert!(why.contains("retracted by devops") && why.contains("a typo"), "{why}");
     assert!(why.contains("rests on no evidence"), "{why}");
+}
+
+#[test]
+fn erasing_the_words_of_a_retraction_brings_no_evidence_back() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let made = creation("devops", "the pool holds 20");
+    let id = claim_of(&made);
+    accepted(&mut committer, &made);
+    let (event, seen) = ran("s-1", "wc -l ./src/pool.rs");
+    accepted(&mut committer, &seen);
+    let name = event.to_string();
+    let forget_last_retraction = |committer: &mut Committer| {
+        let stored = workspace.events();
+        let last = stored.iter().rfind(|event| event.kind == "evidence.retracted").expect("a retraction");
+        let reason = "a customer's name".parse().expect("a reason");
+        let forget = Command::Forget(Forget { event_id: last.id, reason });
+        accepted(committer, &request("operator", forget));
+    };
+    accepted(&mut committer, &cite("devops", id, &name, Relation::Supports));
+    accepted(&mut committer, &retract("devops", id, &name, None));
+    forget_last_retraction(&mut committer);
+    let view = shown(&workspace, id);
+    assert_eq!((view.summary.grade.as_str(), view.evidence_items.len()), ("asserted", 0));
+    assert!(view.retracted[0].reason.contains("was erased"), "{:?}", view.retracted);
+    workspace.assert_sound();
+
+    // What was tied again in the meantime stays tied.
+    accepted(&mut committer, &cite("devops", id, &name, Relation::Supports));
+    accepted(&mut committer, &retract("devops", id, &name, None));
+    accepted(&mut committer, &cite("devops", id, &name, Relation::Supports));
+    forget_last_retraction(&mut committer);
+    let view = shown(&workspace, id);
+    assert_eq!((view.summary.grade.as_str(), view.evidence_items.len()), ("observed", 1));
+    workspace.assert_sound();
 }

@@ -63,6 +63,7 @@ fn a_claim_lives_and_ends() {
                 make-target
             $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
             evidence added to ID1: committed at seq 9
+            evidence ID2: stays asserted: no hook saw it and no run made it
             $ hm claim show ID1
             # contested fact `ID1`
 
@@ -143,6 +144,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes ID2 --evidence ID1
             claim created ID3: committed at seq 6
+            evidence ID1: stays asserted: no hook saw it and no run made it
             warning: a failed approach is on record here: "vendoring openssl breaks musl"
                 (hivemind://claims/ID1)
             next: confirmed once another agent supports it

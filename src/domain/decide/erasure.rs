@@ -4,10 +4,13 @@ use super::Decision;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
-use crate::domain::event::{Event, EventRedacted, ExperimentCompleted, Recorded, StatusChanged, TaskUpdated};
+use crate::domain::event::{
+    Event, EventRedacted, EvidenceRetracted, ExperimentCompleted, Recorded, StatusChanged, TaskUpdated,
+};
 use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
+use crate::domain::text::Reason;
 
 /// The most other events a receipt names; whoever needs more finds them with `hm claim show`.
 const MAX_NAMED: usize = 20;
@@ -79,11 +82,23 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let stands = state.work().task(updated.task_id)?.status == updated.to;
         return stands.then(|| TaskUpdated { note: None, ..updated.clone() }.into());
     }
+    if let Event::EvidenceRetracted(retracted) = body {
+        // What was taken back stays so; what was tied again since stays tied.
+        let link = (retracted.evidence_ref, retracted.relation);
+        let is_back = state.claim(retracted.claim_id)?.evidence.contains(&link);
+        let reason = erased_reason(target);
+        return (!is_back).then(|| EvidenceRetracted { reason, ..retracted.clone() }.into());
+    }
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
     let status: Status = state.claim(*claim_id)?.status;
-    let reason = format!("as event {} said, which was erased", target.seq);
-    let reason = reason.parse().expect("our own reasons are short and never empty");
+    let reason = erased_reason(target);
     (status == *to).then(|| StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason }.into())
+}
+
+/// The reason of what is said again without the words that were erased.
+fn erased_reason(target: &Recorded) -> Reason {
+    let reason = format!("as event {} said, which was erased", target.seq);
+    reason.parse().expect("our own reasons are short and never empty")
 }
 
 /// What else may repeat the erased words.
