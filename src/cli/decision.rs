@@ -126,6 +126,8 @@ impl Record {
                 })
                 .collect::<Result<_, Rejection>>()?,
             supersedes: parse_all("supersedes", &self.supersedes)?,
+            evidence_refs: Vec::new(),
+            decided_at: None,
         })
     }
 }

@@ -129,6 +129,8 @@ const fn exit_code(code: Code) -> u8 {
         | Code::OwnClaim
         | Code::AlreadySuperseded
         | Code::TargetConflict
+        | Code::RationaleRequired
+        | Code::NoAlias
         | Code::NoDecision
         | Code::DuplicateOutcome
         | Code::DuplicateAlias

@@ -95,6 +95,8 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
         request(
             "devops",
             Command::RecordDecision(RecordDecision {
+                evidence_refs: Vec::new(),
+                decided_at: None,
                 claim_id,
                 statement: None,
                 rationale: format!("chosen for {rationale}").parse().expect("a rationale"),
@@ -341,6 +343,8 @@ fn rich(committer: &mut hivemind::writer::Committer) {
         group.push(request(
             "architect",
             Command::RecordDecision(RecordDecision {
+                evidence_refs: Vec::new(),
+                decided_at: None,
                 claim_id: decided,
                 statement: Some(format!("we decide: {statement}").parse().expect("a statement")),
                 rationale: "because it is the better one of the two".parse().expect("a rationale"),

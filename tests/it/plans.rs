@@ -92,7 +92,7 @@ const ALLOWED: &[Allowed] = &[
         because: Because::Ends,
     },
     Allowed {
-        statement: "SELECT event_id, quorum, was",
+        statement: "SELECT event_id, policy, was",
         scan: "SCAN loosened_policies",
         because: Because::Ends,
     },
@@ -295,6 +295,8 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 group.push(request(
                     "architect",
                     Command::RecordDecision(RecordDecision {
+                        evidence_refs: Vec::new(),
+                        decided_at: None,
                         claim_id: decision,
                         statement: Some(format!("we use method{index} there").parse().expect("a statement")),
                         rationale: "long enough to say why".parse().expect("a rationale"),

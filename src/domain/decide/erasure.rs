@@ -4,7 +4,9 @@ use super::Decision;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
-use crate::domain::event::{Event, EventRedacted, ExperimentCompleted, Recorded, StatusChanged, TaskUpdated};
+use crate::domain::event::{
+    Event, EventRedacted, ExperimentCompleted, PlanAbandoned, Recorded, StatusChanged, TaskUpdated,
+};
 use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
@@ -78,6 +80,11 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         // What is over stays over without the words that went with it.
         let stands = state.work().task(updated.task_id)?.status == updated.to;
         return stands.then(|| TaskUpdated { note: None, ..updated.clone() }.into());
+    }
+    if let Event::PlanAbandoned(abandoned) = body {
+        let reason = format!("as event {} said, which was erased", target.seq);
+        let reason = reason.parse().expect("our own reasons are short and never empty");
+        return Some(PlanAbandoned { plan_id: abandoned.plan_id, reason }.into());
     }
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
     let status: Status = state.claim(*claim_id)?.status;

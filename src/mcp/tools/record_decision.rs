@@ -75,6 +75,8 @@ impl Server {
                 scopes: self.scopes("scopes", &given.scopes)?,
                 alternatives: alternatives.collect::<Result<_, Rejection>>()?,
                 supersedes: given.supersedes,
+                evidence_refs: Vec::new(),
+                decided_at: None,
             }))
         })
         .await
