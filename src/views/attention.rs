@@ -10,7 +10,7 @@ use super::context::EXPIRES_SOON_MS;
 use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, page};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ContradictionKind, Override, Status};
+use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status};
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
 use crate::schedule::{Outcome, Runs};
@@ -166,7 +166,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         until: None,
         asked: BTreeSet::from([claim.owner.clone()]),
         what: vec![claim.statement.clone()],
-        settle: vec![proof_of(&claim.id), end_of(&claim.id)],
+        settle: vec![proof_of(&claim.id), end_of(&claim.id, Some(claim.claim_type))],
     }));
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     for task in store.held_tasks()? {
@@ -247,17 +247,20 @@ fn dispute(both: &Contradiction) -> Need {
             what.push(format!("{} challenges it{reason}", right.agent));
             vec![
                 format!("hm claim abstain {}", left.claim_id),
-                end_of(&left.claim_id),
+                end_of(&left.claim_id, left.claim_type),
                 proof_of(&left.claim_id),
             ]
         }
         ContradictionKind::Supersession => {
-            vec![format!("hm claim support {}", right.claim_id), end_of(&right.claim_id)]
+            vec![format!("hm claim support {}", right.claim_id), end_of(&right.claim_id, right.claim_type)]
         }
-        ContradictionKind::Polarity
-        | ContradictionKind::Value
-        | ContradictionKind::Target
-        | ContradictionKind::Explicit => vec![end_of(&left.claim_id), end_of(&right.claim_id)],
+        ContradictionKind::Target => vec![format!(
+            "hm decision record STATEMENT --target TARGET --supersedes {} --supersedes {} --rationale WHY",
+            left.claim_id, right.claim_id
+        )],
+        ContradictionKind::Polarity | ContradictionKind::Value | ContradictionKind::Explicit => {
+            [left, right].map(|side| end_of(&side.claim_id, side.claim_type)).into()
+        }
     };
     if left.claim_id != right.claim_id {
         ids.push(right.claim_id.clone());
@@ -298,7 +301,7 @@ fn proposal(asked: ProposalView) -> Need {
         (Override::Challenge, _) if owner != AgentId::operator().as_str() => {
             format!("hm claim challenge {claim_id} --reason WHY")
         }
-        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id),
+        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None),
     };
     Need {
         kind: Kind::Proposal,
@@ -319,7 +322,7 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();
     let run = runs.find(|run| run.blocking && run.completed_at.is_none());
     let (mut ids, mut asked) = (vec![claim.id.clone()], BTreeSet::from([claim.owner.clone()]));
-    let (mut since, mut settle) = (claim.touched_at, end_of(&claim.id));
+    let (mut since, mut settle) = (claim.touched_at, end_of(&claim.id, Some(claim.claim_type)));
     if let Some(run) = run {
         since = run.created_at;
         settle = format!("hm experiment cancel {}", run.run_id);
@@ -340,7 +343,11 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     })
 }
 
-fn end_of(claim: &str) -> String {
+/// What puts a claim out of force: of a decision another one does.
+fn end_of(claim: &str, claim_type: Option<ClaimType>) -> String {
+    if claim_type == Some(ClaimType::Decision) {
+        return format!("hm decision record STATEMENT --target TARGET --supersedes {claim} --rationale WHY");
+    }
     format!("hm claim deprecate {claim} --reason WHY")
 }
 

@@ -108,7 +108,7 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
             }),
         ),
         request(
-            "devops",
+            "operator",
             Command::DeprecateClaim(DeprecateClaim {
                 claim_id,
                 reason: reason(&format!("{deprecation} ended")),
@@ -361,7 +361,7 @@ fn rich(committer: &mut hivemind::writer::Committer) {
             group.push(request("devops", Command::RecordOutcome(outcome)));
         }
         let end = DeprecateClaim { claim_id: decided, reason: reason("it did not hold") };
-        group.push(request("architect", Command::DeprecateClaim(end)));
+        group.push(request("operator", Command::DeprecateClaim(end)));
     }
     for outcome in committer.commit(&group).expect("a ledger") {
         outcome.expect("an accepted command");

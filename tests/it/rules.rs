@@ -81,6 +81,12 @@ fn text(output: &std::process::Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
+/// What needs an agent, without its line breaks.
+fn attention(bench: &Bench, agent: &str) -> String {
+    let shown = text(&bench.hm(&["attention", "--agent", agent]));
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[tokio::test]
 async fn a_tagged_decision_is_a_decision_of_its_day() {
     let bench = Bench::new();
@@ -156,4 +162,170 @@ async fn no_agent_takes_the_operators_word_back() {
         assert!(proposed.contains("proposed to the operator"), "{proposed}");
         assert_eq!(status(&devops, &leaks).await, "confirmed");
     }
+}
+
+#[tokio::test]
+async fn what_was_proposed_waits_for_the_operator_who_keeps_the_claim_or_does_it() {
+    let bench = Bench::new();
+    let by_operator = |arguments: &[&str]| {
+        let output = bench.hm(&[arguments, &["--agent", "operator"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        text(&output)
+    };
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let analyst = bench.pane(Some("analyst"), Era::Modern).await;
+    let leaks = bench.claim(&devops, "the pool leaks", "src/db").await;
+    by_operator(&["claim", "support", &leaks]);
+    let challenge = json!({ "claim_id": leaks, "reason": "I see no leak" });
+    let proposed = says(&analyst, "challenge", challenge.clone()).await;
+    assert!(proposed.contains("proposed to the operator and not done"), "{proposed}");
+    let again = says(&analyst, "challenge", challenge.clone()).await;
+    assert!(again.starts_with("duplicate: "), "{again}");
+
+    let needed = attention(&bench, "operator");
+    assert!(needed.contains("analyst would challenge it: I see no leak"), "{needed}");
+    let keep = format!("hm claim keep {leaks}");
+    assert!(needed.contains(&keep), "{needed}");
+    let mine = attention(&bench, "devops");
+    assert!(!mine.contains("would challenge"), "only the operator is asked: {mine}");
+
+    // An agent does not dismiss what another proposed.
+    let refused = bench.hm(&["claim", "keep", &leaks, "--agent", "devops"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    by_operator(&["claim", "keep", &leaks, "--reason", "I measured it"]);
+    let needed = attention(&bench, "operator");
+    assert!(!needed.contains("would challenge"), "{needed}");
+    let twice = bench.hm(&["claim", "keep", &leaks, "--agent", "operator"]);
+    assert_eq!(twice.status.code(), Some(1), "{twice:?}");
+
+    // A claim in its place is made, and takes it once the operator supports it, whatever agents do.
+    let better = json!({
+        "statement": "the cache leaks and not the pool", "claim_type": "fact", "scopes": ["src/cache"],
+        "supersedes": leaks,
+    });
+    let better = bench.accepted(&devops, "create_claim", better).await.field("claim_id").to_owned();
+    bench.accepted(&analyst, "support", json!({ "claim_id": better })).await;
+    assert_eq!(
+        (status(&devops, &better).await, status(&devops, &leaks).await),
+        ("confirmed".into(), "confirmed".into())
+    );
+    let needed = attention(&bench, "operator");
+    assert!(needed.contains(&format!("hm claim support {better}")), "{needed}");
+    by_operator(&["claim", "support", &better]);
+    assert_eq!(status(&devops, &leaks).await, "deprecated");
+    let needed = attention(&bench, "operator");
+    assert!(!needed.contains("would supersede"), "{needed}");
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+#[tokio::test]
+async fn a_team_may_let_agents_override_the_operator_and_that_goes_on_record() {
+    let bench = Bench::new();
+    let config = bench.workspace().config();
+    std::fs::write(config, "[trust]\nagents_may_override_operator = true\n").expect("a configuration");
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let leaks = bench.claim(&devops, "the pool leaks", "src/db").await;
+    let supported = bench.hm(&["claim", "support", &leaks, "--agent", "operator"]);
+    assert!(supported.status.success(), "{supported:?}");
+    let architect = bench.pane(Some("architect"), Era::Modern).await;
+    bench.accepted(&architect, "challenge", json!({ "claim_id": leaks, "reason": "I see no leak" })).await;
+    assert_eq!(status(&devops, &leaks).await, "contested");
+    let needed = attention(&bench, "operator");
+    assert!(needed.contains("agents_may_override_operator = true"), "{needed}");
+}
+
+#[tokio::test]
+async fn an_alias_is_taken_apart() {
+    let bench = Bench::new();
+    let by_operator = |arguments: &[&str]| text(&bench.hm(&[arguments, &["--agent", "operator"]].concat()));
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let sqlite = decided(&bench, &devops, "we keep SQLite", "database").await;
+    let wal = decided(&bench, &devops, "we write ahead", "db").await;
+    by_operator(&["target", "alias", "database", "db"]);
+    let open = |text: &str| text.contains(&sqlite) && text.contains(&wal);
+    assert!(open(&devops.read("hivemind://contradictions").await.expect("contradictions")));
+    by_operator(&["target", "part", "database"]);
+    let refused = bench.hm(&["target", "part", "database", "--agent", "operator"]);
+    assert_eq!(refused.status.code(), Some(1), "the name that stays is no alias: {refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("name the alias: db"), "{refused:?}");
+
+    for _ in 0..2 {
+        let parted = by_operator(&["target", "part", "db"]);
+        assert!(parted.contains("committed"), "{parted}");
+        assert!(!open(&devops.read("hivemind://contradictions").await.expect("contradictions")));
+        let of_db = devops.read("hivemind://decisions?target=db").await.expect("decisions");
+        assert!(of_db.contains("we write ahead") && !of_db.contains("we keep SQLite"), "{of_db}");
+        // Both stand, and each guards its own target.
+        for (target, other) in [("db", &wal), ("database", &sqlite)] {
+            let third =
+                json!({ "statement": "something else", "rationale": "long enough", "target": target });
+            let refused = says(&devops, "record_decision", third).await;
+            assert!(
+                refused.starts_with("target_conflict: ") && refused.contains(other.as_str()),
+                "{refused}"
+            );
+        }
+        // Joined again, they contradict each other again.
+        by_operator(&["target", "alias", "database", "db"]);
+        assert!(open(&devops.read("hivemind://contradictions").await.expect("contradictions")));
+    }
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+#[tokio::test]
+async fn an_anchor_is_retired_and_a_plan_renamed_and_abandoned() {
+    let bench = Bench::new();
+    let hm = |arguments: &[&str]| {
+        let output = bench.hm(&[arguments, &["--agent", "devops"]].concat());
+        (output.status.success(), text(&output) + &String::from_utf8_lossy(&output.stderr))
+    };
+    hm(&["anchor", "save", "DB", "v7"]);
+    assert!(hm(&["anchor", "list"]).1.contains("v7"));
+    assert!(hm(&["anchor", "retire", "DB"]).0);
+    assert!(!hm(&["anchor", "list"]).1.contains("v7"));
+    assert!(!hm(&["anchor", "retire", "DB"]).0, "it holds nothing");
+    assert!(hm(&["anchor", "save", "DB", "v7"]).0, "and can again");
+
+    let id = |text: &str| {
+        text.split(' ').find(|word| word.len() > 36).map(|word| word.trim_matches(':').to_owned())
+    };
+    let plan = id(&hm(&["plan", "add", "Ship 1.0"]).1).expect("an id");
+    let phase = id(&hm(&["phase", "add", "Storage", "--plan", &plan]).1).expect("an id");
+    let task = id(&hm(&["task", "add", "Mend the pool", "--phase", &phase]).1).expect("an id");
+    assert!(hm(&["plan", "rename", &plan, "Ship 1.1"]).0);
+    let analyst = bench.pane(Some("analyst"), Era::Modern).await;
+    let session = |mut arguments: Value| {
+        arguments["session"] = json!("s-analyst");
+        arguments
+    };
+    bench.accepted(&analyst, "claim_task", session(json!({ "task_id": task }))).await;
+    let (done, why) = hm(&["plan", "abandon", &plan, "--reason", "1.2 comes first"]);
+    assert!(!done && why.contains("analyst holds task"), "{why}");
+    bench.accepted(&analyst, "update_task", session(json!({ "task_id": task, "status": "open" }))).await;
+    assert!(hm(&["plan", "abandon", &plan, "--reason", "1.2 comes first"]).0);
+    let shown = hm(&["plan", "show"]).1;
+    assert!(shown.contains("Ship 1.1 (abandoned)") && shown.contains("1.2 comes first"), "{shown}");
+    assert!(shown.contains("invalidated: Mend the pool"), "{shown}");
+    let (added, why) = hm(&["task", "add", "Another", "--phase", &phase]);
+    assert!(!added && why.contains("was abandoned"), "{why}");
+    assert!(!hm(&["plan", "rename", &plan, "Ship 1.2"]).0);
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+#[tokio::test]
+async fn a_backfilled_decision_is_refused_where_another_is_in_force() {
+    let bench = Bench::new();
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let report =
+        json!({ "kind": "decision", "summary": "we move to Postgres", "paths": ["target:database"] });
+    bench.accepted(&devops, "report_event", report).await;
+    let sqlite = decided(&bench, &devops, "we keep SQLite", "database").await;
+    let backfilled = bench.hm(&["backfill", "--agent", "operator", "--json"]);
+    let backfilled: Value = serde_json::from_str(&text(&backfilled)).expect("JSON");
+    assert_eq!(backfilled["claims"]["refused"], json!({ "target_conflict": 1 }), "{backfilled}");
+    let why = backfilled["refusals"][0].as_str().expect("why");
+    assert!(why.contains(&sqlite), "{why}");
 }

@@ -1,14 +1,13 @@
-//! `add_plan`, `rename_plan`, `abandon_plan`, `add_phase`, `save_anchor`, `retire_anchor`: the frame that tasks stand in,
-//! and what must not get lost.
+//! `add_plan`, `add_phase`, `save_anchor`: the frame that tasks stand in, and what must not get lost.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::domain::command::{AbandonPlan, AddPhase, AddPlan, Command, RenamePlan, RetireAnchor, SaveAnchor};
+use crate::domain::command::{AddPhase, AddPlan, Command, SaveAnchor};
 use crate::domain::ids::{PhaseId, PlanId};
-use crate::domain::text::{AnchorKey, AnchorValue, Reason, Title};
+use crate::domain::text::{AnchorKey, AnchorValue, Title};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
 use crate::mcp::server::Server;
@@ -40,29 +39,6 @@ struct SaveAnchorArguments {
     /// 1-2000 characters; a context shows 200.
     #[schemars(with = "String")]
     value: AnchorValue,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct RenamePlanArguments {
-    #[schemars(with = "String")]
-    plan_id: PlanId,
-    #[schemars(with = "String")]
-    title: Title,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct AbandonPlanArguments {
-    #[schemars(with = "String")]
-    plan_id: PlanId,
-    /// Why, 1-2000 characters.
-    #[schemars(with = "String")]
-    reason: Reason,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct RetireAnchorArguments {
-    #[schemars(with = "String")]
-    key: AnchorKey,
 }
 
 #[tool_router(router = plan_route, vis = "pub(super)")]
@@ -103,44 +79,6 @@ impl Server {
         self.run(call, |given: SaveAnchorArguments, _| {
             let SaveAnchorArguments { key, value } = given;
             Ok(Command::SaveAnchor(SaveAnchor { key, value }))
-        })
-        .await
-    }
-
-    #[tool(
-        description = "Give a plan another title.",
-        input_schema = schema::of::<RenamePlanArguments>(),
-        annotations(destructive_hint = false, idempotent_hint = true)
-    )]
-    async fn rename_plan(&self, call: Call) -> CallToolResult {
-        self.run(call, |given: RenamePlanArguments, _| {
-            let RenamePlanArguments { plan_id, title } = given;
-            Ok(Command::RenamePlan(RenamePlan { plan_id, title }))
-        })
-        .await
-    }
-
-    #[tool(
-        description = "Give a plan up, for good: its open tasks are invalidated and their leases end.",
-        input_schema = schema::of::<AbandonPlanArguments>(),
-        annotations(destructive_hint = true, idempotent_hint = false)
-    )]
-    async fn abandon_plan(&self, call: Call) -> CallToolResult {
-        self.run(call, |given: AbandonPlanArguments, _| {
-            let AbandonPlanArguments { plan_id, reason } = given;
-            Ok(Command::AbandonPlan(AbandonPlan { plan_id, reason }))
-        })
-        .await
-    }
-
-    #[tool(
-        description = "Let an anchor hold nothing any more; its history stays.",
-        input_schema = schema::of::<RetireAnchorArguments>(),
-        annotations(destructive_hint = false, idempotent_hint = true)
-    )]
-    async fn retire_anchor(&self, call: Call) -> CallToolResult {
-        self.run(call, |given: RetireAnchorArguments, _| {
-            Ok(Command::RetireAnchor(RetireAnchor { key: given.key }))
         })
         .await
     }
