@@ -12,6 +12,10 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Statement};
 use crate::store::plan::word;
 
+pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, p.asks, p.proposed_by, \
+     p.reason, p.successor, p.statement, p.target, p.proposed_at \
+     FROM override_proposals p JOIN claims c ON c.id = p.claim_id";
+
 pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO override_proposals (seq, event_id, claim_id, asks, proposed_by, reason, successor, statement, \
@@ -81,16 +85,12 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn proposals(&self, limit: usize) -> Result<Vec<ProposalView>, StoreError> {
-        let mut found = self.db.prepare_cached(
-            "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, p.asks, p.proposed_by, p.reason, p.successor, \
-             p.statement, p.target, p.proposed_at FROM override_proposals p JOIN claims c ON c.id = p.claim_id \
-             ORDER BY p.seq LIMIT ?1",
-        )?;
+        let mut found = self.db.prepare_cached(&format!("{PROPOSAL} ORDER BY p.seq LIMIT ?1"))?;
         self.kept_of(found.query([limit as i64])?, view)
     }
 }
 
-fn view(row: &Row<'_>) -> rusqlite::Result<ProposalView> {
+pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<ProposalView> {
     Ok(ProposalView {
         event_id: row.get("event_id")?,
         claim_id: row.get("claim_id")?,
