@@ -285,9 +285,15 @@ fn proposal(asked: ProposalView) -> Need {
         claim_id, claim, owner, asks, proposed_by, reason, successor, statement, target, ..
     } = asked;
     let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-    let on = target.map_or_else(String::new, |target| format!(" on {target}"));
-    let decided = statement.map(|statement| format!("{proposed_by} would decide{on}: {statement}"));
-    let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {asks} it{why}")];
+    let wish = match asks {
+        Override::Deprecate => "deprecate it",
+        Override::Supersede => "supersede it",
+        Override::Decide => "decide otherwise",
+        Override::Challenge => "challenge it",
+    };
+    let on = target.map_or_else(String::new, |target| format!("on {target}: "));
+    let decided = statement.map(|statement| format!("{on}{statement}"));
+    let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {wish}{why}")];
     let what = what.into_iter().chain(decided).collect();
     let instead = match (asks, &successor) {
         (Override::Supersede, Some(successor)) => format!("hm claim support {successor}"),

@@ -150,6 +150,23 @@ async fn no_agent_takes_the_operators_word_back() {
     let proposed = says(&architect, "record_decision", postgres).await;
     assert!(proposed.contains("proposed to the operator"), "{proposed}");
     assert_eq!(status(&devops, &sqlite).await, "proposed", "it stands");
+    let needed = attention(&bench, "operator");
+    assert!(needed.contains("architect would decide otherwise: several machines write now"), "{needed}");
+    assert!(needed.contains("on target:database: we move to Postgres"), "{needed}");
+    // The operator does it, and nothing is proposed any more.
+    by_operator(&[
+        "decision",
+        "record",
+        "we move to Postgres",
+        "--target",
+        "database",
+        "--supersedes",
+        &sqlite,
+        "--rationale",
+        "several machines write now",
+    ]);
+    assert_eq!(status(&devops, &sqlite).await, "deprecated");
+    assert!(!attention(&bench, "operator").contains("would decide"));
 
     let leaks = bench.claim(&devops, "the pool leaks", "src/db").await;
     by_operator(&["claim", "support", &leaks]);
