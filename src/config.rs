@@ -43,6 +43,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Whether every agent seen in the last 24 h, the owner aside, must support.
 # all_active = false
 
+[trust]
+# Whether agents may deprecate, supersede and outvote what the operator recorded or supports.
+# agents_may_override_operator = false
+
 [stale_after_hours]
 # After so many hours without a touch a claim is left out of contexts, unless its task is active; a dead end never is.
 # fact = 72
@@ -68,6 +72,7 @@ struct File {
     agents: Agents,
     clients: BTreeMap<Client, String>,
     quorum: QuorumKeys,
+    trust: TrustKeys,
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
     workspace: WorkspaceKeys,
@@ -100,6 +105,12 @@ impl Default for QuorumKeys {
         let Quorum { supports, owner_counts, all_active } = Quorum::default();
         Self { supports, owner_counts, all_active }
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TrustKeys {
+    agents_may_override_operator: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -227,7 +238,10 @@ impl Config {
             stale_after: file.stale_after_hours,
             own_secrets,
             secret_patterns: file.privacy.patterns,
-            policy: Policy { quorum: Quorum { supports, owner_counts, all_active } },
+            policy: Policy {
+                quorum: Quorum { supports, owner_counts, all_active },
+                agents_may_override_operator: file.trust.agents_may_override_operator,
+            },
             // A writer that leaves at once would leave before its first client comes.
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })

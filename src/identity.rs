@@ -14,8 +14,15 @@ use crate::domain::text::ToolName;
 use crate::hooks::Client;
 
 /// What the operator decides: guards, playbooks, aliases of targets, what goes from one space to another.
-const OPERATORS_TOOLS: [&str; 6] =
-    ["accept_guard", "accept_playbook", "alias_target", "create_guard", "promote", "retire_guard"];
+const OPERATORS_TOOLS: [&str; 7] = [
+    "accept_guard",
+    "accept_playbook",
+    "alias_target",
+    "create_guard",
+    "part_target",
+    "promote",
+    "retire_guard",
+];
 
 /// What is around a process, as far as it tells a human at a terminal from a pane of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod index;
 mod integrity;
 mod plan;
 mod project;
+mod proposals;
 mod researchers;
 mod retracted;
 mod search;
@@ -31,6 +32,7 @@ pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentVi
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use plan::{PhaseView, PlanGraph, PlanView, TaskView, Titles, TrajectoryView};
+pub use proposals::ProposalView;
 pub use researchers::{Finding, ResearcherView};
 pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};

@@ -1,6 +1,6 @@
 //! `hm backfill`: claims and tasks from what history holds; run again, it inserts nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,13 @@ use crate::domain::agent::AgentId;
 use crate::domain::backfill::{self, Becomes};
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordMessage, Submission};
+use crate::domain::decide::decide;
+use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey};
 use crate::domain::privacy;
 use crate::domain::receipt::Acceptance;
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::State;
 use crate::domain::text::{MessageText, Recipient};
 use crate::domain::time::{Moment, Timestamp};
 use crate::domain::versions::Versions;
@@ -34,8 +37,9 @@ const SHOWN: usize = 10;
 
 /// What the help says besides the arguments.
 pub(super) const HELP: &str = "\
-Reported findings become facts, decisions decisions, blockers dead ends; each claim belongs to whoever reported it and
-cites the report. In messages, lines that begin with DECISION: FINDING: BLOCKER: or TASK: become claims of that kind, or
+Reported findings become facts, decisions decisions, blockers dead ends; each claim belongs to the agent that reported
+it and cites the report. A decision keeps the day it was taken, and is refused where another one is in force on its
+target. In messages, lines that begin with DECISION: FINDING: BLOCKER: or TASK: become claims of that kind, or
 tasks. What hooks saw (tools, commands, edits, turns) and notes are left alone.
 What was made of an event is recognised: a second run inserts nothing. What is claimed already is refused, and counted.
 
@@ -100,6 +104,67 @@ struct Run<'c> {
     /// Events that seed nothing.
     skipped: u64,
     refusals: Vec<String>,
+    /// What the rules would say, in a dry run.
+    rehearsal: Option<Rehearsal>,
+}
+
+/// The state as a run would change it, and what it would put on record.
+#[derive(Default)]
+struct Rehearsal {
+    state: State,
+    made: Vec<Recorded>,
+    keys: BTreeSet<(AgentId, IdempotencyKey)>,
+    seq: u64,
+}
+
+impl Rehearsal {
+    /// Folds the ledger.
+    fn of(reads: &mut Reads) -> Result<Self, Failure> {
+        let mut rehearsal = Self::default();
+        let mut cursor = Cursor::GENESIS;
+        while let Some(ledger) = reads.ledger()? {
+            let events = ledger.read_from(cursor, CHUNK)?;
+            let Some(last) = events.last() else { break };
+            cursor = last.cursor();
+            for stored in &events {
+                rehearsal.state.evolve(&stored.recorded().map_err(Failure::internal)?);
+            }
+        }
+        rehearsal.seq = cursor.seq;
+        Ok(rehearsal)
+    }
+
+    /// Decides a command as the writer would, and goes on from there; false for one that came before.
+    fn take(&mut self, submission: &Submission, context: &Context) -> Result<bool, Rejection> {
+        let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
+        if key.as_ref().is_some_and(|key| self.keys.contains(key)) {
+            return Ok(false);
+        }
+        if let Some(denial) = privacy::deny(submission, &context.secrets()) {
+            return Err(denial.into());
+        }
+        let Submission { agent, command, command_id, .. } = submission;
+        let now = system::now();
+        let policy = context.config.policy;
+        let decided = decide(&self.state, agent, None, &submission.checkout, command, now, &policy)?;
+        for (index, event) in decided.events.into_iter().enumerate() {
+            self.seq += 1;
+            let minted = command.minted().filter(|_| index == 0);
+            let recorded = Recorded {
+                seq: self.seq,
+                id: EventId::from_uuid(minted.unwrap_or_else(system::new_id)),
+                agent: agent.clone(),
+                session: None,
+                causation: *command_id,
+                at: now,
+                event: Some(event),
+            };
+            self.state.evolve(&recorded);
+            self.made.push(recorded);
+        }
+        self.keys.extend(key);
+        Ok(true)
+    }
 }
 
 /// A line of a file of messages.
@@ -147,7 +212,11 @@ impl Backfill {
             tasks: Tally::default(),
             skipped: 0,
             refusals: Vec::new(),
+            rehearsal: None,
         };
+        if self.dry_run {
+            run.rehearsal = Some(Rehearsal::of(&mut run.reads)?);
+        }
         block_on(async {
             if let Some(file) = &self.messages {
                 run.messages_of(file).await?;
@@ -181,12 +250,6 @@ impl Run<'_> {
             };
             let key = format!("backfill:message:{}", hex::encode(Sha256::digest(line)));
             let key: IdempotencyKey = key.parse().expect("a hash is a short line");
-            if self.dry_run && !self.knows(&agent, &key)? {
-                // It is not in the history that is looked at next.
-                for seed in backfill::tagged(command.text.as_str()) {
-                    self.tally(seed.becomes.into()).inserted += 1;
-                }
-            }
             let command = Command::RecordMessage(command);
             self.submit(&place, agent, key, command, What::Message).await?;
         }
@@ -213,8 +276,10 @@ impl Run<'_> {
 
     /// Makes what the events up to now seed.
     async fn history(&mut self) -> Result<(), Failure> {
-        let Some(ledger) = self.reads.ledger()? else { return Ok(()) };
-        let head = ledger.head()?.seq;
+        let head = match self.reads.ledger()? {
+            Some(ledger) => ledger.head()?.seq,
+            None => 0,
+        };
         let bar = output::progress("backfilling", head);
         let mut cursor = Cursor::GENESIS;
         while let Some(ledger) = self.reads.ledger()? {
@@ -225,24 +290,37 @@ impl Run<'_> {
             for stored in events.iter().take_while(|stored| stored.seq <= head) {
                 bar.set_position(stored.seq);
                 let recorded = stored.recorded().map_err(Failure::internal)?;
-                let seeds = backfill::commands(&recorded, system::new_id);
-                self.skipped += u64::from(seeds.is_empty());
-                for (key, becomes, command) in seeds {
-                    let place = format!("event {}", recorded.id);
-                    match command {
-                        Ok(command) => {
-                            let agent = recorded.agent.clone();
-                            self.submit(&place, agent, key, command, becomes.into()).await?;
-                        }
-                        Err(rejection) => self.refused(&place, &rejection, becomes.into()),
-                    }
-                }
+                self.seeded(&recorded).await?;
             }
             if cursor.seq >= head {
                 break;
             }
         }
+        // Messages that a dry run has not recorded.
+        let messages = self.rehearsal.as_mut().map(|rehearsal| std::mem::take(&mut rehearsal.made));
+        for recorded in messages.unwrap_or_default() {
+            if matches!(recorded.event, Some(Event::MessageSent(_))) {
+                self.seeded(&recorded).await?;
+            }
+        }
         bar.finish_and_clear();
+        Ok(())
+    }
+
+    /// Makes what one event seeds.
+    async fn seeded(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+        let seeds = backfill::commands(recorded, system::new_id);
+        self.skipped += u64::from(seeds.is_empty());
+        for (key, becomes, command) in seeds {
+            let place = format!("event {}", recorded.id);
+            match command {
+                Ok(command) => {
+                    let agent = recorded.agent.clone();
+                    self.submit(&place, agent, key, command, becomes.into()).await?;
+                }
+                Err(rejection) => self.refused(&place, &rejection, becomes.into()),
+            }
+        }
         Ok(())
     }
 
@@ -255,10 +333,9 @@ impl Run<'_> {
         command: Command,
         what: What,
     ) -> Result<(), Failure> {
-        if self.dry_run {
-            let is_there = self.knows(&agent, &key)?;
-            let tally = self.tally(what);
-            *if is_there { &mut tally.already_there } else { &mut tally.inserted } += 1;
+        // An earlier version may have made something else of it: it is not made again.
+        if self.knows(&agent, &key)? {
+            self.tally(what).already_there += 1;
             return Ok(());
         }
         let submission = Submission {
@@ -273,6 +350,14 @@ impl Run<'_> {
             versions: Versions::new(),
             command,
         };
+        if let Some(rehearsal) = &mut self.rehearsal {
+            match rehearsal.take(&submission, self.context) {
+                Ok(true) => self.tally(what).inserted += 1,
+                Ok(false) => self.tally(what).already_there += 1,
+                Err(rejection) => self.refused(place, &rejection, what),
+            }
+            return Ok(());
+        }
         match self.front.submit(submission).await {
             Ok(receipt) => {
                 let tally = self.tally(what);

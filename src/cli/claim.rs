@@ -7,7 +7,7 @@ use super::search::Search;
 use super::{Context, note_damage, parse, parse_all, parse_optional};
 use crate::domain::claim::{Position, Share, Trigger};
 use crate::domain::command::{
-    AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, RetractEvidence, TakePosition,
+    AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
@@ -76,6 +76,15 @@ pub(super) enum Claim {
         /// Why
         #[arg(long, value_name = "TEXT")]
         reason: String,
+    },
+    /// Keep a claim you stand by against what agents proposed (operator only)
+    #[command(after_help = "Example: hm claim keep 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Keep {
+        /// The claim
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
     },
     /// Tie an event of the ledger to a claim
     #[command(after_help = "Examples:\n  \
@@ -251,6 +260,11 @@ impl Claim {
                     reason: parse("reason", reason)?,
                 });
                 context.submit("evidence retracted from", command, None)
+            }
+            Self::Keep { id, reason } => {
+                let (claim_id, reason) = (parse("id", id)?, parse_optional("reason", reason.as_deref())?);
+                context.operator("claim-keep")?;
+                context.submit("kept", Command::KeepClaim(KeepClaim { claim_id, reason }), None)
             }
             Self::Evidence(evidence) => context.submit("evidence added to", evidence.command()?, None),
         }

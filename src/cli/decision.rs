@@ -130,6 +130,8 @@ impl Record {
                 .collect::<Result<_, Rejection>>()?,
             supersedes: parse_all("supersedes", &self.supersedes)?,
             mends: self.mends,
+            evidence_refs: Vec::new(),
+            decided_at: None,
         })
     }
 }

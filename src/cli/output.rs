@@ -130,6 +130,8 @@ const fn exit_code(code: Code) -> u8 {
         | Code::OwnClaim
         | Code::AlreadySuperseded
         | Code::TargetConflict
+        | Code::RationaleRequired
+        | Code::NoAlias
         | Code::NoDecision
         | Code::DuplicateOutcome
         | Code::DuplicateAlias
@@ -306,13 +308,14 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
 }
 
 /// What tools and their arguments are called here; the longer of two that begin alike first.
-const IN_VERBS: [(&str, &str); 15] = [
+const IN_VERBS: [(&str, &str); 16] = [
     ("report_event and add_evidence", "hm claim evidence"),
     ("add_evidence", "hm claim evidence"),
     ("add_phase", "hm phase add"),
     ("add_task", "hm task add"),
     ("create_claim", "hm claim create"),
     ("declare_intent", "hm intent"),
+    ("record_decision", "hm decision record"),
     ("run_experiment", "hm experiment run"),
     ("update_task", "hm task update"),
     ("claim_id", "--claim"),

@@ -6,7 +6,8 @@ use super::output::{self, Failure};
 use super::{Context, block_on, parse, parse_all, parse_optional};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{
-    AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, SaveAnchor, UpdateTask,
+    AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, RenamePlan, RetireAnchor,
+    SaveAnchor, UpdateTask,
 };
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
 use crate::domain::plan::Trajectory;
@@ -42,6 +43,25 @@ pub(super) enum Plan {
         /// The file that holds the plan itself
         #[arg(long, value_name = "PATH")]
         path: Option<String>,
+    },
+    /// Give a plan another title
+    #[command(after_help = "Example: hm plan rename 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \"Ship 1.1\"")]
+    Rename {
+        /// The plan
+        id: String,
+        /// What it is to be called
+        title: String,
+    },
+    /// Give a plan up, for good: its open tasks are invalidated and their leases end
+    #[command(
+        after_help = "Example: hm plan abandon 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"1.1 comes first\""
+    )]
+    Abandon {
+        /// The plan
+        id: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
     },
     /// Show what is wanted, the plans, their phases and tasks
     #[command(after_help = "Example: hm plan show")]
@@ -126,6 +146,12 @@ pub(super) struct Add {
 /// What can be done with anchors.
 #[derive(Debug, Subcommand)]
 pub(super) enum Anchor {
+    /// Let an anchor hold nothing any more; its history stays
+    #[command(after_help = "Example: hm anchor retire DB_SCHEMA")]
+    Retire {
+        /// Its name
+        key: String,
+    },
     /// Keep a fact where no compaction loses it; the same key again replaces it
     #[command(after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
     Save {
@@ -164,13 +190,25 @@ impl Intent {
 
 impl Plan {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let Self::Add { title, path } = self else { return context.show(&View::Plan(None)) };
-        let command = AddPlan {
-            plan_id: PlanId::from_uuid(system::new_id()),
-            title: parse("title", title)?,
-            sot_path: path.as_deref().map(|path| context.scope("path", path)).transpose()?,
-        };
-        context.submit("plan added", Command::AddPlan(command), None)
+        match self {
+            Self::Add { title, path } => {
+                let command = AddPlan {
+                    plan_id: PlanId::from_uuid(system::new_id()),
+                    title: parse("title", title)?,
+                    sot_path: path.as_deref().map(|path| context.scope("path", path)).transpose()?,
+                };
+                context.submit("plan added", Command::AddPlan(command), None)
+            }
+            Self::Rename { id, title } => {
+                let command = RenamePlan { plan_id: parse("id", id)?, title: parse("title", title)? };
+                context.submit("plan renamed", Command::RenamePlan(command), None)
+            }
+            Self::Abandon { id, reason } => {
+                let command = AbandonPlan { plan_id: parse("id", id)?, reason: parse("reason", reason)? };
+                context.submit("plan abandoned", Command::AbandonPlan(command), None)
+            }
+            Self::Show => context.show(&View::Plan(None)),
+        }
     }
 }
 
@@ -228,9 +266,17 @@ impl Add {
 
 impl Anchor {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let Self::Save { key, value } = self else { return context.show(&View::Anchors) };
-        let command = SaveAnchor { key: parse("key", key)?, value: parse("value", value)? };
-        context.submit("anchor saved", Command::SaveAnchor(command), None)
+        match self {
+            Self::Save { key, value } => {
+                let command = SaveAnchor { key: parse("key", key)?, value: parse("value", value)? };
+                context.submit("anchor saved", Command::SaveAnchor(command), None)
+            }
+            Self::Retire { key } => {
+                let command = RetireAnchor { key: parse("key", key)? };
+                context.submit("anchor retired", Command::RetireAnchor(command), None)
+            }
+            Self::List => context.show(&View::Anchors),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::Context;
 use super::output::Failure;
-use crate::domain::command::{AliasTarget, Command};
+use crate::domain::command::{AliasTarget, Command, PartTarget};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::views::View;
@@ -20,6 +20,12 @@ pub(super) enum Target {
         /// The other name
         alias: String,
     },
+    /// Take an alias apart: what was recorded under it before is about it again
+    #[command(after_help = "Example: hm target part db")]
+    Part {
+        /// The name that was joined to another
+        alias: String,
+    },
     /// List every target with its other names
     #[command(after_help = "Example: hm target list")]
     List,
@@ -32,6 +38,11 @@ impl Target {
                 let command = AliasTarget { target: scope("target", target)?, alias: scope("alias", alias)? };
                 context.operator("target-alias")?;
                 context.submit("joined two names", Command::AliasTarget(command), None)
+            }
+            Self::Part { alias } => {
+                let command = PartTarget { alias: scope("alias", alias)? };
+                context.operator("target-part")?;
+                context.submit("took an alias apart", Command::PartTarget(command), None)
             }
             Self::List => context.show(&View::Targets),
         }

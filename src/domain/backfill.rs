@@ -3,11 +3,12 @@
 use uuid::Uuid;
 
 use crate::domain::claim::{ClaimType, ReportKind, Share};
-use crate::domain::command::{AddTask, Command, CreateClaim};
+use crate::domain::command::{AddTask, Command, CreateClaim, RecordDecision};
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{ClaimId, EventId, IdempotencyKey, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::{MAX_SCOPES, Scope};
+use crate::domain::time::Timestamp;
 
 /// What a tag at the beginning of a line makes of the rest of it (spec 09).
 const TAGS: [(&str, Becomes); 4] = [
@@ -68,6 +69,12 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::ContradictionDetected(_)
         | Event::ContradictionResolved(_)
         | Event::TargetAliased(_)
+        | Event::TargetParted(_)
+        | Event::OverrideProposed(_)
+        | Event::OverrideDismissed(_)
+        | Event::PlanAbandoned(_)
+        | Event::PlanRenamed(_)
+        | Event::AnchorRetired(_)
         | Event::ExperimentQueued(_)
         | Event::ExperimentStarted(_)
         | Event::ExperimentCancelRequested(_)
@@ -122,13 +129,30 @@ pub fn commands(
             let number = if at == 0 { String::new() } else { format!(":{}", at + 1) };
             let key = format!("backfill:{}:{}{number}", event.kind(), recorded.id);
             let key = key.parse().expect("a type, an id and a number are a short line");
-            (key, seed.becomes, seed.command(recorded.id, mint()))
+            let source =
+                Source { kind: event.kind(), id: recorded.id, at: said_at(event).unwrap_or(recorded.at) };
+            (key, seed.becomes, seed.command(source, mint()))
         })
         .collect()
 }
 
+/// Where history holds what is made of it.
+#[derive(Clone, Copy)]
+struct Source {
+    kind: &'static str,
+    id: EventId,
+    /// When it was said.
+    at: Timestamp,
+}
+
+/// When a message was sent, which is before it was recorded.
+fn said_at(event: &Event) -> Option<Timestamp> {
+    let Event::MessageSent(message) = event else { return None };
+    message.sent_at
+}
+
 impl Seed<'_> {
-    fn command(&self, evidence: EventId, id: Uuid) -> Result<Command, Rejection> {
+    fn command(&self, source: Source, id: Uuid) -> Result<Command, Rejection> {
         let claim_type = match self.becomes {
             Becomes::Claim(claim_type) => claim_type,
             Becomes::Task => {
@@ -146,16 +170,34 @@ impl Seed<'_> {
         if scopes.is_empty() {
             scopes.push(Scope::parse(".", "").expect("the workspace itself is a scope"));
         }
+        let statement = self.text.parse().map_err(|problem| Rejection::invalid("statement", problem))?;
+        if claim_type == ClaimType::Decision {
+            let rationale =
+                format!("backfilled from {} {}, which gives no rationale", source.kind, source.id);
+            return Ok(Command::RecordDecision(RecordDecision {
+                claim_id: ClaimId::from_uuid(id),
+                statement: Some(statement),
+                rationale: rationale.parse().expect("a short rationale"),
+                context: None,
+                target: None,
+                scopes,
+                alternatives: Vec::new(),
+                supersedes: Vec::new(),
+                mends: false,
+                evidence_refs: vec![source.id],
+                decided_at: Some(source.at),
+            }));
+        }
         Ok(Command::CreateClaim(CreateClaim {
             mends: false,
             claim_id: ClaimId::from_uuid(id),
-            statement: self.text.parse().map_err(|problem| Rejection::invalid("statement", problem))?,
+            statement,
             claim_type,
             scopes,
             confidence: Share::default(),
             supersedes: None,
             ttl_hours: None,
-            evidence_refs: vec![evidence.into()],
+            evidence_refs: vec![source.id.into()],
             trigger: None,
             origin_task_id: None,
         }))

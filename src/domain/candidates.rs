@@ -63,14 +63,6 @@ impl Candidates {
         }
     }
 
-    /// Puts the claims about one scope under another.
-    pub(super) fn rename(&mut self, scope: &Scope, to: &Scope) {
-        if let Some(place) = self.scope_places.remove(scope) {
-            self.scopes[place as usize] = to.clone();
-            self.scope_places.entry(to.clone()).or_insert(place);
-        }
-    }
-
     /// How many of these words a claim holds.
     pub(super) fn shared_with(&self, words: &Words, id: ClaimId) -> usize {
         self.places.get(&id).map_or(0, |place| shared(&words.0, &self.words[*place as usize]))

@@ -195,6 +195,22 @@ word!(
         Proven = "proven",
         /// The evidence that linked the two was taken back.
         Retracted = "retracted",
+        /// The two targets were one name's no longer.
+        Parted = "parted",
+    }
+);
+
+word!(
+    /// What an agent asks for that only the operator may do to a claim that the operator stands by.
+    Override("override") {
+        /// To put it out of force.
+        Deprecate = "deprecate",
+        /// To put a claim in its place.
+        Supersede = "supersede",
+        /// To put a decision in its place.
+        Decide = "decide",
+        /// To contest it.
+        Challenge = "challenge",
     }
 );
 

@@ -164,6 +164,12 @@ pub struct RecordDecision {
     /// Whether it mends what those are about: they were right, and are no more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
+    /// Events that support the new claim.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_refs: Vec<EventId>,
+    /// When it was taken, if that was before; only a backfill knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Timestamp>,
 }
 
 /// Record what became of a decision.
@@ -208,6 +214,23 @@ pub struct AliasTarget {
     pub target: Scope,
     /// The other name.
     pub alias: Scope,
+}
+
+/// Take an alias of a target apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartTarget {
+    /// The name that is to stand for itself again.
+    pub alias: Scope,
+}
+
+/// Keep a claim against what agents proposed; the operator's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeepClaim {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 /// Run a profile.
@@ -329,6 +352,24 @@ pub struct AddPlan {
     pub sot_path: Option<Scope>,
 }
 
+/// Give a plan up, with its open tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbandonPlan {
+    /// Which plan.
+    pub plan_id: PlanId,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Give a plan another title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenamePlan {
+    /// Which plan.
+    pub plan_id: PlanId,
+    /// What it is to be called.
+    pub title: Title,
+}
+
 /// Add a phase to a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddPhase {
@@ -436,6 +477,13 @@ pub struct SaveAnchor {
     pub key: AnchorKey,
     /// What it holds.
     pub value: AnchorValue,
+}
+
+/// Let an anchor hold nothing any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetireAnchor {
+    /// Its name.
+    pub key: AnchorKey,
 }
 
 /// End the session here, and hand over to another.
@@ -606,6 +654,16 @@ pub enum Command {
     RecordMessage(RecordMessage),
     /// See [`RecordOverride`].
     RecordOverride(RecordOverride),
+    /// See [`PartTarget`].
+    PartTarget(PartTarget),
+    /// See [`KeepClaim`].
+    KeepClaim(KeepClaim),
+    /// See [`AbandonPlan`].
+    AbandonPlan(AbandonPlan),
+    /// See [`RenamePlan`].
+    RenamePlan(RenamePlan),
+    /// See [`RetireAnchor`].
+    RetireAnchor(RetireAnchor),
 }
 
 impl Command {
@@ -646,6 +704,11 @@ impl Command {
             Self::SpawnResearcher(_) => "spawn_researcher",
             Self::RecordMessage(_) => "record_message",
             Self::RecordOverride(_) => "record_override",
+            Self::PartTarget(_) => "part_target",
+            Self::KeepClaim(_) => "keep_claim",
+            Self::AbandonPlan(_) => "abandon_plan",
+            Self::RenamePlan(_) => "rename_plan",
+            Self::RetireAnchor(_) => "retire_anchor",
         }
     }
 
@@ -686,7 +749,12 @@ impl Command {
             | Self::SplitSession(_)
             | Self::SnapshotBeliefs(_)
             | Self::RecordFiring(_)
-            | Self::RecordOverride(_) => None,
+            | Self::RecordOverride(_)
+            | Self::PartTarget(_)
+            | Self::KeepClaim(_)
+            | Self::AbandonPlan(_)
+            | Self::RenamePlan(_)
+            | Self::RetireAnchor(_) => None,
         }
     }
 
@@ -716,7 +784,12 @@ impl Command {
             Self::ClaimTask(of) => Some(of.task_id.uuid()),
             Self::UpdateTask(of) => Some(of.task_id.uuid()),
             Self::RecordFiring(of) => Some(of.guard.uuid()),
+            Self::KeepClaim(keep) => Some(keep.claim_id.uuid()),
+            Self::AbandonPlan(of) => Some(of.plan_id.uuid()),
+            Self::RenamePlan(of) => Some(of.plan_id.uuid()),
             Self::AliasTarget(_)
+            | Self::PartTarget(_)
+            | Self::RetireAnchor(_)
             | Self::AcceptLoss(_)
             | Self::DenyRecord(_)
             | Self::DeclareIntent(_)
@@ -778,6 +851,13 @@ impl Command {
             Self::AliasTarget(AliasTarget { target, alias }) => {
                 texts.extend([("target", target.as_str()), ("alias", alias.as_str())]);
             }
+            Self::PartTarget(part) => texts.push(("alias", part.alias.as_str())),
+            Self::KeepClaim(keep) => {
+                texts.extend(keep.reason.iter().map(|reason| ("reason", reason.as_str())))
+            }
+            Self::AbandonPlan(plan) => texts.push(("reason", plan.reason.as_str())),
+            Self::RenamePlan(plan) => texts.push(("title", plan.title.as_str())),
+            Self::RetireAnchor(anchor) => texts.push(("key", anchor.key.as_str())),
             Self::RunExperiment(run) => {
                 for (name, value) in &run.args {
                     texts.extend([("args", name.as_str()), ("args", value.as_str())]);
@@ -925,7 +1005,12 @@ impl Command {
             | Self::SaveAnchor(_)
             | Self::SnapshotBeliefs(_)
             | Self::RecordFiring(_)
-            | Self::RecordOverride(_) => {}
+            | Self::RecordOverride(_)
+            | Self::PartTarget(_)
+            | Self::KeepClaim(_)
+            | Self::AbandonPlan(_)
+            | Self::RenamePlan(_)
+            | Self::RetireAnchor(_) => {}
         }
         intent
     }

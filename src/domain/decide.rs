@@ -6,6 +6,7 @@ mod erasure;
 mod evidence;
 pub(crate) mod experiment;
 mod loss;
+mod overrule;
 mod plan;
 mod researcher;
 mod session;
@@ -24,7 +25,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Position, Relation, ReportKind, Status, Trigger};
+use crate::domain::claim::{
+    ClaimType, HYPOTHESIS_TTL, Override, Position, Relation, ReportKind, Status, Trigger,
+};
 use crate::domain::command::{
     AffirmClaim, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
     ReportEvent, TakePosition,
@@ -94,6 +97,25 @@ impl Default for Quorum {
 pub struct Policy {
     /// When a claim counts as confirmed.
     pub quorum: Quorum,
+    /// Whether agents may deprecate, supersede and outvote what the operator recorded or supports. Default false.
+    pub agents_may_override_operator: bool,
+}
+
+impl Policy {
+    /// Whether less is asked for, of a quorum or of the operator, than under another policy.
+    pub const fn is_looser_than(&self, other: &Self) -> bool {
+        self.quorum.is_looser_than(&other.quorum)
+            || self.agents_may_override_operator && !other.agents_may_override_operator
+    }
+}
+
+impl std::fmt::Display for Policy {
+    /// As `config.toml` says it, on one line; what agents may not do is not said.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let overrides =
+            if self.agents_may_override_operator { ", agents_may_override_operator = true" } else { "" };
+        write!(f, "{}{overrides}", self.quorum)
+    }
 }
 
 /// What an accepted command does.
@@ -130,24 +152,28 @@ pub fn decide(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
-        Command::CreateClaim(create) => {
-            create_claim(state, (agent, session), create, create.supersedes.as_slice())
-        }
+        Command::CreateClaim(create) => decision::check_claim(state, create).and_then(|()| {
+            create_claim(state, (agent, session), create, create.supersedes.as_slice(), policy)
+        }),
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
         Command::AddEvidence(add) => evidence::add(state, session, add),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
-        Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate),
+        Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
         Command::ReportEvent(report) => report_event(state, report),
-        Command::RecordDecision(record) => decision::record(state, (agent, session), record),
+        Command::RecordDecision(record) => decision::record(state, (agent, session), record, policy),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
+        Command::PartTarget(part) => target::part(state, part),
+        Command::KeepClaim(keep) => overrule::keep(state, agent, keep),
         Command::RunExperiment(run) => experiment::run(state, run),
         Command::AttachExperiment(attach) => experiment::attach(state, attach),
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
         Command::AddPlan(add) => plan::add_plan(state, add),
+        Command::AbandonPlan(abandon) => plan::abandon(state, agent, session, abandon, now),
+        Command::RenamePlan(rename) => plan::rename(state, rename),
         Command::AddPhase(add) => plan::add_phase(state, add),
         Command::AddTask(add) => plan::add_task(state, session, add),
         Command::ClaimTask(claim) => plan::claim_task(state, agent, (session, checkout), claim, now),
@@ -157,6 +183,7 @@ pub fn decide(
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),
         Command::SaveAnchor(anchor) => session::save_anchor(state, anchor),
+        Command::RetireAnchor(anchor) => session::retire_anchor(state, anchor),
         Command::SplitSession(split) => session::split(state, session, split, now),
         Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
         Command::RecordFiring(firing) => session::record_firing(state, firing),
@@ -180,6 +207,7 @@ fn create_claim(
     (agent, session): Speaker<'_>,
     create: &CreateClaim,
     replaced: &[ClaimId],
+    policy: &Policy,
 ) -> Result<Decision, Rejection> {
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let scopes = target::canonical(state, &create.scopes);
@@ -216,7 +244,7 @@ fn create_claim(
     let mut decision = Decision::default();
     let new = Successor { id: create.claim_id, mends: create.mends };
     let supersession =
-        create.supersedes.map(|old| supersede(state, (agent, session), old, new)).transpose()?;
+        create.supersedes.map(|old| supersede(state, (agent, session), old, new, policy)).transpose()?;
     decision.events.push(
         ClaimCreated {
             claim_id: create.claim_id,
@@ -252,6 +280,10 @@ fn create_claim(
     match supersession {
         None => {}
         Some(Supersession::Now(events)) => decision.events.extend(events),
+        Some(Supersession::Proposed(old)) => {
+            decision.events.push(overrule::succession(old, create.claim_id));
+            decision.warnings.push(overrule::warning(old));
+        }
         Some(Supersession::OnceConfirmed { old, owner }) => decision.warnings.push(Warning {
             code: WarningCode::SupersessionProposed,
             message: format!(
@@ -354,7 +386,12 @@ fn quotation(state: &State, id: ClaimId) -> String {
 
 enum Supersession {
     Now(Vec<Event>),
-    OnceConfirmed { old: ClaimId, owner: AgentId },
+    OnceConfirmed {
+        old: ClaimId,
+        owner: AgentId,
+    },
+    /// The operator stands by this claim.
+    Proposed(ClaimId),
 }
 
 /// A claim that takes the place of another.
@@ -370,6 +407,7 @@ fn supersede(
     (agent, session): Speaker<'_>,
     old_id: ClaimId,
     new: Successor,
+    policy: &Policy,
 ) -> Result<Supersession, Rejection> {
     let old = known_claim(state, old_id)?;
     if let Some(successor) = old.superseded_by {
@@ -379,6 +417,9 @@ fn supersede(
             format!("supersede {successor} instead"),
         )
         .with("superseded_by", successor));
+    }
+    if overrule::stands(agent, old, policy) {
+        return Ok(Supersession::Proposed(old_id));
     }
     // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
     if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) {
@@ -420,6 +461,11 @@ fn take_position(
     }
     let evidence_ref =
         take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
+    if let (Position::Challenge, Some(reason)) = (take.position, &take.reason)
+        && overrule::stands(agent, claim, policy)
+    {
+        return overrule::propose(state, agent, (take.claim_id, Override::Challenge), reason);
+    }
 
     // A caller that wrote the whole id knows it.
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
@@ -456,17 +502,7 @@ fn take_position(
         && let Some(old_id) = claim.proposes_to_supersede
         && let Some(old) = state.claim(old_id)
     {
-        match old.superseded_by {
-            None => {
-                let new = Successor { id: take.claim_id, mends: claim.mends };
-                decision.events.extend(replace(state, old_id, old, new, &claim.owner));
-            }
-            Some(other) => decision.warnings.push(Warning {
-                code: WarningCode::SupersessionLapsed,
-                message: format!("claim {old_id} was superseded by {other} in the meantime"),
-                claim_id: Some(other),
-            }),
-        }
+        take_place(state, (old_id, old), (take.claim_id, &after), policy, &mut decision);
     }
     decision.next = next_step(take, claim, status);
     Ok(decision)
@@ -518,12 +554,39 @@ fn affirm_claim(
     Ok(Decision { events: vec![taken.into()], next: Some(next), ..Decision::default() })
 }
 
+/// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may.
+fn take_place(
+    state: &State,
+    (old_id, old): (ClaimId, &Claim),
+    (new_id, new): (ClaimId, &Claim),
+    policy: &Policy,
+    decision: &mut Decision,
+) {
+    let lapsed = |message, by| Warning { code: WarningCode::SupersessionLapsed, message, claim_id: Some(by) };
+    if let Some(other) = old.superseded_by {
+        let message = format!("claim {old_id} was superseded by {other} in the meantime");
+        decision.warnings.push(lapsed(message, other));
+    } else if old.claim_type == ClaimType::Decision {
+        let message = format!("claim {old_id} is a decision: only record_decision supersedes it");
+        decision.warnings.push(lapsed(message, old_id));
+    } else if overrule::gives_way(old, new, policy) {
+        let successor = Successor { id: new_id, mends: new.mends };
+        decision.events.extend(replace(state, old_id, old, successor, &new.owner));
+    } else {
+        if !state.proposals(old_id).any(|open| open.successor == Some(new_id)) {
+            decision.events.push(overrule::succession(old_id, new_id));
+        }
+        decision.warnings.push(overrule::warning(old_id));
+    }
+}
+
 /// What the positions on a claim make of it. While a proof is pending only the run decides.
 fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Status {
     if matches!(claim.status, Status::PendingProof | Status::Deprecated) {
         return claim.status;
     }
-    if claim.challengers().any(|agent| !claim.answered.contains(agent)) {
+    let outvotes = |agent: &AgentId| *agent == AgentId::operator() || !overrule::claims_word(claim, policy);
+    if claim.challengers().any(|agent| !claim.answered.contains(agent) && outvotes(agent)) {
         return Status::Contested;
     }
     // What a run has shown needs no votes.
@@ -568,9 +631,9 @@ fn refuse_own(take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
 fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<String> {
     match (take.position, status) {
         (Position::Challenge, _) => Some(format!(
-            "settled when {} deprecates it, or every challenger supports or abstains; \
+            "settled when {}, or every challenger supports or abstains; \
              cite what you saw with report_event and add_evidence (relation contradicts)",
-            claim.owner
+            decision::way_out(claim, &format!("{} deprecates it", claim.owner))
         )),
         (Position::Support, Status::Proposed) => Some("more supports are needed for the quorum".to_owned()),
         (Position::Support, Status::Contested) => {
@@ -584,6 +647,7 @@ fn deprecate_claim(
     state: &State,
     (agent, session): Speaker<'_>,
     deprecate: &DeprecateClaim,
+    policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let claim = known_claim(state, deprecate.claim_id)?;
     if claim.status == Status::Deprecated {
@@ -601,6 +665,13 @@ fn deprecate_claim(
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
             format!("challenge it with a reason, or ask {} or the architect", claim.owner),
         ));
+    }
+    if overrule::stands(agent, claim, policy) {
+        let asked = (deprecate.claim_id, Override::Deprecate);
+        return overrule::propose(state, agent, asked, &deprecate.reason);
+    }
+    if *agent != AgentId::operator() {
+        decision::stays(deprecate.claim_id, claim)?;
     }
     Ok(Decision {
         events: vec![

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{
-    ClaimType, ContradictionKind, Grade, Outcome, Position, Relation, ReportKind, Resolution, Share, Status,
-    Tier, Trigger,
+    ClaimType, ContradictionKind, Grade, Outcome, Override, Position, Relation, ReportKind, Resolution,
+    Share, Status, Tier, Trigger,
 };
 use crate::domain::decide::Quorum;
 use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
@@ -190,6 +190,47 @@ pub struct TargetAliased {
     pub alias: Scope,
 }
 
+/// A name of a target was separated from the one it was joined to: what was said under it is about it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetParted {
+    /// The name it was joined to.
+    pub target: Scope,
+    /// The name that stands for itself again, with the names joined to it.
+    pub alias: Scope,
+}
+
+/// An agent asked for something that only the operator may do to a claim that the operator stands by. Nothing else
+/// happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverrideProposed {
+    /// The claim that the operator stands by.
+    pub claim_id: ClaimId,
+    /// What the agent asked for.
+    pub asks: Override,
+    /// Why, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// The claim that would take its place, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<ClaimId>,
+    /// What the decision that would take its place says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<Statement>,
+    /// What that decision is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Scope>,
+}
+
+/// The operator keeps a claim: what agents proposed against it is settled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverrideDismissed {
+    /// Which claim.
+    pub claim_id: ClaimId,
+    /// Why, in the operator's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
 /// An alternative that was not chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RejectedAlternative {
@@ -215,6 +256,9 @@ pub struct DecisionRecorded {
     /// What was not chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<RejectedAlternative>,
+    /// When it was taken, if that was before it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Timestamp>,
 }
 
 /// What became of a decision was recorded, or recorded anew.
@@ -386,6 +430,24 @@ pub struct PlanAdded {
     pub sot_path: Option<Scope>,
 }
 
+/// A plan was given up. Its open tasks are invalidated by events beside this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanAbandoned {
+    /// Which plan.
+    pub plan_id: PlanId,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// A plan was given another title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanRenamed {
+    /// Which plan.
+    pub plan_id: PlanId,
+    /// What it is called now.
+    pub title: Title,
+}
+
 /// A phase was added to a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseAdded {
@@ -535,6 +597,13 @@ pub struct AnchorSaved {
     pub value: AnchorValue,
 }
 
+/// An anchor was retired: it holds nothing any more, and its history stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnchorRetired {
+    /// Its name.
+    pub key: AnchorKey,
+}
+
 /// A session was split: another goes on from what it hands over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSplit {
@@ -640,6 +709,12 @@ pub struct PolicyChanged {
     pub quorum: Quorum,
     /// When it did until now.
     pub was: Quorum,
+    /// Whether agents may override the operator from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agents_may_override_operator: bool,
+    /// Whether they might until now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agents_might_override_operator: bool,
 }
 
 /// A message of the team's mail was put on record by the operator, under the name of whoever sent it.
@@ -816,6 +891,12 @@ events! {
     MessageSent(MessageSent) = "message.sent", min_reader 1;
     OperatorOverridden(OperatorOverridden) = "operator.overridden", min_reader 1;
     PolicyChanged(PolicyChanged) = "policy.changed", min_reader 1;
+    TargetParted(TargetParted) = "target.parted", min_reader 1;
+    OverrideProposed(OverrideProposed) = "override.proposed", min_reader 1;
+    OverrideDismissed(OverrideDismissed) = "override.dismissed", min_reader 1;
+    PlanAbandoned(PlanAbandoned) = "plan.abandoned", min_reader 1;
+    PlanRenamed(PlanRenamed) = "plan.renamed", min_reader 1;
+    AnchorRetired(AnchorRetired) = "anchor.retired", min_reader 1;
 }
 
 impl Event {
@@ -831,6 +912,8 @@ impl Event {
             Self::EvidenceRetracted(body) => Some(body.claim_id),
             Self::DecisionRecorded(body) => Some(body.claim_id),
             Self::OutcomeRecorded(body) => Some(body.claim_id),
+            Self::OverrideProposed(body) => Some(body.claim_id),
+            Self::OverrideDismissed(body) => Some(body.claim_id),
             Self::ContradictionDetected(found) => Some(found.left.claim_id),
             Self::ExperimentQueued(queued) => queued.claim_id,
             Self::ContradictionResolved(closed) => Some(closed.left.claim_id),
@@ -866,7 +949,11 @@ impl Event {
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::TargetParted(_)
+            | Self::PlanAbandoned(_)
+            | Self::PlanRenamed(_)
+            | Self::AnchorRetired(_) => None,
         }
     }
 }
@@ -918,7 +1005,13 @@ impl Event {
             | Self::FileEdited(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::TargetParted(_)
+            | Self::PlanAbandoned(_)
+            | Self::PlanRenamed(_)
+            | Self::AnchorRetired(_)
+            | Self::OverrideProposed(_)
+            | Self::OverrideDismissed(_) => None,
         }
     }
 
@@ -968,7 +1061,13 @@ impl Event {
             | Self::FileEdited(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::TargetParted(_)
+            | Self::PlanAbandoned(_)
+            | Self::PlanRenamed(_)
+            | Self::AnchorRetired(_)
+            | Self::OverrideProposed(_)
+            | Self::OverrideDismissed(_) => None,
         }
     }
 
@@ -1033,7 +1132,13 @@ impl Event {
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::TargetParted(_)
+            | Self::PlanAbandoned(_)
+            | Self::PlanRenamed(_)
+            | Self::AnchorRetired(_)
+            | Self::OverrideProposed(_)
+            | Self::OverrideDismissed(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -1063,7 +1168,13 @@ impl Event {
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::EvidenceRetracted(_) => true,
+            | Self::EvidenceRetracted(_)
+            | Self::TargetParted(_)
+            | Self::OverrideProposed(_)
+            | Self::PlanAbandoned(_)
+            | Self::PlanRenamed(_)
+            | Self::AnchorRetired(_) => true,
+            Self::OverrideDismissed(dismissed) => dismissed.reason.is_some(),
             Self::TaskUpdated(updated) => updated.note.is_some(),
             Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty() || claimed.worktree.is_some(),
             Self::SessionStarted(started) => !started.checkout.is_empty(),

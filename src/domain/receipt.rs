@@ -38,6 +38,8 @@ pub enum WarningCode {
     SupersessionProposed,
     /// The claim it would have replaced has another successor by now.
     SupersessionLapsed,
+    /// The operator stands by the claim: what was asked is a proposal, and nothing else happened to it.
+    ProposedToOperator,
     /// A claim in force says otherwise.
     Contradiction,
     /// The target is new, and its name is much like that of another.
@@ -98,6 +100,9 @@ pub struct Receipt {
     pub seq: Option<u64>,
     /// Whether this command was accepted before and nothing new was written.
     pub duplicate: bool,
+    /// Whether nothing but a proposal to the operator came of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proposed: bool,
     /// How long the task that was taken is held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,

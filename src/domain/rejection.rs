@@ -38,6 +38,8 @@ pub enum Code {
     AlreadySuperseded,
     /// Another decision on the same target is in force.
     TargetConflict,
+    /// Only a decision with a rationale may do this.
+    RationaleRequired,
     /// The claim is no decision, or is one already.
     NoDecision,
     /// The decision has this outcome already.
@@ -58,6 +60,8 @@ pub enum Code {
     Duplicate,
     /// Both names mean one target already.
     DuplicateAlias,
+    /// The name is no alias of a target.
+    NoAlias,
     /// No plan, phase or task has this id.
     UnknownNode,
     /// No session goes by this name.
@@ -106,6 +110,8 @@ impl Code {
             Self::OwnClaim => "own_claim",
             Self::AlreadySuperseded => "already_superseded",
             Self::TargetConflict => "target_conflict",
+            Self::RationaleRequired => "rationale_required",
+            Self::NoAlias => "no_alias",
             Self::NoDecision => "no_decision",
             Self::DuplicateOutcome => "duplicate_outcome",
             Self::UnknownProfile => "unknown_profile",

@@ -2,6 +2,7 @@
 
 mod deed;
 mod seats;
+mod targets;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,12 +17,12 @@ pub use work::Work;
 use crate::domain::agent::AgentId;
 use crate::domain::candidates::{Candidates, Words};
 use crate::domain::claim::{
-    ClaimType, ContradictionKind, Outcome, Position, Relation, Share, Status, Trigger,
+    ClaimType, ContradictionKind, Outcome, Override, Position, Relation, Resolution, Share, Status, Trigger,
 };
-use crate::domain::decide::Quorum;
+use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, PositionTaken,
-    Recorded, ResearcherSpawned, Side, TargetAliased,
+    Recorded, ResearcherSpawned, Side,
 };
 use crate::domain::experiment::{ERASED_COMMAND, Expect, Plan, ProfileName, RunState};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
@@ -73,6 +74,8 @@ pub struct Claim {
     expires_at: Option<Timestamp>,
     /// What action a dead end warns of.
     trigger: Option<Box<Trigger>>,
+    /// Its scopes as they were named when it was made, once a joined target goes by another name.
+    named: Option<Box<[Scope]>>,
     statement: Box<str>,
 }
 
@@ -111,6 +114,17 @@ impl Claim {
         }
         self.positions.insert(agent.clone(), taken.position);
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
+    }
+
+    /// Whether the operator recorded or supports it.
+    pub fn is_the_operators(&self) -> bool {
+        let operator = AgentId::operator();
+        self.owner == operator || self.positions.get(&operator) == Some(&Position::Support)
+    }
+
+    /// Whether its time ends by itself.
+    pub const fn expires(&self) -> bool {
+        self.expires_at.is_some()
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -171,6 +185,19 @@ pub struct DecisionInForce {
     pub target: Option<Scope>,
     /// What became of it, as last recorded.
     pub outcome: Option<Outcome>,
+    /// The target as it was named when it was recorded.
+    named: Option<Scope>,
+}
+
+/// What an agent asked for against the operator's word.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Proposal {
+    /// Who asked.
+    pub agent: AgentId,
+    /// What for.
+    pub asks: Override,
+    /// The claim that would take the place.
+    pub successor: Option<ClaimId>,
 }
 
 /// Equal for statements that say the same about the same scopes: half of a SHA-256 over both.
@@ -213,6 +240,10 @@ pub struct State {
     by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
     /// Every target ever named, with the name that stands for it.
     targets: BTreeMap<Scope, Scope>,
+    /// Each alias with the name it was joined to.
+    joined: BTreeMap<Scope, Scope>,
+    /// What agents proposed against claims that the operator stands by, until the operator settles it.
+    proposals: BTreeMap<ClaimId, BTreeSet<Proposal>>,
     /// Contradictions that are open, by the ledger position of their detection.
     open: BTreeMap<u64, ContradictionDetected>,
     open_of: HashMap<ClaimId, BTreeSet<u64>>,
@@ -234,8 +265,8 @@ pub struct State {
     asked_in: BTreeMap<RunId, SessionId>,
     work: Work,
     seats: Seats,
-    /// The quorum on record.
-    quorum: Quorum,
+    /// The policy on record.
+    policy: Policy,
     redacted: BTreeSet<EventId>,
     edits: Edits,
     last_seen: BTreeMap<AgentId, Timestamp>,
@@ -252,9 +283,14 @@ impl State {
         self.claims.iter().map(|(id, claim)| (*id, claim))
     }
 
-    /// The quorum that the ledger last recorded; before the first record the default one.
-    pub const fn quorum(&self) -> Quorum {
-        self.quorum
+    /// The policy that the ledger last recorded; before the first record the default one.
+    pub const fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// What agents proposed against a claim that the operator stands by.
+    pub fn proposals(&self, claim: ClaimId) -> impl Iterator<Item = &Proposal> {
+        self.proposals.get(&claim).into_iter().flatten()
     }
 
     /// Who works on what.
@@ -481,6 +517,10 @@ impl State {
                 }
             }
             Event::PositionTaken(taken) => {
+                // The operator has spoken on it again.
+                if recorded.agent == AgentId::operator() {
+                    self.proposals.remove(&taken.claim_id);
+                }
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
                     claim.sights.took(recorded.seq, &recorded.agent, taken);
                     if !taken.still {
@@ -509,8 +549,8 @@ impl State {
                     self.targets.entry(target.clone()).or_insert_with(|| target.clone());
                     self.by_target.entry(target.clone()).or_default().insert(decision.claim_id);
                 }
-                let target = decision.target.clone();
-                self.decisions.insert(decision.claim_id, DecisionInForce { target, outcome: None });
+                let (target, named) = (decision.target.clone(), decision.target.clone());
+                self.decisions.insert(decision.claim_id, DecisionInForce { target, outcome: None, named });
             }
             Event::OutcomeRecorded(recorded) => {
                 if let Some(decision) = self.decisions.get_mut(&recorded.claim_id) {
@@ -532,7 +572,12 @@ impl State {
             }
             Event::ContradictionResolved(resolved) => {
                 let key = (resolved.kind, resolved.left.clone(), resolved.right.clone());
-                let Some(seq) = self.reported.get(&key) else { return };
+                let Some(seq) = self.reported.get(&key).copied() else { return };
+                let seq = &seq;
+                // Joined again, the two targets contradict each other anew.
+                if resolved.cause == Resolution::Parted {
+                    self.reported.remove(&key);
+                }
                 self.open.remove(seq);
                 for side in [&resolved.left, &resolved.right] {
                     if let Some(open) = self.open_of.get_mut(&side.claim_id) {
@@ -544,6 +589,17 @@ impl State {
                 }
             }
             Event::TargetAliased(joined) => self.join(joined),
+            Event::TargetParted(parted) => self.part(parted),
+            Event::OverrideProposed(proposed) => {
+                if self.claims.contains_key(&proposed.claim_id) {
+                    let (asks, successor) = (proposed.asks, proposed.successor);
+                    let proposal = Proposal { agent: recorded.agent.clone(), asks, successor };
+                    self.proposals.entry(proposed.claim_id).or_default().insert(proposal);
+                }
+            }
+            Event::OverrideDismissed(dismissed) => {
+                self.proposals.remove(&dismissed.claim_id);
+            }
             Event::ExperimentQueued(queued) => self.queue(recorded, queued),
             Event::ExperimentStarted(started) => {
                 if let Some(run) = self.runs.get_mut(&started.run_id) {
@@ -590,8 +646,14 @@ impl State {
             | Event::AgentSeated(_)
             | Event::SessionSplit(_)
             | Event::Turn0Continued(_)
-            | Event::AnchorSaved(_) => {}
-            Event::PolicyChanged(changed) => self.quorum = changed.quorum,
+            | Event::AnchorSaved(_)
+            | Event::AnchorRetired(_)
+            | Event::PlanAbandoned(_)
+            | Event::PlanRenamed(_) => {}
+            Event::PolicyChanged(changed) => {
+                let agents_may_override_operator = changed.agents_may_override_operator;
+                self.policy = Policy { quorum: changed.quorum, agents_may_override_operator };
+            }
             Event::EventReported(_)
             | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
@@ -701,6 +763,7 @@ impl State {
             sights: Sights::of(recorded.seq, created),
             expires_at,
             trigger: created.trigger.clone().map(Box::new),
+            named: None,
             statement: created.statement.as_str().into(),
         };
         // A rejected alternative may say what a claim in force says: that claim stays the one to support.
@@ -724,39 +787,8 @@ impl State {
         candidates
     }
 
-    /// Puts everything that goes by one name of a target under the other.
-    fn join(&mut self, TargetAliased { target, alias }: &TargetAliased) {
-        for canonical in self.targets.values_mut().filter(|canonical| *canonical == alias) {
-            *canonical = target.clone();
-        }
-        for name in [target, alias] {
-            self.targets.insert(name.clone(), target.clone());
-        }
-        for by_scope in [&mut self.by_target, &mut self.dead_ends] {
-            if let Some(ids) = by_scope.remove(alias) {
-                by_scope.entry(target.clone()).or_default().extend(ids);
-            }
-        }
-        for decision in self.decisions.values_mut().filter(|decision| decision.target.as_ref() == Some(alias))
-        {
-            decision.target = Some(target.clone());
-        }
-        if let Some(candidates) = self.candidates.0.get_mut() {
-            candidates.rename(alias, target);
-        }
-        for (id, claim) in self.claims.iter_mut().filter(|(_, claim)| claim.scopes.contains(alias)) {
-            let before = claim.fingerprint();
-            claim.scopes.retain(|scope| ![target, alias].contains(&scope));
-            claim.scopes.push(target.clone());
-            claim.scopes.sort();
-            if self.in_force.get(&before) == Some(id) {
-                self.in_force.remove(&before);
-                self.in_force.entry(claim.fingerprint()).or_insert(*id);
-            }
-        }
-    }
-
     fn retire(&mut self, id: ClaimId) {
+        self.proposals.remove(&id);
         let Some(claim) = self.claims.get(&id) else { return };
         if let Some(at) = claim.expires_at {
             self.expiries.remove(&(at, id));

@@ -7,8 +7,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, EndSession, Submission};
 use crate::domain::ids::{CommandId, SessionId};
-use crate::domain::versions::Versions;
 use crate::domain::seat::Unpinned;
+use crate::domain::versions::Versions;
 use crate::system;
 
 impl Server {

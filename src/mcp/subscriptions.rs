@@ -273,7 +273,9 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Experiment(id) | View::Output(id, _) => Ok(event.run_id() == Some(*id)),
         // Files of the project; no event tells of them.
         View::Profiles => Ok(false),
-        View::Targets => Ok(matches!(event, Event::TargetAliased(_) | Event::ClaimCreated(_))),
+        View::Targets => {
+            Ok(matches!(event, Event::TargetAliased(_) | Event::TargetParted(_) | Event::ClaimCreated(_)))
+        }
         View::Negative(scope, _) => {
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
@@ -309,6 +311,12 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::ContradictionDetected(_)
             | Event::ContradictionResolved(_)
             | Event::TargetAliased(_)
+            | Event::TargetParted(_)
+            | Event::OverrideProposed(_)
+            | Event::OverrideDismissed(_)
+            | Event::PlanAbandoned(_)
+            | Event::PlanRenamed(_)
+            | Event::AnchorRetired(_)
             | Event::ExperimentQueued(_)
             | Event::ExperimentStarted(_)
             | Event::ExperimentCancelRequested(_)
@@ -338,6 +346,8 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                     | Event::TaskReleased(_)
                     | Event::TaskUpdated(_)
                     | Event::CommandRejected(_)
+                    | Event::OverrideProposed(_)
+                    | Event::OverrideDismissed(_)
                     | Event::SessionEnded(_)
             )),
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
@@ -347,6 +357,8 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                 event,
                 Event::PlanAdded(_)
                     | Event::PhaseAdded(_)
+                    | Event::PlanAbandoned(_)
+                    | Event::PlanRenamed(_)
                     | Event::IntentDeclared(_)
                     | Event::SessionEnded(_)
                     | Event::SessionSplit(_)
@@ -369,7 +381,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                 || matches!(event, Event::SessionSplit(split) if of_it(&split.child)))
         }
         View::Turn0(id) => Ok(matches!(event, Event::SessionSplit(split) if split.child.as_str() == id)),
-        View::Anchors => Ok(matches!(event, Event::AnchorSaved(_))),
+        View::Anchors => Ok(matches!(event, Event::AnchorSaved(_) | Event::AnchorRetired(_))),
         View::Beliefs(agent, _) => {
             Ok(matches!(event, Event::BeliefsSnapshotted(snapshot) if snapshot.agent == *agent))
         }

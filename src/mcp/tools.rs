@@ -19,6 +19,7 @@ mod sessions;
 mod split_session;
 mod still;
 mod tasks;
+mod ways_back;
 
 use std::str::FromStr;
 
@@ -59,7 +60,7 @@ impl Toolset {
                     + Server::intent_route()
                     + Server::tasks_route()
             }
-            Self::Plan => Server::plan_route(),
+            Self::Plan => Server::plan_route() + Server::ways_back_route(),
             Self::Session => {
                 Server::sessions_route() + Server::split_session_route() + Server::researchers_route()
             }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::claims::malformed;
 use super::{Reader, StoreError};
-use crate::domain::claim::{ContradictionKind, Resolution, Status, Tier};
+use crate::domain::claim::{ClaimType, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
 
@@ -22,6 +22,9 @@ pub struct SideView {
     /// Where the claim is in its life.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
+    /// What kind of statement the claim is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_type: Option<ClaimType>,
     /// What the claim is about.
     pub scopes: Vec<String>,
     /// When it was made, epoch ms.
@@ -85,7 +88,8 @@ pub struct ContradictionPage {
 
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
-     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason \
+     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
+     l.claim_type, r.claim_type \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
@@ -212,7 +216,12 @@ pub struct Target {
 
 pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
-    let (left, right) = (side(row, LEFT)?, SideView { challenge: row.get(19)?, ..side(row, RIGHT)? });
+    let claim_type = |column: usize| -> Result<Option<ClaimType>, StoreError> {
+        let word: Option<String> = row.get(column)?;
+        word.map(|word| word.parse()).transpose().map_err(malformed)
+    };
+    let left = SideView { claim_type: claim_type(20)?, ..side(row, LEFT)? };
+    let right = SideView { challenge: row.get(19)?, claim_type: claim_type(21)?, ..side(row, RIGHT)? };
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,
@@ -240,6 +249,7 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
         status: status.map(|status| status.parse()).transpose().map_err(malformed)?,
         scopes: scopes.unwrap_or_default(),
         created_at: row.get(first + 5)?,
+        claim_type: None,
         challenge: None,
     })
 }

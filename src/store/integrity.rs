@@ -3,13 +3,13 @@
 use rusqlite::{Row, params};
 
 use super::{
-    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, plan, researchers,
-    retracted, sessions,
+    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, plan, proposals,
+    researchers, retracted, sessions,
 };
 use crate::domain::time::Timestamp;
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 9] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 10] = [
     "claims",
     "claim_evidence",
     "retracted_evidence",
@@ -18,6 +18,7 @@ pub const TABLES_ABOUT_CLAIMS: [&str; 9] = [
     "decisions",
     "decision_alternatives",
     "decision_outcomes",
+    "override_proposals",
     "triggers",
 ];
 
@@ -41,7 +42,7 @@ struct Shown {
 }
 
 /// Everything that views show, but what [`Reader::claims_of`] finds by its claim only.
-const SHOWN: [Shown; 13] = [
+const SHOWN: [Shown; 14] = [
     Shown { select: claims::whole_rows, table: "claims", key: "c.id", read: claims::is_legible },
     Shown {
         select: || claims::EVIDENCE.to_owned(),
@@ -78,6 +79,12 @@ const SHOWN: [Shown; 13] = [
         table: "belief_contradictions",
         key: "x.id",
         read: |row| contradictions::contradiction(row).map(drop),
+    },
+    Shown {
+        select: || proposals::PROPOSAL.to_owned(),
+        table: "override_proposals",
+        key: "p.claim_id",
+        read: |row| Ok(proposals::view(row).map(drop)?),
     },
     Shown {
         select: || experiments::COLUMNS.to_owned(),

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::{Reader, StoreError, json};
 use crate::domain::claim::BadWord;
 use crate::domain::event::{
-    IntentDeclared, PhaseAdded, PlanAdded, Recorded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
+    IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, Recorded, TaskAdded, TaskClaimed,
+    TaskReleased, TaskUpdated,
 };
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
@@ -38,6 +39,21 @@ pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Re
         body.sot_path.as_ref().map(Scope::as_str),
         at.agent.as_str(),
         at.at.ms(),
+        at.seq as i64
+    ])?;
+    Ok(())
+}
+
+pub(super) fn plan_abandoned(db: &Connection, at: &Recorded, body: &PlanAbandoned) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE plans SET abandoned_at = ?2, abandoned_for = ?3, seq = ?4 WHERE id = ?1")?
+        .execute(params![body.plan_id.to_string(), at.at.ms(), body.reason.as_str(), at.seq as i64])?;
+    Ok(())
+}
+
+pub(super) fn plan_renamed(db: &Connection, at: &Recorded, body: &PlanRenamed) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE plans SET title = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
+        body.plan_id.to_string(),
+        body.title.as_str(),
         at.seq as i64
     ])?;
     Ok(())
@@ -266,8 +282,11 @@ pub struct PlanView {
     pub id: String,
     /// What it is called.
     pub title: String,
-    /// `draft`, `active` or `done`, by its tasks.
+    /// `draft`, `active` or `done`, by its tasks, or `abandoned`.
     pub status: &'static str,
+    /// Why it was given up, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abandoned_for: Option<String>,
     /// The file that holds the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sot_path: Option<String>,
@@ -491,15 +510,22 @@ impl Reader {
     /// [`StoreError`].
     pub fn plan_graph(&self, session: Option<&str>, limit: usize) -> Result<PlanGraph, StoreError> {
         let mut plans = Vec::new();
-        let mut found =
-            self.db.prepare_cached("SELECT id, title, sot_path FROM plans ORDER BY id DESC LIMIT ?1")?;
+        let mut found = self.db.prepare_cached(
+            "SELECT id, title, sot_path, abandoned_for FROM plans ORDER BY id DESC LIMIT ?1",
+        )?;
         let rows = self.kept_of(found.query([limit as i64])?, |row| {
-            Ok::<(String, String, Option<String>), rusqlite::Error>((row.get(0)?, row.get(1)?, row.get(2)?))
+            Ok::<(String, String, Option<String>, Option<String>), rusqlite::Error>((
+                row.get(0)?,
+                row.get(1)?,
+                row.get(2)?,
+                row.get(3)?,
+            ))
         })?;
-        for (id, title, sot_path) in rows {
+        for (id, title, sot_path, abandoned_for) in rows {
             let phases = self.phases_of(&id, limit)?;
             let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
-            plans.push(PlanView { status: status_of(&tasks, "draft"), id, title, sot_path, phases });
+            let status = if abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
+            plans.push(PlanView { status, abandoned_for, id, title, sot_path, phases });
         }
         let inbox = self.phase(None, "inbox".to_owned(), limit)?;
         Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox })

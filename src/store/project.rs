@@ -6,10 +6,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
+use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
     DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged, PositionTaken, Recorded,
-    StatusChanged, TargetAliased,
+    StatusChanged, TargetAliased, TargetParted,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
@@ -17,8 +18,8 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, researchers, retracted, sessions, triggers,
-    versions,
+    StoreError, completions, experiments, files, json, plan, proposals, researchers, retracted, sessions,
+    triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -127,6 +128,12 @@ pub(super) fn project(
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
+        Event::TargetParted(body) => target_parted(db, recorded, body)?,
+        Event::OverrideProposed(body) => proposals::proposed(db, recorded, body)?,
+        Event::OverrideDismissed(body) => proposals::settled(db, body.claim_id)?,
+        Event::PlanAbandoned(body) => plan::plan_abandoned(db, recorded, body)?,
+        Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
+        Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
         // Read from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
@@ -219,6 +226,9 @@ fn status_changed(
         at.at.ms(),
         at.seq as i64
     ])?;
+    if body.to == Status::Deprecated {
+        proposals::settled(db, body.claim_id)?;
+    }
     triggers::moved(db, &claim, body.to)
 }
 
@@ -254,6 +264,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         at.at.ms(),
         at.seq as i64
     ])?;
+    proposals::spoken(db, at, body.claim_id)?;
     touch(db, at, body.claim_id)
 }
 
@@ -302,8 +313,28 @@ fn target_aliased(db: &Connection, at: &Recorded, body: &TargetAliased) -> Resul
     for name in [&body.target, &body.alias] {
         name_target(db, at, name)?;
     }
-    db.prepare_cached("UPDATE targets SET canonical = ?1, seq = ?3 WHERE canonical = ?2")?
-        .execute(params![body.target.as_str(), body.alias.as_str(), at.seq as i64])?;
+    let mut join = db.prepare_cached("UPDATE targets SET joined_to = ?2 WHERE name = ?1")?;
+    // Both stood for themselves when they were joined; after an erasure the target may not, and does again.
+    join.execute(params![body.target.as_str(), None::<&str>])?;
+    join.execute(params![body.alias.as_str(), body.target.as_str()])?;
+    rename_targets(db, at)
+}
+
+fn target_parted(db: &Connection, at: &Recorded, body: &TargetParted) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE targets SET joined_to = NULL WHERE name = ?1")?
+        .execute([body.alias.as_str()])?;
+    rename_targets(db, at)
+}
+
+/// Puts each name of a target under the one that stands for it now.
+fn rename_targets(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "WITH RECURSIVE stands(name, canonical) AS (SELECT name, name FROM targets WHERE joined_to IS NULL UNION ALL \
+         SELECT t.name, stands.canonical FROM targets t JOIN stands ON t.joined_to = stands.name) \
+         UPDATE targets SET canonical = stands.canonical, seq = ?1 FROM stands \
+         WHERE stands.name = targets.name AND targets.canonical <> stands.canonical",
+    )?
+    .execute([at.seq as i64])?;
     Ok(())
 }
 
@@ -338,7 +369,8 @@ fn contradiction_resolved(
 ) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE belief_contradictions SET status = 'resolved', cause = ?2, resolved_at = ?3, seq = ?4 \
-         WHERE left_claim = ?1 AND kind = ?5 AND left_agent = ?6 AND right_claim = ?7 AND right_agent = ?8",
+         WHERE left_claim = ?1 AND kind = ?5 AND left_agent = ?6 AND right_claim = ?7 AND right_agent = ?8 \
+         AND status = 'open'",
     )?
     .execute(params![
         body.left.claim_id.to_string(),
@@ -370,7 +402,7 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
         body.context.as_ref().map(Reason::as_str),
         body.target.as_ref().map(Scope::as_str),
         at.session.as_ref().map(SessionId::as_str),
-        at.at.ms(),
+        body.decided_at.unwrap_or(at.at).ms(),
         at.seq as i64
     ])?;
     let mut alternatives = db.prepare_cached(
@@ -405,18 +437,21 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
 
 /// Changes that loosened the rules stay listed until a change does not.
 fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
-    if !body.quorum.is_looser_than(&body.was) {
+    let PolicyChanged { quorum, was, .. } = *body;
+    let now = Policy { quorum, agents_may_override_operator: body.agents_may_override_operator };
+    let before = Policy { quorum: was, agents_may_override_operator: body.agents_might_override_operator };
+    if !now.is_looser_than(&before) {
         db.prepare_cached("DELETE FROM loosened_policies")?.execute([])?;
         return Ok(());
     }
     db.prepare_cached(
-        "INSERT INTO loosened_policies (seq, event_id, quorum, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO loosened_policies (seq, event_id, policy, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
     .execute(params![
         at.seq as i64,
         at.id.to_string(),
-        body.quorum.to_string(),
-        body.was.to_string(),
+        now.to_string(),
+        before.to_string(),
         at.at.ms()
     ])?;
     Ok(())

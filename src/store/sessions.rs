@@ -7,8 +7,8 @@ use super::plan::{self, list, word};
 use super::{Reader, StoreError, files, json};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
-    AgentSeated, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded, SessionEnded,
-    SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
+    AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
+    SessionEnded, SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::SessionId;
 use crate::domain::session::{
@@ -146,6 +146,13 @@ pub(super) fn anchor(db: &Connection, at: &Recorded, body: &AnchorSaved) -> Resu
         at.session.as_ref().map(SessionId::as_str),
         at.at.ms()
     ])?;
+    Ok(())
+}
+
+/// What it held stays in its history, and takes no place in a context.
+pub(super) fn anchor_retired(db: &Connection, at: &Recorded, body: &AnchorRetired) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
+        .execute(params![body.key.as_str(), at.seq as i64])?;
     Ok(())
 }
 

@@ -36,9 +36,9 @@ pub struct AgentActivity {
 pub struct LoosenedPolicy {
     /// The event that recorded it.
     pub event_id: String,
-    /// The quorum since, in the words of `config.toml`.
-    pub quorum: String,
-    /// The quorum before.
+    /// The policy since, in the words of `config.toml`.
+    pub policy: String,
+    /// The policy before.
     pub was: String,
     /// When a writer first went by it, epoch ms.
     pub changed_at: i64,
@@ -126,13 +126,13 @@ impl Reader {
     /// [`StoreError`].
     pub fn loosened_policies(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
         let sql = format!(
-            "SELECT event_id, quorum, was, changed_at FROM loosened_policies ORDER BY seq DESC LIMIT {limit}"
+            "SELECT event_id, policy, was, changed_at FROM loosened_policies ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let read = |row: &Row<'_>| -> rusqlite::Result<LoosenedPolicy> {
             Ok(LoosenedPolicy {
                 event_id: row.get(0)?,
-                quorum: row.get(1)?,
+                policy: row.get(1)?,
                 was: row.get(2)?,
                 changed_at: row.get(3)?,
             })

@@ -10,13 +10,13 @@ use super::context::EXPIRES_SOON_MS;
 use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, page};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ContradictionKind, Status};
+use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status};
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, Reader, SideView,
-    StoreError,
+    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Reader,
+    SideView, StoreError,
 };
 
 /// The name under which a damaged ledger stands among the faults.
@@ -38,6 +38,7 @@ enum Kind {
     Contradiction,
     PendingProof,
     Contested,
+    Proposal,
     Lease,
     Rejected,
     Policy,
@@ -51,6 +52,7 @@ impl Kind {
             Self::Contradiction => ("contradiction", "hivemind://contradictions"),
             Self::PendingProof => ("pending proof", "hivemind://claims?status=pending_proof"),
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
+            Self::Proposal => ("proposal", "hivemind://events?type=override.proposed"),
             Self::Lease => ("lease", "hivemind://plan"),
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
             Self::Policy => ("policy", "hivemind://events?type=policy.changed"),
@@ -164,8 +166,9 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         until: None,
         asked: BTreeSet::from([claim.owner.clone()]),
         what: vec![claim.statement.clone()],
-        settle: vec![proof_of(&claim.id), end_of(&claim.id)],
+        settle: vec![proof_of(&claim.id), end_of(&claim.id, Some(claim.claim_type))],
     }));
+    needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;
@@ -211,7 +214,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         seen: false,
         until: None,
         asked: BTreeSet::from([AgentId::operator().to_string()]),
-        what: vec![format!("less confirms a claim: {}; before: {}", change.quorum, change.was)],
+        what: vec![format!("the rules are looser: {}; before: {}", change.policy, change.was)],
         settle: vec!["hm log --type policy.changed".to_owned()],
     }));
     Ok(needs)
@@ -244,17 +247,20 @@ fn dispute(both: &Contradiction) -> Need {
             what.push(format!("{} challenges it{reason}", right.agent));
             vec![
                 format!("hm claim abstain {}", left.claim_id),
-                end_of(&left.claim_id),
+                end_of(&left.claim_id, left.claim_type),
                 proof_of(&left.claim_id),
             ]
         }
         ContradictionKind::Supersession => {
-            vec![format!("hm claim support {}", right.claim_id), end_of(&right.claim_id)]
+            vec![format!("hm claim support {}", right.claim_id), end_of(&right.claim_id, right.claim_type)]
         }
-        ContradictionKind::Polarity
-        | ContradictionKind::Value
-        | ContradictionKind::Target
-        | ContradictionKind::Explicit => vec![end_of(&left.claim_id), end_of(&right.claim_id)],
+        ContradictionKind::Target => vec![format!(
+            "hm decision record STATEMENT --target TARGET --supersedes {} --supersedes {} --rationale WHY",
+            left.claim_id, right.claim_id
+        )],
+        ContradictionKind::Polarity | ContradictionKind::Value | ContradictionKind::Explicit => {
+            [left, right].map(|side| end_of(&side.claim_id, side.claim_type)).into()
+        }
     };
     if left.claim_id != right.claim_id {
         ids.push(right.claim_id.clone());
@@ -273,13 +279,56 @@ fn dispute(both: &Contradiction) -> Need {
     }
 }
 
+/// What an agent asked for against the operator's word, and what the operator would type.
+fn proposal(asked: ProposalView) -> Need {
+    let ProposalView {
+        claim_id, claim, owner, asks, proposed_by, reason, successor, statement, target, ..
+    } = asked;
+    let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    let wish = match asks {
+        Override::Deprecate => "deprecate it",
+        Override::Supersede => "supersede it",
+        Override::Decide => "decide otherwise",
+        Override::Challenge => "challenge it",
+    };
+    let on = target.map_or_else(String::new, |target| format!("on {target}: "));
+    let decided = statement.map(|statement| format!("{on}{statement}"));
+    let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {wish}{why}")];
+    let what = what.into_iter().chain(decided).collect();
+    let instead = match (asks, &successor) {
+        (Override::Supersede, Some(successor)) => format!("hm claim support {successor}"),
+        (Override::Decide, Some(successor)) => {
+            format!("hm decision record --claim {successor} --supersedes {claim_id} --rationale WHY")
+        }
+        (Override::Decide, None) => {
+            format!("hm decision record STATEMENT --target TARGET --supersedes {claim_id} --rationale WHY")
+        }
+        // An owner challenges nothing of their own.
+        (Override::Challenge, _) if owner != AgentId::operator().as_str() => {
+            format!("hm claim challenge {claim_id} --reason WHY")
+        }
+        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None),
+    };
+    Need {
+        kind: Kind::Proposal,
+        ids: std::iter::once(claim_id.clone()).chain(successor).collect(),
+        since: asked.proposed_at,
+        changed_at: asked.proposed_at,
+        seen: false,
+        until: None,
+        asked: BTreeSet::from([AgentId::operator().to_string()]),
+        what,
+        settle: vec![format!("hm claim keep {claim_id}"), instead],
+    }
+}
+
 /// A claim that waits for a run, and the run.
 fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
     let of_claim = ExperimentFilter { claim: claim.id.parse().ok(), limit: MAX_SHOWN, ..Default::default() };
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();
     let run = runs.find(|run| run.blocking && run.completed_at.is_none());
     let (mut ids, mut asked) = (vec![claim.id.clone()], BTreeSet::from([claim.owner.clone()]));
-    let (mut since, mut settle) = (claim.touched_at, end_of(&claim.id));
+    let (mut since, mut settle) = (claim.touched_at, end_of(&claim.id, Some(claim.claim_type)));
     if let Some(run) = run {
         since = run.created_at;
         settle = format!("hm experiment cancel {}", run.run_id);
@@ -300,7 +349,11 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     })
 }
 
-fn end_of(claim: &str) -> String {
+/// What puts a claim out of force: of a decision another one does.
+fn end_of(claim: &str, claim_type: Option<ClaimType>) -> String {
+    if claim_type == Some(ClaimType::Decision) {
+        return format!("hm decision record STATEMENT --target TARGET --supersedes {claim} --rationale WHY");
+    }
     format!("hm claim deprecate {claim} --reason WHY")
 }
 

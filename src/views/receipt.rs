@@ -14,7 +14,7 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
         let name = match command {
             "report_event" | "record_message" | "observe" | "forget" => "event_id",
             "split_session" => "child_session",
-            "add_plan" => "plan_id",
+            "add_plan" | "abandon_plan" | "rename_plan" => "plan_id",
             "add_phase" => "phase_id",
             "add_task" | "claim_task" | "update_task" => "task_id",
             "run_experiment" | "cancel_experiment" | "record_experiment" | "spawn_researcher" => "run_id",
@@ -32,6 +32,9 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
 pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
     let id = receipt.entity_id.map_or_else(String::new, |id| format!(" {id}"));
     let state = match (receipt.state, receipt.seq) {
+        (Acceptance::Committed, Some(seq)) if receipt.proposed => {
+            format!("proposed to the operator and not done, at seq {seq}")
+        }
         (Acceptance::Committed, Some(seq)) => format!("committed at seq {seq}"),
         (Acceptance::Committed, None) => "committed".to_owned(),
         (Acceptance::Queued, _) => "queued, not yet committed".to_owned(),

@@ -103,6 +103,9 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
     }
     for plan in &graph.plans {
         let _ = writeln!(text, "\n## {} ({}) `{}`", inline(&plan.title, LIST_CHARS), plan.status, plan.id);
+        if let Some(reason) = &plan.abandoned_for {
+            let _ = writeln!(text, "\nGiven up: {}", inline(reason, LIST_CHARS));
+        }
         if let Some(path) = &plan.sot_path {
             let _ = writeln!(text, "\nThe plan itself: {}", inline(path, LIST_CHARS));
         }

@@ -512,11 +512,17 @@ impl Committer {
     /// # Errors
     /// [`WriterError`], as for any write.
     pub fn record_policy(&mut self) -> Result<(), WriterError> {
-        let (quorum, was) = (self.policy.quorum, self.state.quorum());
-        if quorum == was {
+        let (now, was) = (self.policy, self.state.policy());
+        if now == was {
             return Ok(());
         }
-        let events = vec![PolicyChanged { quorum, was }.into()];
+        let changed = PolicyChanged {
+            quorum: now.quorum,
+            was: was.quorum,
+            agents_may_override_operator: now.agents_may_override_operator,
+            agents_might_override_operator: was.agents_may_override_operator,
+        };
+        let events = vec![changed.into()];
         let causation = CommandId::from_uuid((self.sources.ids)());
         self.commit_items(&[Item::Fact { agent: AgentId::system(), causation, events, minted: None }])?;
         Ok(())
@@ -660,6 +666,12 @@ impl Committer {
                 | Event::ContradictionDetected(_)
                 | Event::ContradictionResolved(_)
                 | Event::TargetAliased(_)
+                | Event::TargetParted(_)
+                | Event::OverrideProposed(_)
+                | Event::OverrideDismissed(_)
+                | Event::PlanAbandoned(_)
+                | Event::PlanRenamed(_)
+                | Event::AnchorRetired(_)
                 | Event::ExperimentStarted(_)
                 | Event::ExperimentCancelRequested(_)
                 | Event::EventRedacted(_)
@@ -1356,7 +1368,8 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
     };
     let recorded: Vec<Recorded> = stored.iter().filter_map(|stored| stored.recorded().ok()).collect();
     let lease = lease_of(&recorded);
-    Some(Ok(Receipt { duplicate: true, lease, ..committed(first.causation, entity_id, last.seq) }))
+    let proposed = recorded.first().is_some_and(is_proposal);
+    Some(Ok(Receipt { duplicate: true, proposed, lease, ..committed(first.causation, entity_id, last.seq) }))
 }
 
 /// The refusal of what cannot wait while events are missing from the ledger.
@@ -1398,6 +1411,8 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
             | Event::CommandRan(_)
             | Event::FileEdited(_),
         ) => Some(first.id.uuid()),
+        Some(Event::PlanAbandoned(abandoned)) => Some(abandoned.plan_id.uuid()),
+        Some(Event::PlanRenamed(renamed)) => Some(renamed.plan_id.uuid()),
         Some(Event::TaskClaimed(claimed)) => Some(claimed.task_id.uuid()),
         Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
         Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
@@ -1409,6 +1424,11 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(event) => event.claim_id().map(ClaimId::uuid),
         None => None,
     }
+}
+
+/// Whether all that a command did is a proposal to the operator.
+const fn is_proposal(first: &Recorded) -> bool {
+    matches!(first.event, Some(Event::OverrideProposed(_)))
 }
 
 /// The hold that a command began or made longer for its own session; a researcher's is not its sender's.
@@ -1427,6 +1447,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         entity_id,
         seq: Some(seq),
         duplicate: false,
+        proposed: false,
         lease: None,
         warnings: Vec::new(),
         cited: Vec::new(),
@@ -1445,7 +1466,9 @@ fn receipts(start: Cursor, batches: &[Batch], recorded: &[Recorded]) -> Vec<Rece
             let events = &recorded[seen..seen + batch.events.len()];
             seen += batch.events.len();
             let lease = lease_of(events);
-            Receipt { lease, ..committed(batch.command_id, entity_of(&events[0]), start.seq + seen as u64) }
+            let proposed = is_proposal(&events[0]);
+            let seq = start.seq + seen as u64;
+            Receipt { lease, proposed, ..committed(batch.command_id, entity_of(&events[0]), seq) }
         })
         .collect()
 }

@@ -130,6 +130,7 @@ impl Spool {
             entity_id: first.command.entity(),
             seq: None,
             duplicate,
+            proposed: false,
             warnings: Vec::new(),
             cited: Vec::new(),
             similar: Vec::new(),

@@ -174,8 +174,10 @@ fn messages_are_put_on_record_once_and_their_tags_become_claims_and_tasks() {
     ];
     let file = mail(&bench, &lines);
     let dry = backfill(&bench, &["--dry-run", "--messages", &file]);
-    assert_eq!((&dry["messages"]["inserted"], &dry["claims"]["inserted"]), (&json!(4), &json!(4)), "{dry}");
     let first = backfill(&bench, &["--messages", &file]);
+    for what in ["messages", "claims", "tasks"] {
+        assert_eq!(dry[what], first[what], "a dry run says what a run makes: {dry}");
+    }
     let refused = json!({ "invalid_argument": 2, "privacy_deny_sensitive": 1, "unknown_agent": 1 });
     assert_eq!(
         (&first["messages"]["inserted"], &first["messages"]["refused"]),

@@ -96,6 +96,8 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
             "devops",
             Command::RecordDecision(RecordDecision {
                 mends: false,
+                evidence_refs: Vec::new(),
+                decided_at: None,
                 claim_id,
                 statement: None,
                 rationale: format!("chosen for {rationale}").parse().expect("a rationale"),
@@ -107,7 +109,7 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
             }),
         ),
         request(
-            "devops",
+            "operator",
             Command::DeprecateClaim(DeprecateClaim {
                 claim_id,
                 reason: reason(&format!("{deprecation} ended")),
@@ -345,6 +347,8 @@ fn rich(committer: &mut hivemind::writer::Committer) {
             "architect",
             Command::RecordDecision(RecordDecision {
                 mends: false,
+                evidence_refs: Vec::new(),
+                decided_at: None,
                 claim_id: decided,
                 statement: Some(format!("we decide: {statement}").parse().expect("a statement")),
                 rationale: "because it is the better one of the two".parse().expect("a rationale"),
@@ -361,7 +365,7 @@ fn rich(committer: &mut hivemind::writer::Committer) {
             group.push(request("devops", Command::RecordOutcome(outcome)));
         }
         let end = DeprecateClaim { claim_id: decided, reason: reason("it did not hold") };
-        group.push(request("architect", Command::DeprecateClaim(end)));
+        group.push(request("operator", Command::DeprecateClaim(end)));
     }
     for outcome in committer.commit(&group).expect("a ledger") {
         outcome.expect("an accepted command");

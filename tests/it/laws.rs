@@ -4,23 +4,25 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hivemind::domain::agent::AgentId;
+use hivemind::domain::backfill;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{
-    ClaimType, ContradictionKind, Outcome, Position, Relation, ReportKind, Share, Status,
+    ClaimType, ContradictionKind, Outcome, Position, Relation, ReportKind, Resolution, Share, Status,
 };
 use hivemind::domain::command::{
     AddEvidence, AffirmClaim, AliasTarget, Alternative, Command, CreateClaim, DeprecateClaim, Forget,
-    RecordDecision, RecordOutcome, ReportEvent, RetractEvidence, Submission, TakePosition,
+    KeepClaim, PartTarget, RecordDecision, RecordOutcome, ReportEvent, RetractEvidence, Submission,
+    TakePosition,
 };
 use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
-use hivemind::domain::event::{ContradictionDetected, Event, Recorded, Side};
+use hivemind::domain::event::{ContradictionDetected, Event, EventReported, MessageSent, Recorded, Side};
 use hivemind::domain::evidence::EvidenceName;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
 use hivemind::domain::state::State;
-use hivemind::domain::time::Timestamp;
+use hivemind::domain::time::{Hours, Timestamp};
 use hivemind::domain::versions::{Content, Versions};
 use hivemind::integrity::Scan;
 use hivemind::writer::Committer;
@@ -79,8 +81,11 @@ struct Moved<'a> {
 }
 
 impl Moved<'_> {
+    /// The operator's word is outvoted by nobody else.
     fn challenged(&self) -> bool {
-        self.positions.values().any(|held| *held == Position::Challenge)
+        let is_the_operators = self.owner.as_str() == "operator"
+            || self.positions.get(&agent("operator")) == Some(&Position::Support);
+        !is_the_operators && self.positions.values().any(|held| *held == Position::Challenge)
     }
 
     fn quorum(&self) -> bool {
@@ -108,13 +113,20 @@ struct Observed {
     status: BTreeMap<ClaimId, Status>,
     positions: BTreeMap<ClaimId, BTreeMap<AgentId, Position>>,
     successor: BTreeMap<ClaimId, ClaimId>,
-    decided: BTreeSet<ClaimId>,
+    types: BTreeMap<ClaimId, ClaimType>,
+    /// Decisions on record, and how long their rationale is.
+    decided: BTreeMap<ClaimId, usize>,
+    /// The target of each decision as it was named, of a claim of type decision too.
     targets: BTreeMap<ClaimId, String>,
+    /// What each alias was joined to.
+    joined: BTreeMap<String, String>,
     outcomes: BTreeMap<ClaimId, Outcome>,
     last_seen: BTreeMap<AgentId, Timestamp>,
     reported: HashSet<ContradictionDetected>,
     ended: HashSet<(ContradictionKind, Side, Side)>,
     moves: BTreeSet<(Option<Status>, Status)>,
+    /// Proposals against the operator's word.
+    proposed: u32,
 }
 
 impl Observed {
@@ -128,6 +140,13 @@ impl Observed {
                 Some(link.claim_id)
             })
             .collect();
+        let word: Vec<ClaimId> = self
+            .status
+            .keys()
+            .copied()
+            .filter(|id| by.as_str() != "operator" && self.is_the_operators(*id))
+            .collect();
+        let before = self.status.clone();
         let active: BTreeSet<AgentId> = self
             .last_seen
             .iter()
@@ -140,6 +159,11 @@ impl Observed {
                     let id = created.claim_id;
                     assert_eq!(self.status.insert(id, Proposed), None, "claim {id} was created twice");
                     self.owner.insert(id, by.clone());
+                    self.types.insert(id, created.claim_type);
+                    let target = created.scopes.iter().find(|scope| scope.is_target());
+                    if let Some(target) = target.filter(|_| created.claim_type == ClaimType::Decision) {
+                        self.targets.insert(id, target.to_string());
+                    }
                     self.positions.insert(id, BTreeMap::new());
                     self.moves.insert((None, Proposed));
                 }
@@ -167,7 +191,8 @@ impl Observed {
                 }
                 Event::DecisionRecorded(decision) => {
                     let id = decision.claim_id;
-                    assert!(self.decided.insert(id), "decision {id} was recorded twice");
+                    let length = decision.rationale.as_str().chars().count();
+                    assert_eq!(self.decided.insert(id, length), None, "decision {id} was recorded twice");
                     if let Some(target) = &decision.target {
                         self.targets.insert(id, target.to_string());
                     }
@@ -175,22 +200,37 @@ impl Observed {
                 Event::OutcomeRecorded(recorded) => {
                     let before = self.outcomes.insert(recorded.claim_id, recorded.outcome);
                     assert_ne!(before, Some(recorded.outcome), "an outcome is recorded when it changes");
-                    assert!(self.decided.contains(&recorded.claim_id), "only a decision has an outcome");
+                    assert!(self.decided.contains_key(&recorded.claim_id), "only a decision has an outcome");
                 }
                 Event::ContradictionDetected(found) => {
                     assert!(self.reported.insert(found.clone()), "reported twice: {found:?}");
                 }
                 Event::ContradictionResolved(ended) => {
+                    // What an alias brought together and was parted may come together again.
+                    if ended.cause == Resolution::Parted {
+                        self.reported.retain(|found| {
+                            (found.kind, &found.left, &found.right) != (ended.kind, &ended.left, &ended.right)
+                        });
+                        continue;
+                    }
                     let ended = (ended.kind, ended.left.clone(), ended.right.clone());
                     assert!(self.ended.insert(ended.clone()), "ended twice: {ended:?}");
                 }
                 Event::TargetAliased(joined) => {
                     let (target, alias) = (joined.target.to_string(), joined.alias.to_string());
                     assert_ne!(target, alias, "a target is joined to another");
-                    for named in self.targets.values_mut().filter(|named| **named == alias) {
-                        named.clone_from(&target);
-                    }
+                    assert_eq!(self.joined.insert(alias, target), None, "an alias is joined once");
                 }
+                Event::TargetParted(parted) => {
+                    let (target, alias) = (parted.target.to_string(), parted.alias.to_string());
+                    assert_eq!(self.joined.remove(&alias), Some(target), "an alias is taken apart");
+                }
+                Event::OverrideProposed(proposed) => {
+                    assert_ne!(by.as_str(), "operator", "the operator does, and proposes nothing");
+                    assert!(self.is_the_operators(proposed.claim_id), "only the operator's word is guarded");
+                    self.proposed += 1;
+                }
+                Event::OverrideDismissed(_) => assert_eq!(by.as_str(), "operator"),
                 Event::EvidenceAdded(_)
                 | Event::EvidenceRetracted(_)
                 | Event::ExperimentQueued(_)
@@ -202,6 +242,9 @@ impl Observed {
                 | Event::SpoolFlushed(_)
                 | Event::OperatorOverridden(_)
                 | Event::PolicyChanged(_)
+                | Event::AnchorRetired(_)
+                | Event::PlanAbandoned(_)
+                | Event::PlanRenamed(_)
                 | Event::MemoryDenied(_)
                 | Event::EventRedacted(_)
                 | Event::LossAccepted(_)
@@ -241,7 +284,44 @@ impl Observed {
             }
         }
         assert!(superseded.iter().all(|id| self.status[id] == Deprecated), "superseded is deprecated");
+        self.decisions_stand(by, &before);
+        self.word_stands(&word, &before);
         self.last_seen.insert(by.clone(), now);
+    }
+
+    /// No decision left force without a decision and a rationale, or the operator's word.
+    fn decisions_stand(&self, by: &AgentId, before: &BTreeMap<ClaimId, Status>) {
+        for (id, was) in before {
+            if *was == Deprecated || self.status[id] != Deprecated || self.types[id] != ClaimType::Decision {
+                continue;
+            }
+            let rationale = self.successor.get(id).and_then(|successor| self.decided.get(successor));
+            let is_decided = rationale.is_some_and(|length| *length >= 15);
+            assert!(is_decided || by.as_str() == "operator", "decision {id} left force by {by}");
+        }
+    }
+
+    /// What the operator stood by is neither out of force nor contested, unless the operator supports its successor.
+    fn word_stands(&self, word: &[ClaimId], before: &BTreeMap<ClaimId, Status>) {
+        for id in word {
+            let (was, is) = (before[id], self.status[id]);
+            assert!(is != Contested || was == Contested, "{id} of the operator is contested");
+            let replaced = self.successor.get(id).and_then(|successor| self.positions.get(successor));
+            let agreed = replaced.and_then(|held| held.get(&agent("operator"))) == Some(&Position::Support);
+            assert!(is != Deprecated || agreed, "{id} of the operator left force");
+        }
+    }
+
+    /// Whether the operator recorded or supports a claim in force.
+    fn is_the_operators(&self, id: ClaimId) -> bool {
+        let supports = self.positions[&id].get(&agent("operator")) == Some(&Position::Support);
+        self.status[&id] != Deprecated && (supports || self.owner[&id].as_str() == "operator")
+    }
+
+    /// The target that a name stands for now.
+    fn target(&self, decision: ClaimId) -> Option<&String> {
+        let named = self.targets.get(&decision)?;
+        std::iter::successors(Some(named), |name| self.joined.get(*name)).last()
     }
 
     fn moved<'a>(
@@ -277,10 +357,14 @@ impl Observed {
                     ContradictionKind::Position => {
                         assert_eq!(claim.positions[&open.right.agent], Position::Challenge, "{open:?}");
                     }
-                    ContradictionKind::Polarity
-                    | ContradictionKind::Value
-                    | ContradictionKind::Target
-                    | ContradictionKind::Explicit => assert!(in_force(&open.left), "{open:?}"),
+                    ContradictionKind::Target => {
+                        assert!(in_force(&open.left), "{open:?}");
+                        let [left, right] = [&open.left, &open.right].map(|side| self.target(side.claim_id));
+                        assert_eq!(left, right, "{open:?} of two targets");
+                    }
+                    ContradictionKind::Polarity | ContradictionKind::Value | ContradictionKind::Explicit => {
+                        assert!(in_force(&open.left), "{open:?}")
+                    }
                 }
             }
             self.shares_no_target_unsaid(state, id);
@@ -290,9 +374,9 @@ impl Observed {
     /// One decision is in force for each target, or the two that an alias brought together contradict.
     fn shares_no_target_unsaid(&self, state: &State, id: ClaimId) {
         let in_force = |id: &ClaimId| self.status[id] != Deprecated;
-        let Some(target) = self.targets.get(&id).filter(|_| in_force(&id)) else { return };
-        for (other, same) in &self.targets {
-            if *other == id || same != target || !in_force(other) {
+        let Some(target) = self.target(id).filter(|_| in_force(&id)) else { return };
+        for other in self.targets.keys() {
+            if *other == id || self.target(*other) != Some(target) || !in_force(other) {
                 continue;
             }
             let said = state.contradictions_of(id).any(|(_, open)| {
@@ -307,6 +391,7 @@ impl Observed {
 #[test]
 fn claims_move_only_as_the_table_says() {
     let moves = RefCell::new(BTreeSet::new());
+    let proposed = RefCell::new(0);
     let steps = vec((submission(), 1..400i64), 1..80);
     check(256, 10_000, &(quorum(), steps), |(quorum, steps)| {
         let mut state = State::default();
@@ -323,7 +408,7 @@ fn claims_move_only_as_the_table_says() {
                 &submission.checkout,
                 command,
                 now,
-                &Policy { quorum },
+                &Policy { quorum, ..Policy::default() },
             ) else {
                 continue;
             };
@@ -342,12 +427,20 @@ fn claims_move_only_as_the_table_says() {
                 });
             }
             observed.agrees_with(&state);
+            let brief = |id: &ClaimId| observed.types[id] == ClaimType::Decision;
+            assert!(
+                !state.expired(Timestamp::from_ms(i64::MAX)).iter().any(brief),
+                "a decision ends by itself"
+            );
         }
+        *proposed.borrow_mut() += observed.proposed;
         moves.borrow_mut().append(&mut observed.moves);
     });
     // The law would be empty if the commands never got there.
     let reachable = LIFECYCLE.iter().flat_map(|(from, to, _)| from.iter().map(|from| (Some(*from), *to)));
     let reachable = reachable.filter(|(from, _)| *from != Some(PendingProof));
+    let proposed = proposed.into_inner();
+    assert!(proposed > 20, "{proposed} commands against the operator's word are hardly any");
     assert_eq!(moves.into_inner(), reachable.chain([(None, Proposed)]).collect());
 }
 
@@ -632,6 +725,11 @@ fn command() -> BoxedStrategy<Command> {
             let name = |name| Scope::target(name).expect("a target");
             Command::AliasTarget(AliasTarget { target: name(target), alias: name(alias) })
         }),
+        1 => one_of(&TARGETS).prop_map(|alias| {
+            Command::PartTarget(PartTarget { alias: Scope::target(alias).expect("a target") })
+        }),
+        1 => claim().prop_map(|claim_id| Command::KeepClaim(KeepClaim { claim_id, reason: None })),
+        2 => backfilled(),
         1 => (claim(), proptest::sample::select(Outcome::ALL)).prop_map(|(decision_id, outcome)| {
             Command::RecordOutcome(RecordOutcome { decision_id, outcome, notes: None })
         }),
@@ -639,26 +737,62 @@ fn command() -> BoxedStrategy<Command> {
     command.boxed()
 }
 
+/// What a backfill makes of a report or of a tagged message.
+fn backfilled() -> impl Strategy<Value = Command> {
+    let scopes = vec(one_of(&SCOPES), 0..3);
+    (claim(), one_of(&STATEMENTS), scopes, any::<bool>()).prop_map(|(claim_id, statement, scopes, tagged)| {
+        let paths = scopes.into_iter().map(|scope| scope.to_owned().try_into().expect("a scope")).collect();
+        let said: Event = if tagged {
+            let text = format!("DECISION: {statement}").parse().expect("a message");
+            MessageSent { to: None, text, sent_at: None }.into()
+        } else {
+            let (kind, summary) = (ReportKind::Decision, statement.parse().expect("a summary"));
+            let (command, exit_code, error_signature) = (None, None, None);
+            let checkout = Checkout::default();
+            EventReported { kind, summary, paths, command, exit_code, error_signature, checkout }.into()
+        };
+        let recorded = Recorded {
+            seq: 1,
+            id: EventId::from_uuid(Uuid::from_u128(0xe000)),
+            agent: agent("devops"),
+            session: None,
+            causation: CommandId::from_uuid(Uuid::nil()),
+            at: Timestamp::from_ms(0),
+            event: Some(said),
+        };
+        let mut made = backfill::commands(&recorded, || claim_id.uuid());
+        let (_, _, command) = made.remove(0);
+        command.expect("a command of short texts")
+    })
+}
+
 fn creation() -> impl Strategy<Value = CreateClaim> {
     let types = proptest::sample::select(ClaimType::ALL);
     let scopes = vec(one_of(&SCOPES), 0..4);
     let evidence_refs = prop_oneof![3 => Just(Vec::new()), 1 => vec(event(), 1..4)];
     let supersedes = option::weighted(0.4, claim());
-    (claim(), one_of(&STATEMENTS), types, scopes, 0.0..=1.0f64, supersedes, evidence_refs).prop_map(
-        |(claim_id, statement, claim_type, scopes, confidence, supersedes, evidence_refs)| CreateClaim {
-            mends: supersedes.is_some() && confidence > 0.5,
-            claim_id,
-            statement: statement.parse().expect("a statement"),
-            claim_type,
-            scopes: scopes.into_iter().map(|scope| scope.to_owned().try_into().expect("a scope")).collect(),
-            confidence: Share::try_from(confidence).expect("a share"),
-            supersedes,
-            ttl_hours: None,
-            evidence_refs: evidence_refs.into_iter().map(EvidenceName::from).collect(),
-            origin_task_id: None,
-            trigger: None,
-        },
-    )
+    let ttl_hours = option::weighted(0.1, Just(Hours(1)));
+    (claim(), one_of(&STATEMENTS), types, scopes, 0.0..=1.0f64, supersedes, evidence_refs, ttl_hours)
+        .prop_map(
+            |(claim_id, statement, claim_type, scopes, confidence, supersedes, evidence_refs, ttl_hours)| {
+                CreateClaim {
+                    mends: supersedes.is_some() && confidence > 0.5,
+                    claim_id,
+                    statement: statement.parse().expect("a statement"),
+                    claim_type,
+                    scopes: scopes
+                        .into_iter()
+                        .map(|scope| scope.to_owned().try_into().expect("a scope"))
+                        .collect(),
+                    confidence: Share::try_from(confidence).expect("a share"),
+                    supersedes,
+                    ttl_hours,
+                    evidence_refs: evidence_refs.into_iter().map(EvidenceName::from).collect(),
+                    origin_task_id: None,
+                    trigger: None,
+                }
+            },
+        )
 }
 
 fn decision() -> impl Strategy<Value = RecordDecision> {
@@ -668,6 +802,8 @@ fn decision() -> impl Strategy<Value = RecordDecision> {
     (claim(), option::weighted(0.8, one_of(&STATEMENTS)), target, vec(alternative, 0..3), supersedes)
         .prop_map(|(claim_id, statement, target, alternatives, supersedes)| RecordDecision {
             mends: supersedes.len() == 1,
+            evidence_refs: Vec::new(),
+            decided_at: None,
             claim_id,
             statement: statement.map(|statement| statement.parse().expect("a statement")),
             rationale: "long enough to say why".parse().expect("a rationale"),

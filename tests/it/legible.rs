@@ -93,6 +93,8 @@ fn a_row_that_cannot_be_read_costs_every_answer_that_row() {
         let mut committer = workspace.committer(7);
         let decision = RecordDecision {
             mends: false,
+            evidence_refs: Vec::new(),
+            decided_at: None,
             claim_id: ClaimId::from_uuid(system::new_id()),
             statement: Some("one pool for all".parse().expect("a statement")),
             rationale: "fewer connections to keep".parse().expect("a rationale"),

@@ -53,6 +53,7 @@ mod prompts;
 mod released;
 mod rendered;
 mod researchers;
+mod rules;
 #[cfg(unix)]
 mod runner;
 mod schedule;

@@ -85,6 +85,15 @@ const ALLOWED: &[Allowed] = &[
     Allowed { statement: "SELECT agent, last_seen_at", scan: "SCAN agents", because: Because::Small },
     // What a team decides about is named by people.
     Allowed { statement: "SELECT canonical, name FROM targets", scan: "SCAN targets", because: Because::All },
+    // Once for each alias that is made or taken apart.
+    Allowed { statement: "WITH RECURSIVE stands", scan: "SCAN targets", because: Because::All },
+    Allowed { statement: "WITH RECURSIVE stands", scan: "SCAN stands", because: Because::All },
+    Allowed {
+        statement: "WITH RECURSIVE stands",
+        scan: "SCAN targets USING COVERING INDEX targets_canonical",
+        because: Because::All,
+    },
+    Allowed { statement: "SELECT p.event_id, p.claim_id", scan: "SCAN p", because: Because::Ends },
     Allowed { statement: "SELECT c.id, c.statement", scan: "SCAN c", because: Because::Ends },
     Allowed {
         statement: "SELECT command_id, agent, kind",
@@ -92,7 +101,7 @@ const ALLOWED: &[Allowed] = &[
         because: Because::Ends,
     },
     Allowed {
-        statement: "SELECT event_id, quorum, was",
+        statement: "SELECT event_id, policy, was",
         scan: "SCAN loosened_policies",
         because: Because::Ends,
     },
@@ -204,7 +213,8 @@ fn claim(index: usize) -> CreateClaim {
         trigger: (claim_type == ClaimType::Negative).then(trigger),
         scopes: vec![format!("src/area{}/file{index}.rs", index % 5).parse().expect("a scope")],
         supersedes: None,
-        ttl_hours: index.is_multiple_of(9).then_some(Hours(1)),
+        // A decision takes none.
+        ttl_hours: (index.is_multiple_of(9) && claim_type != ClaimType::Decision).then_some(Hours(1)),
         ..fact(&statement)
     }
 }
@@ -296,6 +306,8 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                     "architect",
                     Command::RecordDecision(RecordDecision {
                         mends: false,
+                        evidence_refs: Vec::new(),
+                        decided_at: None,
                         claim_id: decision,
                         statement: Some(format!("we use method{index} there").parse().expect("a statement")),
                         rationale: "long enough to say why".parse().expect("a rationale"),

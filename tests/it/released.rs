@@ -49,6 +49,8 @@ fn everything() -> Vec<Submission> {
     };
     let decision = RecordDecision {
         mends: false,
+        evidence_refs: Vec::new(),
+        decided_at: None,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: Some("one pool for all".parse().expect("a statement")),
         rationale: "fewer connections".parse().expect("a rationale"),

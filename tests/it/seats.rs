@@ -172,6 +172,8 @@ impl Search {
                 alternatives: Vec::new(),
                 supersedes: Vec::new(),
                 mends: false,
+                evidence_refs: Vec::new(),
+                decided_at: None,
             }),
             (10, _) => create(ClaimType::Decision, None),
             _ => create(ClaimType::Fact, None),

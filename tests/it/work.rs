@@ -2,9 +2,9 @@
 
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{
-    AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession, Forget,
-    Mission, Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SnapshotBeliefs, SpawnResearcher,
-    SplitSession, StartSession, Submission, UpdateTask,
+    AbandonPlan, AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession,
+    Forget, Mission, Observe, RecordFiring, RecordTurn, RenamePlan, RetireAnchor, SaveAnchor, Seen,
+    SnapshotBeliefs, SpawnResearcher, SplitSession, StartSession, Submission, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
 use hivemind::domain::event::{CommandRan, Event, FileEdited, Guard, ToolUsed};
@@ -589,6 +589,10 @@ fn whatever_the_work_replay_and_rebuild_say_the_same() {
         let odd = "SELECT id FROM tasks WHERE (session IS NULL) <> (lease_until IS NULL) \
                    OR (status IN ('done', 'invalidated', 'open') AND session IS NOT NULL)";
         assert_eq!(strings(&db, odd), Vec::<String>::new());
+        // Nothing is left to do in a plan that was given up.
+        let left = "SELECT t.id FROM tasks t JOIN phases p ON p.id = t.phase_id JOIN plans ON plans.id = p.plan_id \
+                    WHERE plans.abandoned_at IS NOT NULL AND t.status NOT IN ('done', 'invalidated')";
+        assert_eq!(strings(&db, left), Vec::<String>::new());
         // What was handed over is what was said, in however many events.
         let whole = strings(&db, "SELECT turn0 FROM splits WHERE length(turn0) > 16 * 1024");
         assert!(whole.iter().all(|turn0| *turn0 == long_turn0()));
@@ -646,6 +650,15 @@ fn work() -> BoxedStrategy<Command> {
             title: "a plan".parse().expect("a title"),
             sot_path: None,
         })),
+        1 => (plan(), any::<bool>()).prop_map(|(plan_id, is_over)| if is_over {
+            let reason = "another comes first".parse().expect("a reason");
+            Command::AbandonPlan(AbandonPlan { plan_id, reason })
+        } else {
+            Command::RenamePlan(RenamePlan { plan_id, title: "another".parse().expect("a title") })
+        }),
+        1 => (0..2u8).prop_map(|key| {
+            Command::RetireAnchor(RetireAnchor { key: format!("K{key}").parse().expect("a key") })
+        }),
         1 => (phase(), plan(), option::of(0..3u32)).prop_map(|(phase_id, plan_id, order)| {
             let title = "a phase".parse().expect("a title");
             Command::AddPhase(AddPhase { phase_id, plan_id, title, order })

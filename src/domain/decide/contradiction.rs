@@ -140,6 +140,19 @@ pub(super) fn on_alias(state: &State, target: &Scope, alias: &Scope) -> Vec<Even
     found
 }
 
+/// Decisions that were about one target only because an alias joined two.
+pub(super) fn on_parting(state: &State, alias: &Scope) -> Vec<Event> {
+    let parted = state.aliases_below(alias);
+    let goes = |claim: ClaimId| state.named_target(claim).is_some_and(|named| parted.contains(named));
+    let of_parted = state.decisions_on(state.canonical(alias)).filter(|decision| goes(*decision));
+    let open = of_parted.flat_map(|decision| state.contradictions_of(decision));
+    let ended = open.filter(|(_, open)| {
+        open.kind == ContradictionKind::Target && goes(open.left.claim_id) != goes(open.right.claim_id)
+    });
+    let ended: BTreeMap<u64, &ContradictionDetected> = ended.collect();
+    ended.into_values().map(|open| resolved(open, Resolution::Parted)).collect()
+}
+
 /// A strong contradiction, unless this pair was reported as this kind before.
 fn fresh(state: &State, kind: ContradictionKind, left: Side, right: Side) -> Option<Event> {
     let detected = ContradictionDetected { kind, tier: Tier::Strong, left, right };
@@ -209,6 +222,12 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::ContradictionDetected(_)
             | Event::ContradictionResolved(_)
             | Event::TargetAliased(_)
+            | Event::TargetParted(_)
+            | Event::OverrideProposed(_)
+            | Event::OverrideDismissed(_)
+            | Event::PlanAbandoned(_)
+            | Event::PlanRenamed(_)
+            | Event::AnchorRetired(_)
             | Event::ExperimentQueued(_)
             | Event::ExperimentStarted(_)
             | Event::ExperimentCancelRequested(_)

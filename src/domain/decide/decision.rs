@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Decision, Speaker, Successor, Supersession, check_list, create_claim, fresh_id, known_claim, supersede,
-    target, transition,
+    Decision, Policy, Speaker, Successor, Supersession, check_list, create_claim, fresh_id, known_claim,
+    overrule, supersede, target, transition,
 };
-use crate::domain::claim::{ClaimType, Outcome, Share, Status};
+use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
-use crate::domain::event::{ClaimCreated, DecisionRecorded, OutcomeRecorded, RejectedAlternative};
+use crate::domain::event::{
+    ClaimCreated, DecisionRecorded, OutcomeRecorded, OverrideProposed, RejectedAlternative,
+};
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::State;
+use crate::domain::state::{Claim, State};
 use crate::domain::versions::Versions;
 
 /// The shortest rationale that says anything (spec 02).
@@ -22,10 +24,61 @@ const MIN_OVERRIDE_CHARS: usize = 15;
 /// Why an alternative given as text is out of force from the start (spec 02).
 const REJECTED: &str = "rejected alternative";
 
+/// Refuses a claim that would be a decision without its rule: about a target, for a time, or in the place of a
+/// decision.
+pub(super) fn check_claim(state: &State, create: &CreateClaim) -> Result<(), Rejection> {
+    if let Some(old) = create.supersedes
+        && let Some(claim) = state.claim(old)
+    {
+        stays(old, claim)?;
+    }
+    if create.claim_type != ClaimType::Decision {
+        return Ok(());
+    }
+    if create.ttl_hours.is_some() {
+        return Err(Rejection::invalid("ttl_hours", "a decision holds until another one supersedes it"));
+    }
+    let Some(target) = create.scopes.iter().find(|scope| scope.is_target()) else { return Ok(()) };
+    Err(Rejection::new(
+        Code::RationaleRequired,
+        format!("a decision on {target} says why"),
+        format!(
+            "record_decision with the statement, target {}, and a rationale of {MIN_RATIONALE_CHARS} characters or more",
+            target.name()
+        ),
+    )
+    .with("target", target))
+}
+
+/// Refuses to take a decision out of force by anything but a decision.
+pub(super) fn stays(id: ClaimId, claim: &Claim) -> Result<(), Rejection> {
+    if claim.claim_type != ClaimType::Decision {
+        return Ok(());
+    }
+    Err(Rejection::new(
+        Code::RationaleRequired,
+        format!("claim {id} is a decision: only a decision with a rationale takes its place"),
+        format!(
+            "record_decision with supersedes [{id}] and a rationale of {MIN_OVERRIDE_CHARS} characters or more; if it \
+             turned out badly, record_outcome"
+        ),
+    )
+    .with("decision_id", id))
+}
+
+/// How a claim leaves force: a decision by another one, any other claim as said.
+pub(super) fn way_out(claim: &Claim, otherwise: &str) -> String {
+    match claim.claim_type {
+        ClaimType::Decision => "record_decision supersedes it with a rationale".to_owned(),
+        ClaimType::Fact | ClaimType::Hypothesis | ClaimType::Negative => otherwise.to_owned(),
+    }
+}
+
 pub(super) fn record(
     state: &State,
     speaker: Speaker<'_>,
     record: &RecordDecision,
+    policy: &Policy,
 ) -> Result<Decision, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
@@ -38,7 +91,7 @@ pub(super) fn record(
         return Err(Rejection::invalid("target", "a target is a name, not a path"));
     }
     check_ids(record)?;
-    let target = record.target.as_ref().map(|target| state.canonical(target).clone());
+    let target = target_of(state, record)?;
     let conflicts: Vec<ClaimId> = target.iter().flat_map(|target| state.decisions_on(target)).collect();
     if let Some(other) = conflicts.iter().find(|id| !replaced.contains(id)) {
         let target = target.as_ref().map_or("", Scope::as_str);
@@ -66,12 +119,12 @@ pub(super) fn record(
                 confidence: Share::FULL,
                 supersedes: None,
                 ttl_hours: None,
-                evidence_refs: Vec::new(),
+                evidence_refs: record.evidence_refs.iter().copied().map(Into::into).collect(),
                 trigger: None,
                 mends: false,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, speaker, &claim, &replaced)?
+            create_claim(state, speaker, &claim, &replaced, policy)?
         }
         None => existing(state, record)?,
     };
@@ -80,7 +133,8 @@ pub(super) fn record(
             claim_id: record.claim_id,
             rationale: record.rationale.clone(),
             context: record.context.clone(),
-            target,
+            target: target.clone(),
+            decided_at: record.decided_at,
             alternatives: record.alternatives.iter().map(rejected).collect(),
         }
         .into(),
@@ -88,9 +142,12 @@ pub(super) fn record(
     for alternative in &record.alternatives {
         reject(state, record, alternative, &mut decision)?;
     }
+    let mut proposed = Vec::new();
     for old_id in replaced {
-        match supersede(state, speaker, old_id, Successor { id: record.claim_id, mends: record.mends })? {
+        let new = Successor { id: record.claim_id, mends: record.mends };
+        match supersede(state, speaker, old_id, new, policy)? {
             Supersession::Now(events) => decision.events.extend(events),
+            Supersession::Proposed(_) => proposed.push(proposal(old_id, record, target.as_ref()).into()),
             Supersession::OnceConfirmed { owner, .. } => {
                 return Err(Rejection::new(
                     Code::NotAllowed,
@@ -100,7 +157,36 @@ pub(super) fn record(
             }
         }
     }
+    // Two decisions on one target would be in force: the whole command waits for the operator.
+    if !proposed.is_empty() {
+        return Ok(overrule::proposals(proposed));
+    }
     Ok(decision)
+}
+
+fn proposal(old: ClaimId, record: &RecordDecision, target: Option<&Scope>) -> OverrideProposed {
+    OverrideProposed {
+        claim_id: old,
+        asks: Override::Decide,
+        reason: record.rationale.as_str().parse().ok(),
+        successor: record.statement.is_none().then_some(record.claim_id),
+        statement: record.statement.clone(),
+        target: target.cloned(),
+    }
+}
+
+/// The one target of a decision, named as such or among its scopes.
+fn target_of(state: &State, record: &RecordDecision) -> Result<Option<Scope>, Rejection> {
+    let of_claim = state.claim(record.claim_id).filter(|_| record.statement.is_none());
+    let scopes = of_claim.map_or(&record.scopes, |claim| &claim.scopes).iter().chain(&record.scopes);
+    let named = record.target.iter().chain(scopes.filter(|scope| scope.is_target()));
+    let mut targets: BTreeSet<&Scope> = named.map(|target| state.canonical(target)).collect();
+    let target = targets.pop_first();
+    if let (Some(one), Some(other)) = (target, targets.first()) {
+        let problem = format!("a decision is about one target, and this names {one} and {other}");
+        return Err(Rejection::invalid("target", problem));
+    }
+    Ok(target.cloned())
 }
 
 fn check_rationale(record: &RecordDecision) -> Result<(), Rejection> {
@@ -141,6 +227,12 @@ fn existing(state: &State, record: &RecordDecision) -> Result<Decision, Rejectio
     if claim.claim_type != ClaimType::Decision || claim.status == Status::Deprecated {
         let message = format!("claim {id} is a {} {}", claim.status, claim.claim_type);
         return refuse(message, "name a claim of type decision that is in force, or give a statement");
+    }
+    if claim.expires() {
+        return refuse(
+            format!("claim {id} expires, and a decision holds until another one supersedes it"),
+            "give the statement instead of the claim",
+        );
     }
     if state.decision(id).is_some() {
         return refuse(

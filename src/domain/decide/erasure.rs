@@ -5,7 +5,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
 use crate::domain::event::{
-    Event, EventRedacted, EvidenceRetracted, ExperimentCompleted, Recorded, StatusChanged, TaskUpdated,
+    Event, EventRedacted, EvidenceRetracted, ExperimentCompleted, PlanAbandoned, Recorded, StatusChanged,
+    TaskUpdated,
 };
 use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
 use crate::domain::rejection::{Code, Rejection};
@@ -88,6 +89,10 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let is_back = state.claim(retracted.claim_id)?.evidence.contains(&link);
         let reason = erased_reason(target);
         return (!is_back).then(|| EvidenceRetracted { reason, ..retracted.clone() }.into());
+    }
+    if let Event::PlanAbandoned(abandoned) = body {
+        let reason = erased_reason(target);
+        return Some(PlanAbandoned { plan_id: abandoned.plan_id, reason }.into());
     }
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
     let status: Status = state.claim(*claim_id)?.status;

@@ -3,11 +3,14 @@
 use super::{Decision, check_list, fresh_id};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::command::{AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, UpdateTask};
-use crate::domain::event::{
-    Event, IntentDeclared, PhaseAdded, PlanAdded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
+use crate::domain::command::{
+    AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, RenamePlan, UpdateTask,
 };
-use crate::domain::ids::{EventId, SessionId, TaskId};
+use crate::domain::event::{
+    Event, IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, TaskAdded, TaskClaimed,
+    TaskReleased, TaskUpdated,
+};
+use crate::domain::ids::{EventId, PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
     in_work_tree, may_collide,
@@ -26,12 +29,63 @@ pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejecti
     Ok(decided(vec![PlanAdded { plan_id, title, sot_path }.into()], next))
 }
 
+pub(super) fn abandon(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+    abandon: &AbandonPlan,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let AbandonPlan { plan_id, reason } = abandon.clone();
+    check_plan(state, plan_id)?;
+    let mut events = vec![PlanAbandoned { plan_id, reason }.into()];
+    let may_end_any = [AgentId::architect(), AgentId::operator()].contains(agent);
+    for (task_id, task) in state.work().open_tasks_of(plan_id) {
+        let others = |hold: &&Hold| hold.until >= now && Some(&hold.session) != session;
+        if let Some(hold) = task.hold.as_ref().filter(others).filter(|_| !may_end_any) {
+            return Err(taken(task_id, hold, agent));
+        }
+        let note = Some("its plan was abandoned".parse().expect("a short reason"));
+        let (from, to) = (task.status, TaskStatus::Invalidated);
+        events.push(TaskUpdated { task_id, from, to, note }.into());
+    }
+    let next = match events.len() - 1 {
+        0 => "none of its tasks was open".to_owned(),
+        1 => "its open task is invalidated".to_owned(),
+        tasks => format!("its {tasks} open tasks are invalidated"),
+    };
+    Ok(decided(events, next))
+}
+
+pub(super) fn rename(state: &State, rename: &RenamePlan) -> Result<Decision, Rejection> {
+    let RenamePlan { plan_id, title } = rename.clone();
+    check_plan(state, plan_id)?;
+    Ok(Decision { events: vec![PlanRenamed { plan_id, title }.into()], ..Decision::default() })
+}
+
+/// Refuses a plan that does not exist or was given up.
+fn check_plan(state: &State, id: PlanId) -> Result<(), Rejection> {
+    if !state.work().knows_plan(id) {
+        return Err(unknown("plan", id));
+    }
+    check_goes_on(state, id)
+}
+
+fn check_goes_on(state: &State, id: PlanId) -> Result<(), Rejection> {
+    if state.work().is_abandoned(id) {
+        return Err(Rejection::new(
+            Code::InvalidTransition,
+            format!("plan {id} was abandoned, and that is final"),
+            "add a new plan for what is left",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejection> {
     fresh_id(state, "phase_id", EventId::from_uuid(add.phase_id.uuid()))?;
     let AddPhase { phase_id, plan_id, title, order } = add.clone();
-    if !state.work().knows_plan(plan_id) {
-        return Err(unknown("plan", plan_id));
-    }
+    check_plan(state, plan_id)?;
     let order = order.unwrap_or_else(|| state.work().next_place(plan_id));
     let next = format!("add_task with phase_id {phase_id}");
     Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
@@ -48,10 +102,8 @@ pub(super) fn add_task(
         return Err(Rejection::invalid("scopes", format!("a task has at most {MAX_SCOPES} scopes")));
     }
     let AddTask { task_id, title, phase_id, parent_task_id, mut depends_on, scopes } = add.clone();
-    if let Some(phase) = phase_id
-        && state.work().plan_of(phase).is_none()
-    {
-        return Err(unknown("phase", phase));
+    if let Some(phase) = phase_id {
+        check_goes_on(state, state.work().plan_of(phase).ok_or_else(|| unknown("phase", phase))?)?;
     }
     // Tasks that are there cannot depend on one that is not, so this is the only way to a circle.
     if depends_on.contains(&task_id) || parent_task_id == Some(task_id) {
@@ -65,7 +117,9 @@ pub(super) fn add_task(
     // A part of a task is where the whole is, wherever anybody is looking.
     let phase_id = phase_id.or_else(|| parent_task_id.and_then(|parent| state.work().task(parent)?.phase_id));
     let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
-    let phase_id = phase_id.or(looking_at.filter(|phase| state.work().plan_of(*phase).is_some()));
+    let goes_on =
+        |phase: &PhaseId| state.work().plan_of(*phase).is_some_and(|plan| !state.work().is_abandoned(plan));
+    let phase_id = phase_id.or(looking_at).filter(goes_on);
     let warnings = invalidated(state, &depends_on);
     let added = TaskAdded { task_id, title, phase_id, parent_task_id, depends_on, scopes };
     let next = format!("claim_task {task_id} before working on it");
@@ -268,6 +322,9 @@ pub(super) fn declare_intent(state: &State, declare: &DeclareIntent) -> Result<D
     let plan_of_phase = phase_id
         .map(|phase| state.work().plan_of(phase).ok_or_else(|| unknown("phase", phase)))
         .transpose()?;
+    for plan in [plan_id, plan_of_phase].into_iter().flatten() {
+        check_goes_on(state, plan)?;
+    }
     if let Some(plan) = plan_id {
         if !state.work().knows_plan(plan) {
             return Err(unknown("plan", plan));

@@ -7,11 +7,11 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::command::{
-    Observe, RecordFiring, RecordTurn, SaveAnchor, Seen, SplitSession, StartSession,
+    Observe, RecordFiring, RecordTurn, RetireAnchor, SaveAnchor, Seen, SplitSession, StartSession,
 };
 use crate::domain::event::{
-    AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit, SessionStarted,
-    TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
+    AnchorRetired, AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit,
+    SessionStarted, TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::plan::{Hold, ReleaseCause, TaskStatus};
@@ -158,6 +158,18 @@ pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Decision
         ));
     }
     Ok(one(AnchorSaved { key, value }.into()))
+}
+
+pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Decision, Rejection> {
+    let key = retire.key.clone();
+    if state.work().anchor(&key).is_none() {
+        return Err(Rejection::new(
+            Code::UnknownNode,
+            format!("no anchor {key} holds anything"),
+            "take the key from hivemind://anchors",
+        ));
+    }
+    Ok(one(AnchorRetired { key }.into()))
 }
 
 /// A split, with what the session holds: who goes on goes on with the work.

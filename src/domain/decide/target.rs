@@ -1,8 +1,8 @@
 //! Names of targets: first use registers one, `alias_target` joins two.
 
 use super::{Decision, contradiction};
-use crate::domain::command::AliasTarget;
-use crate::domain::event::TargetAliased;
+use crate::domain::command::{AliasTarget, PartTarget};
+use crate::domain::event::{TargetAliased, TargetParted};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -63,4 +63,24 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Re
     });
     events.extend(conflicts);
     Ok(Decision { events, next, ..Decision::default() })
+}
+
+pub(super) fn part(state: &State, command: &PartTarget) -> Result<Decision, Rejection> {
+    let alias = &command.alias;
+    let Some(target) = state.joined_to(alias) else {
+        let others: Vec<&str> = state.aliases_below(alias).into_iter().map(Scope::name).collect();
+        let hint = match others.iter().filter(|name| **name != alias.name()).collect::<Vec<_>>().as_slice() {
+            [] => "nothing to do: it stands for itself; hivemind://targets lists the aliases".to_owned(),
+            others => {
+                format!("name the alias: {}", others.iter().map(|name| **name).collect::<Vec<_>>().join(", "))
+            }
+        };
+        return Err(Rejection::new(Code::NoAlias, format!("{alias} is no alias of another target"), hint));
+    };
+    let mut events = vec![TargetParted { target: target.clone(), alias: alias.clone() }.into()];
+    events.extend(contradiction::on_parting(state, alias));
+    let next = format!(
+        "{target} and {alias} are two targets; what was recorded while they were one is about {target}"
+    );
+    Ok(Decision { events, next: Some(next), ..Decision::default() })
 }

@@ -14,6 +14,8 @@ use crate::domain::time::Timestamp;
 pub struct Work {
     /// Each plan, with the highest place of its phases.
     plans: BTreeMap<PlanId, Option<u32>>,
+    /// Plans that were given up.
+    abandoned: BTreeSet<PlanId>,
     phases: BTreeMap<PhaseId, PlanId>,
     tasks: BTreeMap<TaskId, Task>,
     /// What each session holds.
@@ -31,6 +33,18 @@ impl Work {
     /// Whether there is such a plan.
     pub fn knows_plan(&self, id: PlanId) -> bool {
         self.plans.contains_key(&id)
+    }
+
+    /// Whether a plan was given up.
+    pub fn is_abandoned(&self, plan: PlanId) -> bool {
+        self.abandoned.contains(&plan)
+    }
+
+    /// The tasks of a plan that are neither done nor invalidated.
+    pub fn open_tasks_of(&self, plan: PlanId) -> impl Iterator<Item = (TaskId, &Task)> {
+        let is_in = move |task: &Task| task.phase_id.and_then(|phase| self.plan_of(phase)) == Some(plan);
+        let open = self.tasks.iter().filter(move |(_, task)| !task.status.is_over() && is_in(task));
+        open.map(|(id, task)| (*id, task))
     }
 
     /// The place after the last phase of a plan.
@@ -112,6 +126,8 @@ impl Work {
     fn follow_plan(&mut self, event: &Event, recorded: &Recorded) {
         if let Event::PlanAdded(added) = event {
             self.plans.insert(added.plan_id, None);
+        } else if let Event::PlanAbandoned(abandoned) = event {
+            self.abandoned.insert(abandoned.plan_id);
         } else if let Event::PhaseAdded(added) = event {
             self.phases.insert(added.phase_id, added.plan_id);
             // A plan whose making was erased is none any more.
@@ -211,6 +227,8 @@ impl Work {
             }
         } else if let Event::AnchorSaved(saved) = event {
             self.anchors.insert(saved.key.clone(), saved.value.clone());
+        } else if let Event::AnchorRetired(retired) = event {
+            self.anchors.remove(&retired.key);
         }
     }
 

@@ -1,11 +1,11 @@
-//! `alias_target`: say that two names mean one target.
+//! `alias_target`, `part_target`: two names of one target, and two again.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::domain::command::{AliasTarget, Command};
+use crate::domain::command::{AliasTarget, Command, PartTarget};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::mcp::call::Call;
@@ -20,6 +20,17 @@ struct AliasTargetArguments {
     alias: String,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct PartTargetArguments {
+    /// The name that was joined to another, such as db.
+    alias: String,
+}
+
+/// A target by its name; `argument` is what a refusal calls it.
+fn target(argument: &str, name: &str) -> Result<Scope, Rejection> {
+    Scope::target(name).map_err(|problem| Rejection::invalid(argument, problem))
+}
+
 #[tool_router(router = alias_target_route, vis = "pub(super)")]
 impl Server {
     #[tool(
@@ -29,13 +40,22 @@ impl Server {
     )]
     async fn alias_target(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AliasTargetArguments, _| {
-            let name = |argument: &str, name: &str| {
-                Scope::target(name).map_err(|problem| Rejection::invalid(argument, problem))
-            };
             Ok(Command::AliasTarget(AliasTarget {
-                target: name("target", &given.target)?,
-                alias: name("alias", &given.alias)?,
+                target: target("target", &given.target)?,
+                alias: target("alias", &given.alias)?,
             }))
+        })
+        .await
+    }
+
+    #[tool(
+        description = "Take an alias apart: what was recorded under it before is about it again.",
+        input_schema = schema::of::<PartTargetArguments>(),
+        annotations(destructive_hint = false, idempotent_hint = true)
+    )]
+    async fn part_target(&self, call: Call) -> CallToolResult {
+        self.run(call, |given: PartTargetArguments, _| {
+            Ok(Command::PartTarget(PartTarget { alias: target("alias", &given.alias)? }))
         })
         .await
     }

@@ -78,6 +78,8 @@ impl Server {
                 alternatives: alternatives.collect::<Result<_, Rejection>>()?,
                 supersedes: given.supersedes,
                 mends: given.mends,
+                evidence_refs: Vec::new(),
+                decided_at: None,
             }))
         })
         .await

@@ -1,0 +1,95 @@
+//! The operator's word: what an agent asks for against it is proposed to the operator, and nothing else happens.
+
+use super::{Decision, Policy, known_claim};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{Override, Position, Status};
+use crate::domain::command::KeepClaim;
+use crate::domain::event::{Event, OverrideDismissed, OverrideProposed};
+use crate::domain::ids::ClaimId;
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::{Claim, Proposal, State};
+use crate::domain::text::Reason;
+
+/// Whether a claim stands against this agent because the operator recorded or supports it.
+pub(super) fn stands(agent: &AgentId, claim: &Claim, policy: &Policy) -> bool {
+    *agent != AgentId::operator() && claims_word(claim, policy)
+}
+
+/// Whether challenges of agents leave a claim as it is.
+pub(super) fn claims_word(claim: &Claim, policy: &Policy) -> bool {
+    !policy.agents_may_override_operator && claim.status != Status::Deprecated && claim.is_the_operators()
+}
+
+/// Whether a claim that is confirmed may take the place of `old`: not of one that the operator stands by, unless the
+/// operator supports its successor too.
+pub(super) fn gives_way(old: &Claim, new: &Claim, policy: &Policy) -> bool {
+    let supported = new.positions.get(&AgentId::operator()) == Some(&Position::Support);
+    supported || !claims_word(old, policy)
+}
+
+/// What an agent asked for, as a proposal to the operator.
+pub(super) fn propose(
+    state: &State,
+    agent: &AgentId,
+    (claim_id, asks): (ClaimId, Override),
+    reason: &Reason,
+) -> Result<Decision, Rejection> {
+    let proposal = Proposal { agent: agent.clone(), asks, successor: None };
+    if state.proposals(claim_id).any(|open| *open == proposal) {
+        return Err(Rejection::new(
+            Code::Duplicate,
+            format!("you asked the operator to {asks} claim {claim_id} already"),
+            "wait for the operator, who sees it in hivemind://attention",
+        ));
+    }
+    let reason = Some(reason.clone());
+    let proposed =
+        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None };
+    Ok(proposals(vec![proposed.into()]))
+}
+
+/// Proposals to the operator, and nothing else.
+pub(super) fn proposals(events: Vec<Event>) -> Decision {
+    let about = events.iter().filter_map(Event::claim_id);
+    let warnings = about.map(warning).collect();
+    let next = Some("the operator settles it: hivemind://attention".to_owned());
+    Decision { events, warnings, next, ..Decision::default() }
+}
+
+/// The proposal to put one claim in the place of another.
+pub(super) fn succession(claim_id: ClaimId, successor: ClaimId) -> Event {
+    let (asks, successor) = (Override::Supersede, Some(successor));
+    OverrideProposed { claim_id, asks, reason: None, successor, statement: None, target: None }.into()
+}
+
+pub(super) fn warning(claim: ClaimId) -> Warning {
+    Warning {
+        code: WarningCode::ProposedToOperator,
+        message: format!(
+            "proposed to the operator, who stands by claim {claim}: it stays as it is until then"
+        ),
+        claim_id: Some(claim),
+    }
+}
+
+pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<Decision, Rejection> {
+    let KeepClaim { claim_id, reason } = keep.clone();
+    known_claim(state, claim_id)?;
+    if *agent != AgentId::operator() {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("only the operator dismisses what was proposed, and you are {agent}"),
+            "support the claim if you hold it to be right",
+        ));
+    }
+    if state.proposals(claim_id).next().is_none() {
+        return Err(Rejection::new(
+            Code::Duplicate,
+            format!("nothing is proposed against claim {claim_id}"),
+            "nothing to do: it stands",
+        ));
+    }
+    let events = vec![OverrideDismissed { claim_id, reason }.into()];
+    Ok(Decision { events, ..Decision::default() })
+}

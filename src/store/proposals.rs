@@ -1,0 +1,107 @@
+//! What agents proposed against the operator's word: what a fold writes of it, and the question about it.
+
+use rusqlite::{Connection, Row, params};
+use serde::Serialize;
+
+use super::{Reader, StoreError};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::Override;
+use crate::domain::event::{OverrideProposed, Recorded};
+use crate::domain::ids::ClaimId;
+use crate::domain::scope::Scope;
+use crate::domain::text::{Reason, Statement};
+use crate::store::plan::word;
+
+pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, p.asks, p.proposed_by, \
+     p.reason, p.successor, p.statement, p.target, p.proposed_at \
+     FROM override_proposals p JOIN claims c ON c.id = p.claim_id";
+
+pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO override_proposals (seq, event_id, claim_id, asks, proposed_by, reason, successor, statement, \
+         target, proposed_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 \
+         WHERE EXISTS (SELECT 1 FROM claims WHERE id = ?3)",
+    )?
+    .execute(params![
+        at.seq as i64,
+        at.id.to_string(),
+        body.claim_id.to_string(),
+        body.asks.as_str(),
+        at.agent.as_str(),
+        body.reason.as_ref().map(Reason::as_str),
+        body.successor.map(|id| id.to_string()),
+        body.statement.as_ref().map(Statement::as_str),
+        body.target.as_ref().map(Scope::as_str),
+        at.at.ms()
+    ])?;
+    Ok(())
+}
+
+/// The operator has settled what was proposed against a claim.
+pub(super) fn settled(db: &Connection, claim: ClaimId) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM override_proposals WHERE claim_id = ?1")?.execute([claim.to_string()])?;
+    Ok(())
+}
+
+/// As [`settled`], where a position is the operator's.
+pub(super) fn spoken(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
+    if at.agent == AgentId::operator() { settled(db, claim) } else { Ok(()) }
+}
+
+/// Something an agent asked for that only the operator may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProposalView {
+    /// The event that proposed it.
+    pub event_id: String,
+    /// The claim that the operator stands by.
+    pub claim_id: String,
+    /// What that claim says.
+    pub claim: String,
+    /// Whose it is.
+    pub owner: String,
+    /// What was asked for.
+    pub asks: Override,
+    /// Who asked.
+    pub proposed_by: String,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The claim that would take its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub successor: Option<String>,
+    /// What the decision in its place would say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+    /// What that decision is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// When, epoch ms.
+    pub proposed_at: i64,
+}
+
+impl Reader {
+    /// What agents proposed against the operator's word and the operator has not settled, the oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn proposals(&self, limit: usize) -> Result<Vec<ProposalView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!("{PROPOSAL} ORDER BY p.seq LIMIT ?1"))?;
+        self.kept_of(found.query([limit as i64])?, view)
+    }
+}
+
+pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<ProposalView> {
+    Ok(ProposalView {
+        event_id: row.get("event_id")?,
+        claim_id: row.get("claim_id")?,
+        claim: row.get("claim")?,
+        owner: row.get("owner")?,
+        asks: word(row, "asks")?,
+        proposed_by: row.get("proposed_by")?,
+        reason: row.get("reason")?,
+        successor: row.get("successor")?,
+        statement: row.get("statement")?,
+        target: row.get("target")?,
+        proposed_at: row.get("proposed_at")?,
+    })
+}
