@@ -11,6 +11,7 @@ mod index;
 mod integrity;
 mod plan;
 mod project;
+mod questions;
 mod researchers;
 mod search;
 mod sessions;
@@ -29,6 +30,7 @@ pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentVi
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use plan::{PhaseView, PlanGraph, PlanView, TaskView, Titles, TrajectoryView};
+pub use questions::Question;
 pub use researchers::{Finding, ResearcherView};
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};

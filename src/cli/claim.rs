@@ -110,6 +110,12 @@ pub(super) struct Create {
     /// Dead ends only: warn when this error shows up
     #[arg(long, value_name = "TEXT")]
     trigger_error: Option<String>,
+    /// An agent that is asked for a position; may be repeated, up to 8 times
+    #[arg(long = "ask", value_name = "NAME")]
+    asks: Vec<String>,
+    /// After so many minutes (1 to 10,080) without an objection it is agreed by silence
+    #[arg(long, value_name = "MINUTES")]
+    unless_objection_minutes: Option<u32>,
     /// Your own name for this request: sent again, it is recognised and not done twice
     #[arg(long, value_name = "IDEMPOTENCY_KEY")]
     key: Option<String>,
@@ -233,6 +239,8 @@ impl Create {
             ttl_hours: self.ttl_hours.map(Hours),
             evidence_refs: parse_all("evidence", &self.evidence)?,
             trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
+            asks: context.agents("ask", &self.asks)?,
+            unless_objection_minutes: self.unless_objection_minutes,
         })
     }
 }
@@ -309,7 +317,7 @@ fn table(page: &ClaimPage) -> String {
 pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
     vec![
         claim.id.clone(),
-        claim.status.to_string(),
+        views::status_of(claim),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
         claim.statement.clone(),

@@ -71,6 +71,12 @@ pub(super) struct Record {
     /// A decision it replaces; may be repeated
     #[arg(long, value_name = "DECISION")]
     supersedes: Vec<String>,
+    /// An agent that is asked for a position; may be repeated, up to 8 times
+    #[arg(long = "ask", value_name = "NAME")]
+    asks: Vec<String>,
+    /// After so many minutes (1 to 10,080) without an objection it is agreed by silence
+    #[arg(long, value_name = "MINUTES")]
+    unless_objection_minutes: Option<u32>,
     /// Your name for this request: a retry with the same one is written once
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -126,6 +132,8 @@ impl Record {
                 })
                 .collect::<Result<_, Rejection>>()?,
             supersedes: parse_all("supersedes", &self.supersedes)?,
+            asks: context.agents("ask", &self.asks)?,
+            unless_objection_minutes: self.unless_objection_minutes,
         })
     }
 }

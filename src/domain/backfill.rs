@@ -63,6 +63,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::SpoolFlushed(_)
         | Event::OperatorOverridden(_)
         | Event::PolicyChanged(_)
+        | Event::AttentionSeen(_)
         | Event::MemoryDenied(_)
         | Event::ContradictionDetected(_)
         | Event::ContradictionResolved(_)
@@ -155,6 +156,8 @@ impl Seed<'_> {
             evidence_refs: vec![evidence],
             trigger: None,
             origin_task_id: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
         }))
     }
 }

@@ -1,15 +1,18 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
+mod asking;
 mod contradiction;
 mod decision;
 mod erasure;
 pub(crate) mod experiment;
 mod loss;
+mod notice;
 mod plan;
 mod researcher;
 mod session;
 mod target;
 
+pub use asking::agree;
 pub use erasure::{Erasure, forget};
 pub use loss::{Loss, accept_loss};
 pub use session::overdue;
@@ -112,12 +115,12 @@ pub fn decide(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
-        Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice()),
+        Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice(), now),
         Command::TakePosition(take) => take_position(state, agent, take, now, policy),
         Command::AddEvidence(add) => add_evidence(state, add),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
-        Command::RecordDecision(record) => decision::record(state, agent, record),
+        Command::RecordDecision(record) => decision::record(state, agent, record, now),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::RunExperiment(run) => experiment::run(state, run),
@@ -142,6 +145,7 @@ pub fn decide(
         Command::SpawnResearcher(spawn) => researcher::spawn(state, (session, checkout), spawn),
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
+        Command::SeeAttention(see) => notice::see(state, agent, see),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
         // Nor is what is missing from it: `accept_loss`.
         Command::AcceptLoss(command) => accept_loss(agent, command, None),
@@ -158,6 +162,7 @@ fn create_claim(
     agent: &AgentId,
     create: &CreateClaim,
     replaced: &[ClaimId],
+    now: Timestamp,
 ) -> Result<Decision, Rejection> {
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let scopes = target::canonical(state, &create.scopes);
@@ -172,6 +177,7 @@ fn create_claim(
     }
     check_list("evidence_refs", create.evidence_refs.len())?;
     check_trigger(create)?;
+    asking::check(state, agent, create)?;
 
     let fingerprint = Fingerprint::of(create.statement.as_str(), &scopes);
     if let Some(twin) = state.same_statement(&fingerprint) {
@@ -205,6 +211,8 @@ fn create_claim(
                 .or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL)),
             trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
             origin_task_id: create.origin_task_id,
+            asks: asking::asked(create),
+            objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
         }
         .into(),
     );
@@ -239,7 +247,7 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, &scopes, &told));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some("confirmed once another agent supports it".to_owned());
+    decision.next = Some(asking::next(create));
     Ok(decision)
 }
 
@@ -318,11 +326,17 @@ fn supersede(
 /// The events that put `owner`'s `new_id` in the place of `old_id`: the link, the end of the old claim, and
 /// who is left behind with it.
 fn replace(state: &State, old_id: ClaimId, old: &Claim, new_id: ClaimId, owner: &AgentId) -> Vec<Event> {
-    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id }.into()];
+    // The owner's own successor contradicts no one: who supported the old claim is asked about the new one.
+    let is_own = old.owner == *owner;
+    let left = contradiction::left_behind(state, old, (new_id, owner));
+    let asks = if is_own { left.cloned().collect() } else { Vec::new() };
+    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, asks }.into()];
     if old.status != Status::Deprecated {
         events.push(transition(old_id, old.status, Status::Deprecated, &format!("superseded by {new_id}")));
     }
-    events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
+    if !is_own {
+        events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
+    }
     events
 }
 
@@ -396,7 +410,7 @@ fn take_position(
             }),
         }
     }
-    decision.next = next_step(take, claim, status);
+    decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
     Ok(decision)
 }
 
@@ -408,38 +422,80 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
     if claim.challengers().any(|agent| !claim.answered.contains(agent)) {
         return Status::Contested;
     }
-    // What a run has shown needs no votes.
-    if claim.is_proven {
+    // What a run has shown needs no votes, and what was agreed by silence stays so until a challenge.
+    if claim.is_proven || claim.by_silence {
         return Status::Confirmed;
     }
-    let held = |wanted: Position| claim.positions.iter().filter(move |(_, held)| **held == wanted);
-    let counting: Vec<&AgentId> = held(Position::Support)
-        .map(|(agent, _)| agent)
-        .filter(|agent| policy.quorum.owner_counts || **agent != claim.owner)
-        .collect();
-    let everyone = !policy.quorum.all_active
-        || state
-            .active_agents(ACTIVE_WITHIN, now)
-            .into_iter()
-            .all(|active| *active == claim.owner || counting.contains(&active));
-    if everyone && counting.len() >= policy.quorum.supports.max(1) as usize {
+    let is_quorum = counting(claim, policy).len() >= supports_needed(policy);
+    if is_quorum && missing(state, claim, now, policy).is_empty() {
         Status::Confirmed
     } else {
         Status::Proposed
     }
 }
 
-fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<String> {
-    match (take.position, status) {
+/// The agents whose support counts.
+fn counting<'a>(claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
+    let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let counts = |agent: &&AgentId| policy.quorum.owner_counts || **agent != claim.owner;
+    supporters.map(|(agent, _)| agent).filter(counts).collect()
+}
+
+fn supports_needed(policy: &Policy) -> usize {
+    policy.quorum.supports.max(1) as usize
+}
+
+/// The active agents that must support a claim and did not yet; none unless all must.
+fn missing<'a>(state: &'a State, claim: &Claim, now: Timestamp, policy: &Policy) -> Vec<&'a AgentId> {
+    if !policy.quorum.all_active {
+        return Vec::new();
+    }
+    let supporters = counting(claim, policy);
+    let active = state.active_agents(ACTIVE_WITHIN, now).into_iter();
+    active.filter(|agent| **agent != claim.owner && !supporters.contains(agent)).collect()
+}
+
+/// What a position made of a claim, and what it still lacks. `claim` is as it is after the position.
+fn next_step(
+    state: &State,
+    agent: &AgentId,
+    position: Position,
+    (claim, status): (&Claim, Status),
+    now: Timestamp,
+    policy: &Policy,
+) -> Option<String> {
+    let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let supporters = counting(claim, policy);
+    match (position, status) {
         (Position::Challenge, _) => Some(format!(
             "settled when {} deprecates it, or every challenger supports or abstains; \
              cite what you saw with report_event and add_evidence (relation contradicts)",
             claim.owner
         )),
-        (Position::Support, Status::Proposed) => Some("more supports are needed for the quorum".to_owned()),
-        (Position::Support, Status::Contested) => {
-            Some("still challenged: the challengers must support or abstain".to_owned())
+        (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
+            Some(format!("confirmed: agreed by {}", names(&supporters)))
         }
+        (Position::Support, Status::Confirmed) if claim.by_silence => {
+            Some("confirmed: agreed by silence, until another agent supports it".to_owned())
+        }
+        (Position::Support, Status::Confirmed) => Some("confirmed: shown by a run".to_owned()),
+        (Position::Support, Status::Proposed) => {
+            let lacking = supports_needed(policy).saturating_sub(supporters.len());
+            let missing = missing(state, claim, now, policy);
+            Some(if claim.owner == *agent && !policy.quorum.owner_counts {
+                "your own support does not count: another agent must support it".to_owned()
+            } else if !missing.is_empty() {
+                format!("not confirmed yet: {} must support it, too", names(&missing))
+            } else {
+                format!("not confirmed yet: it lacks {lacking} of {} supports", supports_needed(policy))
+            })
+        }
+        (Position::Support, Status::Contested) => {
+            let open = claim.challengers().filter(|challenger| !claim.answered.contains(challenger));
+            let open = names(&open.collect::<Vec<_>>());
+            Some(format!("still challenged by {open}: each challenger must support or abstain"))
+        }
+        (Position::Support, Status::PendingProof) => Some("a run is to decide: it is under way".to_owned()),
         _ => None,
     }
 }
@@ -504,6 +560,7 @@ fn deprecate_claim(
                 from: claim.status,
                 to: Status::Deprecated,
                 reason: deprecate.reason.clone(),
+                by_silence: false,
             }
             .into(),
         ],
@@ -582,7 +639,7 @@ fn may_deprecate(agent: &AgentId, claim: &Claim) -> bool {
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
     let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
-    StatusChanged { claim_id, from, to, reason }.into()
+    StatusChanged { claim_id, from, to, reason, by_silence: false }.into()
 }
 
 /// The end of a claim whose time is over, and of the contradictions it was part of.

@@ -56,6 +56,12 @@ pub struct ClaimCreated {
     /// The task it came out of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<TaskId>,
+    /// The agents that are asked for a position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
+    /// The claim is agreed by silence when no objection was made until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objection_until: Option<Timestamp>,
 }
 
 /// A claim moved from one status to another.
@@ -69,6 +75,9 @@ pub struct StatusChanged {
     pub to: Status,
     /// What moved it, in a few words.
     pub reason: Reason,
+    /// Whether no objection within the time that its owner gave moved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_silence: bool,
 }
 
 /// A claim took another's place: both links are set by this one event.
@@ -78,6 +87,9 @@ pub struct ClaimSuperseded {
     pub claim_id: ClaimId,
     /// The claim that replaces it.
     pub superseded_by: ClaimId,
+    /// The agents that supported the old claim and are asked whether they support the new one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
 }
 
 /// An agent took a position on a claim; it replaces any earlier one of the same agent.
@@ -641,6 +653,13 @@ pub struct FileEdited {
     pub checkout: Checkout,
 }
 
+/// An agent took note of a refusal or of a change of the rules that concerned it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttentionSeen {
+    /// The command that was refused, or the event that changed the rules.
+    pub id: Uuid,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -749,6 +768,7 @@ events! {
     MessageSent(MessageSent) = "message.sent", min_reader 1;
     OperatorOverridden(OperatorOverridden) = "operator.overridden", min_reader 1;
     PolicyChanged(PolicyChanged) = "policy.changed", min_reader 1;
+    AttentionSeen(AttentionSeen) = "attention.seen", min_reader 1;
 }
 
 impl Event {
@@ -797,7 +817,8 @@ impl Event {
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => None,
         }
     }
 }
@@ -847,7 +868,8 @@ impl Event {
             | Self::FileEdited(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => None,
         }
     }
 
@@ -895,7 +917,8 @@ impl Event {
             | Self::FileEdited(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => None,
         }
     }
 
@@ -958,7 +981,8 @@ impl Event {
             | Self::ResearcherSpawned(_)
             | Self::MessageSent(_)
             | Self::OperatorOverridden(_)
-            | Self::PolicyChanged(_) => None,
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -1008,7 +1032,8 @@ impl Event {
             | Self::TaskReleased(_)
             | Self::SessionEnded(_)
             | Self::BeliefsSnapshotted(_)
-            | Self::PolicyChanged(_) => false,
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => false,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What the rules need to know, folded from events: `evolve`.
 
+mod silence;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 pub use work::Work;
 
@@ -51,6 +53,12 @@ pub struct Claim {
     pub is_proven: bool,
     /// Challengers whom that run answered, until they speak again.
     pub answered: BTreeSet<AgentId>,
+    /// The agents that its owner asked for a position.
+    pub asks: BTreeSet<AgentId>,
+    /// When silence confirms it, while nothing else decided it.
+    pub silent_at: Option<Timestamp>,
+    /// Whether silence confirmed it, and no challenge came since.
+    pub by_silence: bool,
     expires_at: Option<Timestamp>,
     /// What it says, folded: enough to compare it with another.
     statement: Box<str>,
@@ -177,12 +185,16 @@ pub struct State {
     run_of: HashMap<EventId, RunId>,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
+    /// Claims that silence may still confirm, by when.
+    silences: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
     /// Events in which a hook says what it saw.
     observed: BTreeSet<EventId>,
     work: Work,
     /// The quorum on record.
     quorum: Quorum,
+    /// Refusals and changes of the rules of which no agent took note, and whom each concerns.
+    notices: BTreeMap<Uuid, AgentId>,
     redacted: BTreeSet<EventId>,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
@@ -296,6 +308,11 @@ impl State {
         self.events.contains_key(&id)
     }
 
+    /// Whom an open notice concerns: a command that was refused, or an event that changed the rules.
+    pub fn notice(&self, id: Uuid) -> Option<&AgentId> {
+        self.notices.get(&id)
+    }
+
     /// Whether an operator had this event's payload erased.
     pub fn is_redacted(&self, id: EventId) -> bool {
         self.redacted.contains(&id)
@@ -350,6 +367,7 @@ impl State {
         match event {
             Event::ClaimCreated(created) => self.add_claim(&recorded.agent, created, recorded.at),
             Event::StatusChanged(change) => {
+                self.hear_of_move(change, recorded.at);
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     if change.from == Status::PendingProof {
                         claim.pending_run = None;
@@ -375,6 +393,7 @@ impl State {
                 }
             }
             Event::PositionTaken(taken) => {
+                self.hear_of_position(&recorded.agent, taken);
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
                     claim.positions.insert(recorded.agent.clone(), taken.position);
                     claim.answered.remove(&recorded.agent);
@@ -463,9 +482,17 @@ impl State {
             | Event::SessionSplit(_)
             | Event::Turn0Continued(_)
             | Event::AnchorSaved(_) => {}
-            Event::PolicyChanged(changed) => self.quorum = changed.quorum,
+            Event::PolicyChanged(changed) => {
+                self.quorum = changed.quorum;
+                self.notices.insert(recorded.id.uuid(), AgentId::operator());
+            }
+            Event::CommandRejected(rejected) => {
+                self.notices.insert(rejected.command_id.uuid(), recorded.agent.clone());
+            }
+            Event::AttentionSeen(seen) => {
+                self.notices.remove(&seen.id);
+            }
             Event::EventReported(_)
-            | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)
@@ -531,6 +558,7 @@ impl State {
         }
         let expires_at = created.ttl_hours.map(|ttl| at.plus(ttl));
         self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
+        self.silences.extend(created.objection_until.map(|at| (at, created.claim_id)));
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
             for scope in created.scopes.iter().chain(trigger_paths) {
@@ -550,6 +578,9 @@ impl State {
             pending_run: None,
             is_proven: false,
             answered: BTreeSet::new(),
+            asks: created.asks.iter().cloned().collect(),
+            silent_at: created.objection_until,
+            by_silence: false,
             expires_at,
             statement: text::folded(created.statement.as_str()).into(),
         };
@@ -665,6 +696,8 @@ mod tests {
                 supersedes: None,
                 ttl_hours: None,
                 trigger: None,
+                asks: Vec::new(),
+                objection_until: None,
             };
             state.evolve(&Recorded {
                 seq: number as u64,

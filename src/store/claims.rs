@@ -112,6 +112,9 @@ pub struct ClaimSummary {
     /// Whether it came out of a file: nobody here said it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// Whether only silence confirmed it: no other agent supports it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agreed_by_silence: bool,
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
@@ -228,6 +231,12 @@ pub struct ClaimView {
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposes_to_supersede: Option<String>,
+    /// The agents that its owner asked for a position.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
+    /// Until when an objection keeps it from being agreed by silence, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objection_until: Option<i64>,
     /// Why it was chosen, instead of what, and what became of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<super::DecisionView>,
@@ -247,7 +256,9 @@ pub struct ClaimView {
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
-     c.origin_task_id";
+     c.origin_task_id, \
+     c.by_silence AND NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id AND p.position = 'support' \
+     AND p.agent <> c.owner) AS agreed_by_silence";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -266,9 +277,10 @@ impl Reader {
         let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
         let found =
             self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
-        let Some((summary, Own { session, ttl_hours, trigger, proposes_to_supersede })) = found else {
+        let Some((summary, own)) = found else {
             return Ok(None);
         };
+        let Own { session, ttl_hours, trigger, proposes_to_supersede, asks, objection_until } = own;
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
@@ -282,6 +294,8 @@ impl Reader {
             ttl_hours,
             trigger,
             proposes_to_supersede,
+            asks,
+            objection_until,
         }))
     }
 
@@ -504,7 +518,9 @@ pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
 
 /// The statement that reads claims with all that stands in their rows, up to its conditions.
 pub(super) fn whole_rows() -> String {
-    format!("SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede FROM claims c")
+    format!(
+        "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede, c.asks, c.objection_until FROM claims c"
+    )
 }
 
 /// Reads all of a claim's own row.
@@ -520,11 +536,16 @@ struct Own {
     ttl_hours: Option<u32>,
     trigger: Option<Trigger>,
     proposes_to_supersede: Option<String>,
+    asks: Vec<String>,
+    objection_until: Option<i64>,
 }
 
 fn own(row: &Row<'_>) -> Result<Own, StoreError> {
     let trigger = row.get::<_, Option<String>>("trigger_when")?.map(|json| serde_json::from_str(&json));
+    let asks = row.get::<_, Option<String>>("asks")?.map(|json| serde_json::from_str(&json));
     Ok(Own {
+        asks: asks.transpose().map_err(malformed)?.unwrap_or_default(),
+        objection_until: row.get("objection_until")?,
         session: row.get("session")?,
         ttl_hours: row.get("ttl_hours")?,
         trigger: trigger.transpose().map_err(malformed)?,
@@ -609,6 +630,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         reproduced: row.get(16)?,
         stale: row.get(17)?,
         origin_task_id: row.get(18)?,
+        agreed_by_silence: row.get(19)?,
     })
 }
 

@@ -8,7 +8,7 @@ use super::{
 use crate::domain::time::Timestamp;
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 8] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 9] = [
     "claims",
     "claim_evidence",
     "claim_moves",
@@ -16,6 +16,7 @@ pub const TABLES_ABOUT_CLAIMS: [&str; 8] = [
     "decisions",
     "decision_alternatives",
     "decision_outcomes",
+    "questions",
     "triggers",
 ];
 

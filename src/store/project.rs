@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
-    DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged, PositionTaken, Recorded,
-    StatusChanged, TargetAliased,
+    AttentionSeen, ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected,
+    ContradictionResolved, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged,
+    PositionTaken, Recorded, StatusChanged, TargetAliased,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
@@ -17,7 +17,7 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, researchers, sessions, triggers,
+    StoreError, completions, experiments, files, json, plan, questions, researchers, sessions, triggers,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -120,6 +120,7 @@ pub(super) fn project(
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
+        Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
         // Read from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
@@ -146,7 +147,8 @@ fn claim_created(
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
          proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous, \
-         origin_task_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16)",
+         origin_task_id, asks, objection_until) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -164,8 +166,11 @@ fn claim_created(
         at.seq as i64,
         entry.tokens,
         last.before(db, at)?,
-        body.origin_task_id.map(|id| id.to_string())
+        body.origin_task_id.map(|id| id.to_string()),
+        (!body.asks.is_empty()).then(|| json(&body.asks)).transpose()?,
+        body.objection_until.map(|until| until.ms())
     ])?;
+    questions::of_creation(db, at, body)?;
     for target in body.scopes.iter().filter(|scope| scope.is_target()) {
         name_target(db, at, target)?;
     }
@@ -194,8 +199,11 @@ fn status_changed(
         tally.count(at, &owner, &claim_type, status.parse().map_err(malformed)?, -1);
         tally.count(at, &owner, &claim_type, body.to, 1);
     }
-    db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
-        .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64])?;
+    db.prepare_cached(
+        "UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4, by_silence = ?5 WHERE id = ?1",
+    )?
+    .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64, body.by_silence])?;
+    questions::moved(db, body)?;
     db.prepare_cached(
         "INSERT INTO claim_moves (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -222,7 +230,7 @@ fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> R
     ])?;
     db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
         .execute(params![new, at.seq as i64])?;
-    Ok(())
+    questions::of_supersession(db, at, body)
 }
 
 fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
@@ -240,6 +248,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         at.at.ms(),
         at.seq as i64
     ])?;
+    questions::answered(db, at, body)?;
     touch(db, at, body.claim_id)
 }
 
@@ -405,6 +414,14 @@ fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Resul
         body.was.to_string(),
         at.at.ms()
     ])?;
+    Ok(())
+}
+
+fn attention_seen(db: &Connection, at: &Recorded, body: &AttentionSeen) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT OR IGNORE INTO seen_notices (id, seen_by, seen_at, seq) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![body.id.to_string(), at.agent.as_str(), at.at.ms(), at.seq as i64])?;
     Ok(())
 }
 

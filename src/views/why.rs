@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline, name};
+use super::markdown::{age, inline, name, status_of};
 use super::{Answer, EventView, ViewError, page, unknown_claim};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, EventId};
@@ -193,7 +193,7 @@ fn line(claim: &ClaimView) -> String {
     format!(
         "`{}` {} {} by {} ({}): {}",
         summary.id,
-        summary.status,
+        status_of(summary),
         summary.claim_type,
         name(&summary.owner),
         summary.grade,

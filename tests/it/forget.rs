@@ -103,6 +103,8 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
                 scopes: Vec::new(),
                 alternatives: Vec::new(),
                 supersedes: Vec::new(),
+                asks: Vec::new(),
+                unless_objection_minutes: None,
             }),
         ),
         request(
@@ -349,6 +351,8 @@ fn rich(committer: &mut hivemind::writer::Committer) {
                 scopes: Vec::new(),
                 alternatives: vec![alternative],
                 supersedes: Vec::new(),
+                asks: Vec::new(),
+                unless_objection_minutes: None,
             }),
         ));
         for outcome in [Outcome::Partial, Outcome::Failure] {

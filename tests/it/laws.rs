@@ -197,6 +197,7 @@ impl Observed {
                 | Event::SpoolFlushed(_)
                 | Event::OperatorOverridden(_)
                 | Event::PolicyChanged(_)
+                | Event::AttentionSeen(_)
                 | Event::MemoryDenied(_)
                 | Event::EventRedacted(_)
                 | Event::LossAccepted(_)
@@ -631,6 +632,8 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
             ttl_hours: None,
             evidence_refs,
             origin_task_id: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
             trigger: None,
         },
     )
@@ -657,6 +660,8 @@ fn decision() -> impl Strategy<Value = RecordDecision> {
                 })
                 .collect(),
             supersedes,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
         })
 }
 

@@ -13,6 +13,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::State;
+use crate::domain::time::Timestamp;
 
 /// The shortest rationale that says anything (spec 02).
 const MIN_RATIONALE_CHARS: usize = 10;
@@ -21,7 +22,12 @@ const MIN_OVERRIDE_CHARS: usize = 15;
 /// Why an alternative given as text is out of force from the start (spec 02).
 const REJECTED: &str = "rejected alternative";
 
-pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) -> Result<Decision, Rejection> {
+pub(super) fn record(
+    state: &State,
+    agent: &AgentId,
+    record: &RecordDecision,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
     check_list("supersedes", record.supersedes.len())?;
@@ -60,9 +66,11 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
                 ttl_hours: None,
                 evidence_refs: Vec::new(),
                 trigger: None,
+                asks: record.asks.clone(),
+                unless_objection_minutes: record.unless_objection_minutes,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, agent, &claim, &replaced)?
+            create_claim(state, agent, &claim, &replaced, now)?
         }
         None => existing(state, record)?,
     };
@@ -128,6 +136,11 @@ fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
 fn existing(state: &State, record: &RecordDecision) -> Result<Decision, Rejection> {
     let id = record.claim_id;
     let claim = known_claim(state, id)?;
+    if !record.asks.is_empty() || record.unless_objection_minutes.is_some() {
+        let argument = if record.asks.is_empty() { "unless_objection_minutes" } else { "asks" };
+        let why = "only a new statement asks for positions: give the statement in place of the claim, or leave this out";
+        return Err(Rejection::invalid(argument, why));
+    }
     let refuse = |message: String, hint: &str| Err(Rejection::new(Code::NoDecision, message, hint));
     if claim.claim_type != ClaimType::Decision || claim.status == Status::Deprecated {
         let message = format!("claim {id} is a {} {}", claim.status, claim.claim_type);
@@ -177,6 +190,8 @@ fn reject(
         supersedes: None,
         ttl_hours: None,
         trigger: None,
+        asks: Vec::new(),
+        objection_until: None,
     };
     decision.events.push(created.into());
     decision.events.push(transition(claim_id, Status::Proposed, Status::Deprecated, REJECTED));

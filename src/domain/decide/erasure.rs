@@ -83,7 +83,9 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     let status: Status = state.claim(*claim_id)?.status;
     let reason = format!("as event {} said, which was erased", target.seq);
     let reason = reason.parse().expect("our own reasons are short and never empty");
-    (status == *to).then(|| StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason }.into())
+    (status == *to).then(|| {
+        StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason, by_silence: false }.into()
+    })
 }
 
 /// What else may repeat the erased words.

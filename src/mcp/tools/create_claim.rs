@@ -43,6 +43,12 @@ struct CreateClaimArguments {
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
+    /// Agents asked for a position, at most 8.
+    #[serde(default)]
+    asks: Vec<String>,
+    /// 1-10080: agreed by silence unless one asked (or any) challenges until then.
+    #[schemars(with = "Option<i32>")]
+    unless_objection_minutes: Option<u32>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -87,6 +93,8 @@ impl Server {
                 ttl_hours: given.ttl_hours,
                 evidence_refs: given.evidence_refs,
                 trigger: trigger.transpose()?,
+                asks: self.agents("asks", &given.asks)?,
+                unless_objection_minutes: given.unless_objection_minutes,
             }))
         })
         .await

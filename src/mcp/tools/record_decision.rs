@@ -37,6 +37,12 @@ struct RecordDecisionArguments {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     supersedes: Vec<ClaimId>,
+    /// Agents asked for a position, at most 8.
+    #[serde(default)]
+    asks: Vec<String>,
+    /// 1-10080: agreed by silence unless one asked (or any) challenges until then.
+    #[schemars(with = "Option<i32>")]
+    unless_objection_minutes: Option<u32>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -75,6 +81,8 @@ impl Server {
                 scopes: self.scopes("scopes", &given.scopes)?,
                 alternatives: alternatives.collect::<Result<_, Rejection>>()?,
                 supersedes: given.supersedes,
+                asks: self.agents("asks", &given.asks)?,
+                unless_objection_minutes: given.unless_objection_minutes,
             }))
         })
         .await
