@@ -33,6 +33,7 @@ use crate::store::{
 use crate::workspace::Workspace;
 use crate::writer::Spool;
 
+pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, turn0};

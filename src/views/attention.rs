@@ -10,7 +10,7 @@ use super::context::EXPIRES_SOON_MS;
 use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, page};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ContradictionKind, Status};
+use crate::domain::claim::{ContradictionKind, Status, word};
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
 use crate::schedule::{Outcome, Runs};
@@ -33,19 +33,27 @@ const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
 /// A week after the rules were loosened, the operator has had time to see it.
 const POLICY_FOR_MS: i64 = 7 * 24 * 3_600_000;
 
-/// What kind of need it is, in the order of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    Question,
-    Contradiction,
-    PendingProof,
-    Contested,
-    Lease,
-    Rejected,
-    Policy,
-    Fault,
-}
+word!(
+    /// What kind of need an entry of attention is, in the order of the list.
+    Kind("kind of attention") {
+        /// A position that an agent is asked for.
+        Question = "question",
+        /// Two sides that contradict each other.
+        Contradiction = "contradiction",
+        /// A claim that waits for a run.
+        PendingProof = "pending_proof",
+        /// A claim that is contested, without an open contradiction.
+        Contested = "contested",
+        /// A hold on a task that is about to end.
+        Lease = "lease",
+        /// A queued command that did not pass.
+        Rejected = "rejected",
+        /// A change of the rules after which less confirms a claim.
+        Policy = "policy",
+        /// Something that does not fit together.
+        Fault = "fault",
+    }
+);
 
 impl Kind {
     /// What it is called, and where the rest is listed.

@@ -38,6 +38,7 @@ mod kill;
 mod laws;
 mod legible;
 mod mcp;
+mod names;
 mod notes;
 mod packs;
 mod paging;
@@ -60,6 +61,7 @@ mod search;
 mod search_faces;
 mod secrets;
 mod sessions;
+mod settle;
 mod shell;
 mod spool;
 #[cfg(target_os = "linux")]
