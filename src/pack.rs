@@ -173,9 +173,12 @@ fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
         Attention::Question(asked) => question(asked, now),
         Attention::Contradiction(both) => contradiction(both, now),
         Attention::Contested(it) => {
-            claim("contested", it, now).escaped(&line(&it.statement, MAX_GLANCE_CHARS))
+            let since = it.touched_at.age(now);
+            let contested = claim("contested", it, now).with("move", &it.by).with("since", since);
+            contested.escaped(&line(&it.statement, MAX_GLANCE_CHARS))
         }
         Attention::PendingProof { claim: it, run } => claim("pending_proof", it, now)
+            .with("since", it.touched_at.age(now))
             .with_any("run", run.as_ref())
             .escaped(&line(&it.statement, MAX_GLANCE_CHARS)),
         Attention::Lease { task, title, left } => {

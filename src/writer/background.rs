@@ -126,6 +126,13 @@ impl Background {
         }
     }
 
+    /// The read models were folded anew: what was found in them before may be mended.
+    pub(super) fn rebuilt(&mut self) {
+        for name in ["health", "integrity"] {
+            self.schedule.ask_for(name, 0, system::now());
+        }
+    }
+
     fn ask(&self, ask: Ask) {
         if let Some(asks) = &self.asks {
             // A thread that ended has said why.

@@ -24,7 +24,9 @@ use hivemind::writer::{Committer, Spool};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::{TempWorkspace, agent, body, claim_of, dump, fact, fixed_sources, position, request};
+use crate::harness::{
+    TempWorkspace, agent, body, claim_of, dump, fact, fixed_sources, position, request, wait_until,
+};
 use crate::shell::Shell;
 
 const START_MS: i64 = 1_800_000_000_000;
@@ -474,6 +476,28 @@ fn a_support_says_what_it_made_and_what_is_lacking() {
         next(team.takes("architect", claim, Position::Support)),
         "still challenged by frontend: each challenger must support or abstain"
     );
+}
+
+#[test]
+fn the_writer_agrees_unasked_and_the_command_line_says_so() {
+    let mut team = Team::new();
+    // Two hours ago.
+    team.clock.store(system::now().ms() - 2 * 3_600_000, Ordering::Relaxed);
+    let made = asking("I build it with a heap", &["analyst"], Some(30));
+    team.does(&made);
+    team.committer = None;
+    {
+        let _writer = team.workspace.writer(&[]);
+        wait_until("the writer agrees", || team.kinds().contains(&"claim.status_changed".to_owned()));
+        let mut shown = std::process::Command::new(crate::harness::HM);
+        shown.args(["claim", "list", "--json", "--dir"]).arg(team.workspace.root());
+        let shown = shown.output().expect("hm can be run");
+        let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        let claim = &shown["claims"][0];
+        assert_eq!((&claim["status"], &claim["agreed_by_silence"]), (&json!("confirmed"), &json!(true)));
+    }
+    team.writer_comes(2);
+    assert_eq!(team.sweeps(), 0);
 }
 
 #[tokio::test]

@@ -711,13 +711,13 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2056" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2094" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">call split_session before the window is full</split>
         <attention n="5">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
-        <contested id="c7" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="reviewer" age="30h">the build is slow</contested>
-        <pending_proof id="c8" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" run="r1">cold reads take 3 ms</pending_proof>
+        <contested id="c7" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
+        <pending_proof id="c8" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
@@ -738,12 +738,13 @@ fn a_pack_reads_like_this() {
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 9_500, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1370" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1306" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">call split_session before the window is full</split>
-        <attention n="2">
+        <attention n="3">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
-        <contested id="c7" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="reviewer" age="30h">the build is slow</contested>
+        <lease task="t2" left="1m">write docs</lease>
+        <fault id="c9">evidence names no event</fault>
         </attention>
         <active_tasks n="1">
         <task id="t1" phase="measure" status="active" lease="12m" files="2" by="devops">bench the pool</task>
@@ -753,7 +754,7 @@ fn a_pack_reads_like_this() {
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
-        <dropped n="6">c8 t2 c9 DB_SCHEMA c3 c4</dropped>
+        <dropped n="5">c7 c8 DB_SCHEMA c3 c4</dropped>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 1_400, NOW));
     expect![[r#"

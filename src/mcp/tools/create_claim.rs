@@ -35,7 +35,6 @@ struct CreateClaimArguments {
     /// Hypotheses default to 168.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
-    /// Event ids.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     evidence_refs: Vec<EventId>,
@@ -43,10 +42,10 @@ struct CreateClaimArguments {
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
-    /// Agents asked for a position, at most 8.
+    /// Up to 8 agents to answer.
     #[serde(default)]
     asks: Vec<String>,
-    /// 1-10080: agreed by silence unless one asked (or any) challenges until then.
+    /// Agreed by silence if unchallenged until then.
     #[schemars(with = "Option<i32>")]
     unless_objection_minutes: Option<u32>,
 }

@@ -16,7 +16,6 @@ use crate::mcp::server::Server;
 struct DeprecateClaimArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// Why, 1-2000 characters.
     #[schemars(with = "String")]
     reason: Reason,
 }
@@ -24,7 +23,7 @@ struct DeprecateClaimArguments {
 #[tool_router(router = deprecate_claim_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Put your own claim out of force, for good (the architect may any). To replace it, create_claim with supersedes.",
+        description = "Put your own claim out of force, for good. To replace it, create_claim with supersedes.",
         input_schema = schema::of::<DeprecateClaimArguments>(),
         annotations(destructive_hint = true, idempotent_hint = false)
     )]

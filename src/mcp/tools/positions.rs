@@ -17,7 +17,6 @@ use crate::mcp::server::Server;
 struct PositionArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// Why, 1-2000 characters.
     #[schemars(with = "Option<String>")]
     reason: Option<Reason>,
     #[schemars(with = "Option<String>")]
@@ -28,7 +27,7 @@ struct PositionArguments {
 struct ChallengeArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// What is wrong with it, 1-2000 characters.
+    /// What is wrong with it.
     #[schemars(with = "String")]
     reason: Reason,
     #[schemars(with = "Option<String>")]

@@ -33,14 +33,11 @@ struct RecordDecisionArguments {
     scopes: Vec<String>,
     #[serde(default)]
     alternatives: Vec<AlternativeArguments>,
-    /// Decisions it replaces.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     supersedes: Vec<ClaimId>,
-    /// Agents asked for a position, at most 8.
     #[serde(default)]
     asks: Vec<String>,
-    /// 1-10080: agreed by silence unless one asked (or any) challenges until then.
     #[schemars(with = "Option<i32>")]
     unless_objection_minutes: Option<u32>,
 }
