@@ -257,8 +257,8 @@ pub struct ClaimView {
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, \
-     c.by_silence AND NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id AND p.position = 'support' \
-     AND p.agent <> c.owner) AS agreed_by_silence";
+     CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
+     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id FROM claim_evidence";
 pub(super) const POSITION: &str =

@@ -97,8 +97,8 @@ pub struct DecisionFilter {
 }
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
-     d.outcome, d.created_at, d.created_seq, c.by_silence AND NOT EXISTS (SELECT 1 FROM consensus p \
-     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) FROM decisions d JOIN claims c ON c.id = d.claim_id";
+     d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
+     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 impl Reader {
     /// A page of decisions, newest first.

@@ -86,12 +86,12 @@ impl Chain {
                 (Some(Event::ClaimCreated(created)), _) => {
                     let (claim, left_out) = claim(reads, created.claim_id, self.now)?;
                     self.left_out += left_out;
-                    claim.map(Behind::Claim)
+                    claim.map(|claim| Behind::Claim(Box::new(claim)))
                 }
                 (_, Some(run)) => {
                     let (run, left_out) = reads.ask(self.now, |store| store.experiment(run))?;
                     self.left_out += left_out.count();
-                    run.flatten().map(Behind::Run)
+                    run.flatten().map(|run| Behind::Run(Box::new(run)))
                 }
                 _ => None,
             };
@@ -131,8 +131,8 @@ impl Chain {
 
 /// What an event behind a claim is.
 enum Behind {
-    Claim(ClaimView),
-    Run(ExperimentView),
+    Claim(Box<ClaimView>),
+    Run(Box<ExperimentView>),
     Event(EventView),
 }
 

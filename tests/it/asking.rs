@@ -428,9 +428,9 @@ fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
     // Another's successor contradicts whom it leaves behind: the holder is named as holder.
     let theirs = CreateClaim { supersedes: Some(claim_of(&new)), ..fact("the pool is gone") };
     team.does(&request("architect", Command::CreateClaim(theirs)));
-    let found = team.workspace.events().into_iter().filter_map(|event| match body(&event) {
-        Event::ContradictionDetected(found) => Some((found.left.agent, found.right.agent)),
-        _ => None,
+    let found = team.workspace.events().into_iter().filter_map(|event| {
+        let Event::ContradictionDetected(found) = body(&event) else { return None };
+        Some((found.left.agent, found.right.agent))
     });
     assert_eq!(found.collect::<Vec<_>>(), [(agent("analyst"), agent("architect"))]);
     let config = Config::load(&team.workspace.config()).expect("a configuration");

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hivemind::config::Config;
-use hivemind::domain::claim::{ClaimType, ContradictionKind, Position};
+use hivemind::domain::claim::{ClaimType, ContradictionKind, Position, Status};
 use hivemind::domain::command::{
     AddEvidence, Command, CreateClaim, DeprecateClaim, Submission, TakePosition,
 };
-use hivemind::domain::event::Event;
+use hivemind::domain::event::{Event, Side};
 use hivemind::domain::ids::ClaimId;
 use hivemind::reads::Reads;
 use hivemind::store::{Contradiction, ContradictionFilter};
@@ -41,33 +41,23 @@ impl Oracle {
         let mut oracle = Self::default();
         for event in workspace.events() {
             let by = event.agent.to_string();
-            match body(&event) {
-                Event::ClaimCreated(made) => {
-                    let said = (by, made.statement.to_string());
-                    oracle.owner.insert(made.claim_id.to_string(), said);
-                }
-                Event::PositionTaken(taken) => {
-                    oracle.positions.insert((taken.claim_id.to_string(), by), taken.position);
-                }
-                Event::ClaimSuperseded(link) => {
-                    oracle.successor.insert(link.claim_id.to_string(), link.superseded_by.to_string());
-                }
-                Event::StatusChanged(change) if change.to == hivemind::domain::claim::Status::Deprecated => {
+            let event_id = event.id.to_string();
+            let event = body(&event);
+            if let Event::ClaimCreated(made) = event {
+                oracle.owner.insert(made.claim_id.to_string(), (by, made.statement.to_string()));
+            } else if let Event::PositionTaken(taken) = event {
+                oracle.positions.insert((taken.claim_id.to_string(), by), taken.position);
+            } else if let Event::ClaimSuperseded(link) = event {
+                oracle.successor.insert(link.claim_id.to_string(), link.superseded_by.to_string());
+            } else if let Event::StatusChanged(change) = event {
+                if change.to == Status::Deprecated {
                     oracle.deprecated.insert(change.claim_id.to_string());
                 }
-                Event::ContradictionDetected(found) => {
-                    let side = |side: &hivemind::domain::event::Side| {
-                        (side.claim_id.to_string(), side.agent.to_string())
-                    };
-                    let sides = [side(&found.left), side(&found.right)];
-                    oracle.open.insert(event.id.to_string(), (found.kind, sides));
-                }
-                Event::ContradictionResolved(over) => {
-                    let sides = [&over.left, &over.right]
-                        .map(|side| (side.claim_id.to_string(), side.agent.to_string()));
-                    oracle.open.retain(|_, open| *open != (over.kind, sides.clone()));
-                }
-                _ => {}
+            } else if let Event::ContradictionDetected(found) = event {
+                oracle.open.insert(event_id, (found.kind, [&found.left, &found.right].map(side)));
+            } else if let Event::ContradictionResolved(over) = event {
+                let sides = [&over.left, &over.right].map(side);
+                oracle.open.retain(|_, open| *open != (over.kind, sides.clone()));
             }
         }
         oracle
@@ -124,6 +114,10 @@ impl Oracle {
             }
         }
     }
+}
+
+fn side(side: &Side) -> (String, String) {
+    (side.claim_id.to_string(), side.agent.to_string())
 }
 
 /// One command of a history; what is refused changes nothing.
