@@ -222,6 +222,7 @@ fn only_the_operator_forgets_and_only_what_is_there() {
             next: confirmed once another agent supports it
             $ hm --agent analyst claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by analyst
             $ hm --agent devops forget ID1 --reason "mine"
             hm: only the operator erases, and you are devops; ask the human, or deprecate the claim: it stays readable and is out of force
             [exit 1]
