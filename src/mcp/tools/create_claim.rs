@@ -50,9 +50,8 @@ struct CreateClaimArguments {
     unless_objection_minutes: Option<u32>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
-#[derive(Default)]
 struct TriggerArguments {
     paths: Vec<String>,
     #[schemars(with = "Vec<String>")]

@@ -1,7 +1,6 @@
 //! `record_decision`: what was chosen, why, and what was not.
 
-use rmcp::model::CallToolResult;
-use rmcp::{tool, tool_router};
+use rmcp::{model::CallToolResult, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
