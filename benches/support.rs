@@ -209,6 +209,8 @@ pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
     CreateClaim {
         mends: false,
         origin_task_id: None,
+        asks: Vec::new(),
+        unless_objection_minutes: None,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: statement(index).parse().expect("a statement"),
         claim_type,

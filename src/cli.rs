@@ -156,7 +156,7 @@ enum Verb {
     Context(context::Context),
     /// List what needs an agent, or anybody, each with the command that settles it
     #[command(after_help = "Examples:\n  hm attention\n  hm attention --agent devops --json")]
-    Attention,
+    Attention(context::Attention),
     /// State claims, read them, and take positions on them
     #[command(
         subcommand,
@@ -459,6 +459,11 @@ impl Context {
         self.config.roster.resolve(name).map_err(|unknown| Rejection::invalid(argument, unknown))
     }
 
+    /// Agents named in an argument.
+    fn agents(&self, argument: &str, names: &[String]) -> Result<Vec<AgentId>, Rejection> {
+        names.iter().map(|name| self.agent(argument, name)).collect()
+    }
+
     /// A scope named in an argument; an absolute path inside the workspace becomes relative to it.
     fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
         self.workspace.scope(text).map_err(|problem| Rejection::invalid(argument, problem))
@@ -613,7 +618,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         verb,
         Verb::Status
             | Verb::Context(_)
-            | Verb::Attention
+            | Verb::Attention(_)
             | Verb::Claim(_)
             | Verb::Decision(_)
             | Verb::Contradictions(_)
@@ -640,7 +645,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Writer(args) => args.run(global),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Context(args) => args.run(&Context::find(global)?),
-        Verb::Attention => context::attention(&Context::find(global)?),
+        Verb::Attention(args) => args.run(&Context::find(global)?),
         Verb::Claim(verb) => {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))

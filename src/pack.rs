@@ -20,7 +20,7 @@ use crate::domain::time::Timestamp;
 
 pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta};
 pub use entries::{
-    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Side, Task,
+    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Question, Side, Task,
     Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, banner, stop_gate};
@@ -170,11 +170,15 @@ impl Window {
 
 fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
     Section::of("attention", entries, Attention::id, move |needs| match needs {
+        Attention::Question(asked) => question(asked, now),
         Attention::Contradiction(both) => contradiction(both, now),
         Attention::Contested(it) => {
-            claim("contested", it, now).escaped(&line(&it.statement, MAX_GLANCE_CHARS))
+            let since = it.touched_at.age(now);
+            let contested = claim("contested", it, now).with("move", &it.by).with("since", since);
+            contested.escaped(&line(&it.statement, MAX_GLANCE_CHARS))
         }
         Attention::PendingProof { claim: it, run } => claim("pending_proof", it, now)
+            .with("since", it.touched_at.age(now))
             .with_any("run", run.as_ref())
             .escaped(&line(&it.statement, MAX_GLANCE_CHARS)),
         Attention::Lease { task, title, left } => {
@@ -190,6 +194,7 @@ fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
 impl Attention {
     fn id(&self) -> &str {
         match self {
+            Self::Question(asked) => &asked.claim,
             Self::Contradiction(both) => &both.id,
             Self::Contested(claim) | Self::PendingProof { claim, .. } => &claim.id,
             Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
@@ -197,16 +202,32 @@ impl Attention {
     }
 }
 
+/// A question with all that the claim says: an answer to a part of it would be none.
+fn question(asked: &Question, now: Timestamp) -> String {
+    Tag::open("question")
+        .with("claim", &asked.claim)
+        .with("by", &asked.by)
+        .with_any("instead_of", asked.instead_of.as_ref())
+        .with("age", asked.asked_at.age(now))
+        .with_any("silence_in", asked.silence_in)
+        .with("answer", "support, challenge or abstain")
+        .text(&asked.statement)
+}
+
 fn contradiction(both: &Contradiction, now: Timestamp) -> String {
     let [left, right] = &both.sides;
     let said = |name: &str, side: &Side| {
-        let by = line(&side.by, MAX_NAME_CHARS);
+        let holder = line(&side.by, MAX_NAME_CHARS);
+        let (by, held) = match &side.owner {
+            Some(owner) if *owner != side.by => (line(owner, MAX_NAME_CHARS), format!(", held by {holder}")),
+            _ => (holder.clone(), String::new()),
+        };
         // The bar stands between the sides and nowhere else.
         let glance = |text: &str| line(&text.replace('|', "¦"), MAX_GLANCE_CHARS);
         match (&side.said, &side.challenge) {
-            (_, Some(reason)) => format!("{name} ({by}, challenge) {}", glance(reason)),
+            (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason)),
             (Some((status, at, text)), None) => {
-                format!("{name} ({by}, {status}, {}) {}", at.age(now), glance(text))
+                format!("{name} ({by}, {status}, {}{held}) {}", at.age(now), glance(text))
             }
             (None, None) => format!("{name} ({by}) erased"),
         }
@@ -217,6 +238,7 @@ fn contradiction(both: &Contradiction, now: Timestamp) -> String {
         .with("a", &left.claim)
         .with("b", &right.claim)
         .with("age", both.detected_at.age(now))
+        .with_any("move", (!both.moves.is_empty()).then(|| both.moves.join(" or ")))
         .escaped(&format!("{} | {}", said("A", left), said("B", right)))
 }
 
@@ -252,6 +274,7 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with("id", &claim.id)
         .with("type", claim.claim_type)
         .with("status", claim.status)
+        .with_any("agreed", claim.agreed_by_silence.then_some("by silence"))
         .with("grade", claim.grade)
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
         .with_any("changed", claim.changed.as_deref())

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
 use crate::domain::event::CommandRan;
-use crate::domain::ids::{ClaimId, EventId, RunId};
+use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
@@ -39,12 +39,13 @@ use crate::store::{
 use crate::workspace::Workspace;
 use crate::writer::Spool;
 
+pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles, undecided};
-pub use markdown::{event_line, inline};
+pub use markdown::{event_line, inline, status_of};
 pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 
@@ -70,6 +71,8 @@ pub enum View {
     Decisions(DecisionFilter),
     /// A page of contradictions.
     Contradictions(ContradictionFilter),
+    /// One contradiction, open or over, with the claims of its sides.
+    Contradiction(EventId),
     /// What decisions are about, with every name it goes by.
     Targets,
     /// A page of runs.
@@ -359,6 +362,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Search(_)
         | View::Decisions(_)
         | View::Contradictions(_)
+        | View::Contradiction(_)
         | View::Targets
         | View::Negative(..)
         | View::Agents
@@ -497,7 +501,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             Ok(claims_page(seq, &page, "claims", now))
         }
         View::Claim(id) => {
-            let mut claim = store.claim(*id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(*id)))?;
+            let Some(mut claim) = store.claim(*id)? else { return Err(no_claim(store, *id)?) };
             if !from.is_past {
                 versions::compare(workspace, store, &mut claim)?;
             }
@@ -511,6 +515,12 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         }
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
+        View::Contradiction(id) => {
+            let unknown = || ViewError::NotFound(unknown_contradiction(*id));
+            let both = store.contradiction(*id)?.ok_or_else(unknown)?;
+            let json = to_json(&attention::with_moves(&both));
+            Ok(page(seq, json, briefs::contradiction_of(store, both, now)?))
+        }
         View::Targets => Ok(targets_page(seq, &store.targets()?)),
         View::Negative(scope, before) => {
             let filter = ClaimFilter { scope: scope.clone(), before: *before, ..negative() };
@@ -571,6 +581,7 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
     let nothing = ClaimPage { claims: Vec::new(), next: None };
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
+        View::Contradiction(id) => Err(ViewError::NotFound(unknown_contradiction(*id))),
         View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
@@ -613,6 +624,25 @@ fn unknown_run(id: RunId) -> ViewError {
 
 fn unknown_claim(id: ClaimId) -> String {
     format!("no claim has the id {id}")
+}
+
+/// Says what has the id instead, where it is something else.
+fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
+    let event = id.creation_event();
+    let found = if store.contradiction(event)?.is_some() {
+        format!("{id} is a contradiction: `hm contradictions show {id}`, or hivemind://contradictions/{id}")
+    } else if store.task(TaskId::from_uuid(id.uuid()))?.is_some() {
+        format!("{id} is a task: `hm plan show`, or hivemind://plan")
+    } else if store.experiment(RunId::from_uuid(id.uuid()))?.is_some() {
+        format!("{id} is a run: `hm experiment show {id}`, or hivemind://experiments/{id}")
+    } else {
+        unknown_claim(id)
+    };
+    Ok(ViewError::NotFound(found))
+}
+
+fn unknown_contradiction(id: EventId) -> String {
+    format!("no contradiction has the id {id}: see hivemind://contradictions")
 }
 
 fn unknown_session(id: &str) -> ViewError {
@@ -777,8 +807,10 @@ fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer 
 }
 
 fn contradictions_page(seq: u64, contradictions: &ContradictionPage, now: Timestamp) -> Answer {
-    page(seq, to_json(contradictions), markdown::contradictions(contradictions, now))
-        .followed_by("cursor", contradictions.next)
+    let shown: Vec<_> = contradictions.contradictions.iter().map(attention::with_moves).collect();
+    let mut json = to_json(contradictions);
+    json["contradictions"] = to_json(&shown);
+    page(seq, json, markdown::contradictions(contradictions, now)).followed_by("cursor", contradictions.next)
 }
 
 fn targets_page(seq: u64, targets: &[Target]) -> Answer {

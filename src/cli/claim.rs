@@ -151,6 +151,12 @@ pub(super) struct Create {
     /// Dead ends only: warn when this error shows up
     #[arg(long, value_name = "TEXT")]
     trigger_error: Option<String>,
+    /// An agent that is asked for a position; may be repeated, up to 8 times
+    #[arg(long = "ask", value_name = "NAME")]
+    asks: Vec<String>,
+    /// After so many minutes (1 to 10,080) without an objection it is agreed by silence
+    #[arg(long, value_name = "MINUTES")]
+    unless_objection_minutes: Option<u32>,
     /// Your own name for this request: sent again, it is recognised and not done twice
     #[arg(long, value_name = "IDEMPOTENCY_KEY")]
     key: Option<String>,
@@ -294,6 +300,8 @@ impl Create {
             evidence_refs: parse_all("evidence", &self.evidence)?,
             trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
             mends: self.mends,
+            asks: context.agents("ask", &self.asks)?,
+            unless_objection_minutes: self.unless_objection_minutes,
         })
     }
 }
@@ -370,7 +378,7 @@ fn table(page: &ClaimPage) -> String {
 pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
     vec![
         claim.id.clone(),
-        claim.status.to_string(),
+        views::status_of(claim),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
         if claim.changed_since.is_empty() { "" } else { "(changed since) " }.to_owned() + &claim.statement,

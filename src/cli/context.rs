@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use super::Context as Place;
 use super::output::Failure;
+use super::{Context as Place, parse};
+use crate::domain::command::{Command, SeeAttention};
 use crate::pack;
 use crate::views::{ContextOf, View};
 
@@ -30,7 +31,21 @@ impl Context {
     }
 }
 
-/// What needs the agent that asks; whoever is nobody in particular sees everything.
-pub(super) fn attention(place: &Place) -> Result<(), Failure> {
-    place.show(&View::Attention(place.reader()?))
+/// Which notice was seen, if one was.
+#[derive(Debug, Args)]
+pub(super) struct Attention {
+    /// Take note of a refusal or of a change of the rules, so that it is not shown any more
+    #[arg(long, value_name = "ID")]
+    seen: Option<String>,
+}
+
+impl Attention {
+    /// What needs the agent that asks; a caller that is no agent in particular sees everything.
+    pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
+        let Some(id) = &self.seen else {
+            return place.show(&View::Attention(place.reader()?));
+        };
+        let command = Command::SeeAttention(SeeAttention { id: parse("seen", id)? });
+        place.submit("noted", command, None)
+    }
 }

@@ -1,15 +1,18 @@
 //! `hm contradictions`: who says what against whom.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use super::Context;
 use super::output::Failure;
+use super::{Context, parse};
 use crate::store::ContradictionFilter;
 use crate::views::{DEFAULT_LIMIT, View};
 
 /// Which contradictions to list.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Contradictions {
+    #[command(subcommand)]
+    one: Option<One>,
     /// Those that are over, with what ended them
     #[arg(long)]
     resolved: bool,
@@ -24,8 +27,22 @@ pub(super) struct Contradictions {
     cursor: Option<u64>,
 }
 
+/// What can be done with one contradiction.
+#[derive(Debug, Subcommand)]
+enum One {
+    /// Show one contradiction: its sides, whose move it is, and both claims
+    #[command(after_help = "Example: hm contradictions show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    Show {
+        /// The contradiction
+        id: String,
+    },
+}
+
 impl Contradictions {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        if let Some(One::Show { id }) = &self.one {
+            return context.show(&View::Contradiction(parse("id", id)?));
+        }
         context.show(&View::Contradictions(ContradictionFilter {
             resolved: self.resolved,
             weak: self.weak,

@@ -74,6 +74,12 @@ pub(super) struct Record {
     /// The decisions it replaces were right, and what they are about is mended
     #[arg(long, requires = "supersedes")]
     mends: bool,
+    /// An agent that is asked for a position; may be repeated, up to 8 times
+    #[arg(long = "ask", value_name = "NAME")]
+    asks: Vec<String>,
+    /// After so many minutes (1 to 10,080) without an objection it is agreed by silence
+    #[arg(long, value_name = "MINUTES")]
+    unless_objection_minutes: Option<u32>,
     /// Your name for this request: a retry with the same one is written once
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -132,6 +138,8 @@ impl Record {
             mends: self.mends,
             evidence_refs: Vec::new(),
             decided_at: None,
+            asks: context.agents("ask", &self.asks)?,
+            unless_objection_minutes: self.unless_objection_minutes,
         })
     }
 }

@@ -62,6 +62,9 @@ pub(super) enum Experiment {
         /// What it wrote to standard error
         #[arg(long)]
         stderr: bool,
+        /// Wait until it is over
+        #[arg(long)]
+        wait: bool,
     },
     /// Tie a run that is over to a claim
     #[command(after_help = "Example: hm experiment attach RUN CLAIM --relation supports")]
@@ -204,8 +207,15 @@ impl Experiment {
                 before: list.cursor,
                 limit: list.limit,
             })),
-            Self::Show { run, stdout, stderr } => {
+            Self::Show { run, stdout, stderr, wait } => {
                 let run = parse("run", run)?;
+                let known = || -> Result<bool, Failure> {
+                    let found = context.reads()?.store()?.map(|store| store.experiment(run)).transpose()?;
+                    Ok(found.flatten().is_some())
+                };
+                if *wait && known()? {
+                    followed(context, run)?;
+                }
                 context.show(&match (stdout, stderr) {
                     (true, _) => View::Output(run, Stream::Stdout),
                     (_, true) => View::Output(run, Stream::Stderr),

@@ -65,6 +65,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::SpoolFlushed(_)
         | Event::OperatorOverridden(_)
         | Event::PolicyChanged(_)
+        | Event::AttentionSeen(_)
         | Event::MemoryDenied(_)
         | Event::ContradictionDetected(_)
         | Event::ContradictionResolved(_)
@@ -184,6 +185,8 @@ impl Seed<'_> {
                 alternatives: Vec::new(),
                 supersedes: Vec::new(),
                 mends: false,
+                asks: Vec::new(),
+                unless_objection_minutes: None,
                 evidence_refs: vec![source.id],
                 decided_at: Some(source.at),
             }));
@@ -200,6 +203,8 @@ impl Seed<'_> {
             evidence_refs: vec![source.id.into()],
             trigger: None,
             origin_task_id: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
         }))
     }
 }

@@ -57,6 +57,12 @@ pub struct CreateClaim {
     /// Whether it mends what the claim it is to replace is about: that one was right, and is no more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
+    /// The agents that are asked for a position: up to 8.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
+    /// After so many minutes without an objection it is agreed by silence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless_objection_minutes: Option<u32>,
 }
 
 /// Support, challenge, or abstain from a claim.
@@ -170,6 +176,12 @@ pub struct RecordDecision {
     /// When it was taken, if that was before; only a backfill knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
+    /// The agents that are asked for a position on the new claim: up to 8.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
+    /// After so many minutes without an objection the new claim is agreed by silence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless_objection_minutes: Option<u32>,
 }
 
 /// Record what became of a decision.
@@ -302,6 +314,13 @@ pub struct RecordExperiment {
     /// Whether its caller overrode the check for a human: then it is that caller's word only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asserted: bool,
+}
+
+/// Take note of a refusal or of a change of the rules, so that it needs no one any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeeAttention {
+    /// The id under which attention shows it.
+    pub id: Uuid,
 }
 
 /// Put on record that a caller speaks as the operator where no human at a terminal is seen; made by fronts.
@@ -664,6 +683,8 @@ pub enum Command {
     RenamePlan(RenamePlan),
     /// See [`RetireAnchor`].
     RetireAnchor(RetireAnchor),
+    /// See [`SeeAttention`].
+    SeeAttention(SeeAttention),
 }
 
 impl Command {
@@ -709,6 +730,7 @@ impl Command {
             Self::AbandonPlan(_) => "abandon_plan",
             Self::RenamePlan(_) => "rename_plan",
             Self::RetireAnchor(_) => "retire_anchor",
+            Self::SeeAttention(_) => "see_attention",
         }
     }
 
@@ -754,7 +776,8 @@ impl Command {
             | Self::KeepClaim(_)
             | Self::AbandonPlan(_)
             | Self::RenamePlan(_)
-            | Self::RetireAnchor(_) => None,
+            | Self::RetireAnchor(_)
+            | Self::SeeAttention(_) => None,
         }
     }
 
@@ -799,7 +822,8 @@ impl Command {
             | Self::SaveAnchor(_)
             | Self::SplitSession(_)
             | Self::SnapshotBeliefs(_)
-            | Self::RecordOverride(_) => None,
+            | Self::RecordOverride(_)
+            | Self::SeeAttention(_) => None,
         }
     }
 
@@ -809,6 +833,7 @@ impl Command {
         match self {
             Self::CreateClaim(create) => {
                 texts.push(("statement", create.statement.as_str()));
+                texts.extend(create.asks.iter().map(|agent| ("asks", agent.as_str())));
                 texts.extend(create.scopes.iter().map(|scope| ("scopes", scope.as_str())));
                 if let Some(Trigger { paths, commands, symbols, error_signature }) = &create.trigger {
                     texts.extend(paths.iter().map(|path| ("trigger.paths", path.as_str())));
@@ -837,6 +862,7 @@ impl Command {
             Self::RecordDecision(record) => {
                 texts.extend(record.statement.iter().map(|statement| ("statement", statement.as_str())));
                 texts.push(("rationale", record.rationale.as_str()));
+                texts.extend(record.asks.iter().map(|agent| ("asks", agent.as_str())));
                 texts.extend(record.context.iter().map(|context| ("context", context.as_str())));
                 texts.extend(record.target.iter().map(|target| ("target", target.as_str())));
                 texts.extend(record.scopes.iter().map(|scope| ("scopes", scope.as_str())));
@@ -901,7 +927,7 @@ impl Command {
                 texts.extend(start.client.iter().map(|client| ("client", client.as_str())));
                 texts.extend(start.parent_session.iter().map(|parent| ("parent_session", parent.as_str())));
             }
-            Self::EndSession(_) | Self::SnapshotBeliefs(_) => {}
+            Self::EndSession(_) | Self::SnapshotBeliefs(_) | Self::SeeAttention(_) => {}
             Self::RecordTurn(turn) => texts.push(("text", turn.text.as_str())),
             Self::SaveAnchor(anchor) => {
                 texts.extend([("key", anchor.key.as_str()), ("value", anchor.value.as_str())]);
@@ -1010,7 +1036,8 @@ impl Command {
             | Self::KeepClaim(_)
             | Self::AbandonPlan(_)
             | Self::RenamePlan(_)
-            | Self::RetireAnchor(_) => {}
+            | Self::RetireAnchor(_)
+            | Self::SeeAttention(_) => {}
         }
         intent
     }

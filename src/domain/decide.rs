@@ -1,17 +1,20 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
+mod asking;
 mod contradiction;
 mod decision;
 mod erasure;
 mod evidence;
 pub(crate) mod experiment;
 mod loss;
+mod notice;
 mod overrule;
 mod plan;
 mod researcher;
 mod session;
 mod target;
 
+pub use asking::agree;
 pub use erasure::{Erasure, forget};
 pub use evidence::check_last;
 pub use loss::{Loss, accept_loss};
@@ -153,7 +156,7 @@ pub fn decide(
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
         Command::CreateClaim(create) => decision::check_claim(state, create).and_then(|()| {
-            create_claim(state, (agent, session), create, create.supersedes.as_slice(), policy)
+            create_claim(state, (agent, session), create, create.supersedes.as_slice(), now, policy)
         }),
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
@@ -161,7 +164,7 @@ pub fn decide(
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
         Command::ReportEvent(report) => report_event(state, report),
-        Command::RecordDecision(record) => decision::record(state, (agent, session), record, policy),
+        Command::RecordDecision(record) => decision::record(state, (agent, session), record, now, policy),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::PartTarget(part) => target::part(state, part),
@@ -191,6 +194,7 @@ pub fn decide(
         Command::SpawnResearcher(spawn) => researcher::spawn(state, (session, checkout), spawn),
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
+        Command::SeeAttention(see) => notice::see(state, agent, see),
         // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
         // Nor is what is missing from it: `accept_loss`.
         Command::AcceptLoss(command) => accept_loss(agent, command, None),
@@ -207,6 +211,7 @@ fn create_claim(
     (agent, session): Speaker<'_>,
     create: &CreateClaim,
     replaced: &[ClaimId],
+    now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
@@ -225,6 +230,7 @@ fn create_claim(
     }
     check_list("evidence_refs", create.evidence_refs.len())?;
     check_trigger(create)?;
+    asking::check(state, agent, create)?;
 
     let fingerprint = Fingerprint::of(create.statement.as_str(), &scopes);
     if let Some(twin) = state.same_statement(&fingerprint) {
@@ -260,6 +266,8 @@ fn create_claim(
             origin_task_id: create.origin_task_id,
             mends: create.mends,
             versions: Versions::new(),
+            asks: asking::asked(create),
+            objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
         }
         .into(),
     );
@@ -302,7 +310,7 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, agent, about, &told));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some("confirmed once another agent supports it".to_owned());
+    decision.next = Some(asking::next(create));
     Ok(decision)
 }
 
@@ -433,13 +441,18 @@ fn supersede(
 /// who is left behind with it.
 fn replace(state: &State, old_id: ClaimId, old: &Claim, new: Successor, owner: &AgentId) -> Vec<Event> {
     let Successor { id: new_id, mends } = new;
-    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends }.into()];
+    // The owner's own successor contradicts no one: who supported the old claim is asked about the new one. The
+    // supporters of a claim that is mended were right, and are asked nothing.
+    let is_own = old.owner == *owner;
+    let left = contradiction::left_behind(state, old, (new_id, owner));
+    let asks = if is_own && !mends { left.cloned().collect() } else { Vec::new() };
+    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends, asks }.into()];
     if old.status != Status::Deprecated {
         let how = if mends { "mended" } else { "superseded" };
         events.push(transition(old_id, old.status, Status::Deprecated, &format!("{how} by {new_id}")));
     }
     // The supporters of a claim that is mended were right.
-    if !mends {
+    if !mends && !is_own {
         events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
     }
     events
@@ -504,7 +517,7 @@ fn take_position(
     {
         take_place(state, (old_id, old), (take.claim_id, &after), policy, &mut decision);
     }
-    decision.next = next_step(take, claim, status);
+    decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
     Ok(decision)
 }
 
@@ -589,21 +602,12 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
     if claim.challengers().any(|agent| !claim.answered.contains(agent) && outvotes(agent)) {
         return Status::Contested;
     }
-    // What a run has shown needs no votes.
-    if claim.is_proven {
+    // What a run has shown needs no votes, and what was agreed by silence stays so until a challenge.
+    if claim.is_proven || claim.by_silence {
         return Status::Confirmed;
     }
-    let held = |wanted: Position| claim.positions.iter().filter(move |(_, held)| **held == wanted);
-    let counting: Vec<&AgentId> = held(Position::Support)
-        .map(|(agent, _)| agent)
-        .filter(|agent| policy.quorum.owner_counts || !state.is_own(agent, claim.taken_in.get(*agent), claim))
-        .collect();
-    let everyone = !policy.quorum.all_active
-        || state
-            .active_agents(ACTIVE_WITHIN, now)
-            .into_iter()
-            .all(|active| *active == claim.owner || counting.contains(&active));
-    if everyone && counting.len() >= policy.quorum.supports.max(1) as usize {
+    let is_quorum = counting(state, claim, policy).len() >= supports_needed(policy);
+    if is_quorum && missing(state, claim, now, policy).is_empty() {
         Status::Confirmed
     } else {
         Status::Proposed
@@ -628,17 +632,69 @@ fn refuse_own(take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
     }
 }
 
-fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<String> {
-    match (take.position, status) {
+/// The agents whose support counts.
+fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
+    let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let is_own = |agent: &AgentId| state.is_own(agent, claim.taken_in.get(agent), claim);
+    let counts = |agent: &&AgentId| policy.quorum.owner_counts || !is_own(agent);
+    supporters.map(|(agent, _)| agent).filter(counts).collect()
+}
+
+fn supports_needed(policy: &Policy) -> usize {
+    policy.quorum.supports.max(1) as usize
+}
+
+/// The active agents that must support a claim and did not yet; none unless all must.
+fn missing<'a>(state: &'a State, claim: &Claim, now: Timestamp, policy: &Policy) -> Vec<&'a AgentId> {
+    if !policy.quorum.all_active {
+        return Vec::new();
+    }
+    let supporters = counting(state, claim, policy);
+    let active = state.active_agents(ACTIVE_WITHIN, now).into_iter();
+    active.filter(|agent| **agent != claim.owner && !supporters.contains(agent)).collect()
+}
+
+/// What a position made of a claim, and what it still lacks. `claim` is as it is after the position.
+fn next_step(
+    state: &State,
+    agent: &AgentId,
+    position: Position,
+    (claim, status): (&Claim, Status),
+    now: Timestamp,
+    policy: &Policy,
+) -> Option<String> {
+    let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let supporters = counting(state, claim, policy);
+    match (position, status) {
         (Position::Challenge, _) => Some(format!(
             "settled when {}, or every challenger supports or abstains; \
              cite what you saw with report_event and add_evidence (relation contradicts)",
             decision::way_out(claim, &format!("{} deprecates it", claim.owner))
         )),
-        (Position::Support, Status::Proposed) => Some("more supports are needed for the quorum".to_owned()),
-        (Position::Support, Status::Contested) => {
-            Some("still challenged: the challengers must support or abstain".to_owned())
+        (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
+            Some(format!("confirmed: agreed by {}", names(&supporters)))
         }
+        (Position::Support, Status::Confirmed) if claim.by_silence => {
+            Some("confirmed: agreed by silence, until another agent supports it".to_owned())
+        }
+        (Position::Support, Status::Confirmed) => Some("confirmed: shown by a run".to_owned()),
+        (Position::Support, Status::Proposed) => {
+            let lacking = supports_needed(policy).saturating_sub(supporters.len());
+            let missing = missing(state, claim, now, policy);
+            Some(if claim.owner == *agent && !policy.quorum.owner_counts {
+                "your own support does not count: another agent must support it".to_owned()
+            } else if !missing.is_empty() {
+                format!("not confirmed yet: {} must support it, too", names(&missing))
+            } else {
+                format!("not confirmed yet: it lacks {lacking} of {} supports", supports_needed(policy))
+            })
+        }
+        (Position::Support, Status::Contested) => {
+            let open = claim.challengers().filter(|challenger| !claim.answered.contains(challenger));
+            let open = names(&open.collect::<Vec<_>>());
+            Some(format!("still challenged by {open}: each challenger must support or abstain"))
+        }
+        (Position::Support, Status::PendingProof) => Some("a run is to decide: it is under way".to_owned()),
         _ => None,
     }
 }
@@ -680,6 +736,7 @@ fn deprecate_claim(
                 from: claim.status,
                 to: Status::Deprecated,
                 reason: deprecate.reason.clone(),
+                by_silence: false,
             }
             .into(),
         ],
@@ -758,7 +815,7 @@ fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) ->
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
     let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
-    StatusChanged { claim_id, from, to, reason }.into()
+    StatusChanged { claim_id, from, to, reason, by_silence: false }.into()
 }
 
 /// The end of a claim whose time is over, and of the contradictions it was part of.

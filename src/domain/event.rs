@@ -63,6 +63,12 @@ pub struct ClaimCreated {
     /// What the files of its scopes held then.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
+    /// The agents that are asked for a position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
+    /// The claim is agreed by silence when no objection was made until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objection_until: Option<Timestamp>,
 }
 
 /// A claim moved from one status to another.
@@ -76,6 +82,9 @@ pub struct StatusChanged {
     pub to: Status,
     /// What moved it, in a few words.
     pub reason: Reason,
+    /// Whether no objection within the time that its owner gave moved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_silence: bool,
 }
 
 /// A claim took another's place: both links are set by this one event.
@@ -88,6 +97,9 @@ pub struct ClaimSuperseded {
     /// Whether the replaced claim was right, and what it was about is mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
+    /// The agents that supported the old claim and are asked whether they support the new one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
 }
 
 /// An agent took a position on a claim; it replaces any earlier one of the same agent.
@@ -781,6 +793,13 @@ pub struct FileEdited {
     pub checkout: Checkout,
 }
 
+/// An agent took note of a refusal or of a change of the rules that concerned it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttentionSeen {
+    /// The command that was refused, or the event that changed the rules.
+    pub id: Uuid,
+}
+
 macro_rules! events {
     ($($variant:ident($body:ty) = $kind:literal, min_reader $min:literal;)+) => {
         /// One event of the ledger.
@@ -897,6 +916,7 @@ events! {
     PlanAbandoned(PlanAbandoned) = "plan.abandoned", min_reader 1;
     PlanRenamed(PlanRenamed) = "plan.renamed", min_reader 1;
     AnchorRetired(AnchorRetired) = "anchor.retired", min_reader 1;
+    AttentionSeen(AttentionSeen) = "attention.seen", min_reader 1;
 }
 
 impl Event {
@@ -953,7 +973,8 @@ impl Event {
             | Self::TargetParted(_)
             | Self::PlanAbandoned(_)
             | Self::PlanRenamed(_)
-            | Self::AnchorRetired(_) => None,
+            | Self::AnchorRetired(_)
+            | Self::AttentionSeen(_) => None,
         }
     }
 }
@@ -1011,7 +1032,8 @@ impl Event {
             | Self::PlanRenamed(_)
             | Self::AnchorRetired(_)
             | Self::OverrideProposed(_)
-            | Self::OverrideDismissed(_) => None,
+            | Self::OverrideDismissed(_)
+            | Self::AttentionSeen(_) => None,
         }
     }
 
@@ -1067,7 +1089,8 @@ impl Event {
             | Self::PlanRenamed(_)
             | Self::AnchorRetired(_)
             | Self::OverrideProposed(_)
-            | Self::OverrideDismissed(_) => None,
+            | Self::OverrideDismissed(_)
+            | Self::AttentionSeen(_) => None,
         }
     }
 
@@ -1138,7 +1161,8 @@ impl Event {
             | Self::PlanRenamed(_)
             | Self::AnchorRetired(_)
             | Self::OverrideProposed(_)
-            | Self::OverrideDismissed(_) => None,
+            | Self::OverrideDismissed(_)
+            | Self::AttentionSeen(_) => None,
         };
         self.claim_id().into_iter().chain(other).collect()
     }
@@ -1198,7 +1222,8 @@ impl Event {
             | Self::SessionEnded(_)
             | Self::AgentSeated(_)
             | Self::BeliefsSnapshotted(_)
-            | Self::PolicyChanged(_) => false,
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => false,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod deed;
 mod seats;
+mod silence;
 mod targets;
 mod work;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 pub use deed::Deed;
 pub use seats::{Pane, Seats};
@@ -71,6 +73,12 @@ pub struct Claim {
     pub mends: bool,
     /// What was seen of the files it is about.
     pub sights: Sights,
+    /// The agents that its owner asked for a position.
+    pub asks: BTreeSet<AgentId>,
+    /// When silence confirms it, while nothing else decided it.
+    pub silent_at: Option<Timestamp>,
+    /// Whether silence confirmed it, and no challenge came since.
+    pub by_silence: bool,
     expires_at: Option<Timestamp>,
     /// What action a dead end warns of.
     trigger: Option<Box<Trigger>>,
@@ -256,6 +264,8 @@ pub struct State {
     run_of: HashMap<EventId, RunId>,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
+    /// Claims that silence may still confirm, by when.
+    silences: BTreeSet<(Timestamp, ClaimId)>,
     events: BTreeMap<EventId, u64>,
     /// Events in which a hook says what it saw, with what they name.
     observed: BTreeMap<EventId, Deed>,
@@ -267,6 +277,8 @@ pub struct State {
     seats: Seats,
     /// The policy on record.
     policy: Policy,
+    /// Refusals and changes of the rules of which no agent took note, and whom each concerns.
+    notices: BTreeMap<Uuid, AgentId>,
     redacted: BTreeSet<EventId>,
     edits: Edits,
     last_seen: BTreeMap<AgentId, Timestamp>,
@@ -435,6 +447,11 @@ impl State {
         self.events.contains_key(&id)
     }
 
+    /// Whom an open notice concerns: a command that was refused, or an event that changed the rules.
+    pub fn notice(&self, id: Uuid) -> Option<&AgentId> {
+        self.notices.get(&id)
+    }
+
     /// Whether an operator had this event's payload erased.
     pub fn is_redacted(&self, id: EventId) -> bool {
         self.redacted.contains(&id)
@@ -491,6 +508,7 @@ impl State {
         match event {
             Event::ClaimCreated(created) => self.add_claim(recorded, created),
             Event::StatusChanged(change) => {
+                self.hear_of_move(change, recorded.at);
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     if change.from == Status::PendingProof {
                         let run = claim.pending_run.take();
@@ -521,6 +539,7 @@ impl State {
                 if recorded.agent == AgentId::operator() {
                     self.proposals.remove(&taken.claim_id);
                 }
+                self.hear_of_position(&recorded.agent, taken);
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
                     claim.sights.took(recorded.seq, &recorded.agent, taken);
                     if !taken.still {
@@ -653,9 +672,15 @@ impl State {
             Event::PolicyChanged(changed) => {
                 let agents_may_override_operator = changed.agents_may_override_operator;
                 self.policy = Policy { quorum: changed.quorum, agents_may_override_operator };
+                self.notices.insert(recorded.id.uuid(), AgentId::operator());
+            }
+            Event::CommandRejected(rejected) => {
+                self.notices.insert(rejected.command_id.uuid(), recorded.agent.clone());
+            }
+            Event::AttentionSeen(seen) => {
+                self.notices.remove(&seen.id);
             }
             Event::EventReported(_)
-            | Event::CommandRejected(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)
@@ -736,6 +761,7 @@ impl State {
         }
         let expires_at = created.ttl_hours.map(|ttl| recorded.at.plus(ttl));
         self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
+        self.silences.extend(created.objection_until.map(|at| (at, created.claim_id)));
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
             for scope in created.scopes.iter().chain(trigger_paths) {
@@ -761,6 +787,9 @@ impl State {
             answered: BTreeSet::new(),
             mends: created.mends,
             sights: Sights::of(recorded.seq, created),
+            asks: created.asks.iter().cloned().collect(),
+            silent_at: created.objection_until,
+            by_silence: false,
             expires_at,
             trigger: created.trigger.clone().map(Box::new),
             named: None,
@@ -854,6 +883,8 @@ mod tests {
                 trigger: None,
                 mends: false,
                 versions: BTreeMap::new(),
+                asks: Vec::new(),
+                objection_until: None,
             };
             state.evolve(&Recorded {
                 seq: number as u64,

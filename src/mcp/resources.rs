@@ -51,7 +51,7 @@ const CONCRETE: [(&str, &str, &str); 16] = [
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 18] = [
+const TEMPLATES: [(&str, &str, &str); 19] = [
     (
         "hivemind://context/{agent}{?session,budget,context_window,used_tokens}",
         "context-of",
@@ -78,6 +78,11 @@ const TEMPLATES: [(&str, &str, &str); 18] = [
         "hivemind://contradictions{?status,tier,limit,cursor}",
         "contradictions-filtered",
         "Contradictions by status (open, resolved) and tier (strong, weak)",
+    ),
+    (
+        "hivemind://contradictions/{id}",
+        "contradiction",
+        "One contradiction: its sides, whose move it is, both claims",
     ),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
     (

@@ -24,6 +24,7 @@ use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
 use super::tools::Toolsets;
 use super::{call, prompts, resources};
 use crate::config::Config;
+use crate::domain::agent::AgentId;
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -221,6 +222,12 @@ impl Server {
         let scopes: Result<BTreeSet<Scope>, _> =
             given.iter().map(|scope| self.shared.workspace.scope(scope)).collect();
         scopes.map(Vec::from_iter).map_err(|problem| Rejection::invalid(argument, problem))
+    }
+
+    /// Agents named in an argument.
+    pub(super) fn agents(&self, argument: &str, given: &[String]) -> Result<Vec<AgentId>, Rejection> {
+        let resolved = given.iter().map(|name| self.caller().roster().resolve(name));
+        resolved.collect::<Result<_, _>>().map_err(|unknown| Rejection::invalid(argument, unknown))
     }
 }
 

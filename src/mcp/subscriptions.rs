@@ -269,6 +269,12 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Contradictions(_) => {
             Ok(matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_)))
         }
+        View::Contradiction(id) => {
+            let Some(store) = reads.store()? else { return Ok(true) };
+            let sides = store.contradiction(*id)?.map(|both| [both.left.claim_id, both.right.claim_id]);
+            let changed: Vec<String> = event.claims().iter().map(ToString::to_string).collect();
+            Ok(sides.iter().flatten().any(|side| changed.contains(side)))
+        }
         View::Experiments(_) => Ok(event.run_id().is_some()),
         View::Experiment(id) | View::Output(id, _) => Ok(event.run_id() == Some(*id)),
         // Files of the project; no event tells of them.
@@ -291,6 +297,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::MessageSent(_)
             | Event::OperatorOverridden(_)
             | Event::PolicyChanged(_)
+            | Event::AttentionSeen(_)
             | Event::MemoryDenied(_) => false,
             Event::FileEdited(_)
             | Event::SessionStarted(_)
@@ -349,7 +356,12 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                     | Event::OverrideProposed(_)
                     | Event::OverrideDismissed(_)
                     | Event::SessionEnded(_)
-            )),
+                    | Event::PositionTaken(_)
+                    | Event::PolicyChanged(_)
+                    | Event::AttentionSeen(_)
+            )
+            || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
+            || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())),
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
         View::Plan(_) | View::ReadyTasks => Ok(event.task_id().is_some()

@@ -82,6 +82,7 @@ pub(super) fn parse(
         ("negative", "") => View::Negative(scope(&mut parameters, root)?, parameters.parse("cursor")?),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
+        ("contradictions", id) => View::Contradiction(id.parse().map_err(|problem| bad("id", problem))?),
         ("targets", "") => View::Targets,
         ("experiments", "") => View::Experiments(experiment_filter(&mut parameters, now)?),
         ("experiments", path) => run_view(path)?,

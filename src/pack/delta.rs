@@ -1,15 +1,19 @@
 //! What changed since a session last looked: the same XML as a pack, short, and nothing when nothing did.
 
 use super::fit::{Fixed, Section, fit};
-use super::xml::{Tag, line};
+use super::xml::{Tag, chars, line};
 use super::{
-    Anchor, AntiPattern, Attention, Claim, MAX_WARNING_CHARS, anchors, anti_patterns, attention, claim,
+    Anchor, AntiPattern, Attention, Claim, MAX_WARNING_CHARS, Question, anchors, anti_patterns, attention,
+    claim, question,
 };
 use crate::domain::claim::Status;
 use crate::domain::time::Timestamp;
 
 /// The longest a delta gets, in characters (spec 04).
 pub const MAX_DELTA_CHARS: usize = 2_000;
+
+/// Characters of the questions in a delta, which come on top of [`MAX_DELTA_CHARS`]. The first is shown in any case.
+const MAX_QUESTIONS_CHARS: usize = 6_000;
 
 /// What others did since a session last looked, the most wanted first within each list.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,6 +26,8 @@ pub struct Changes {
     pub since: u64,
     /// Ledger position now.
     pub seq: u64,
+    /// What the reader is newly asked, oldest first: shown whole and before all else.
+    pub questions: Vec<Question>,
     /// Where the work is heading instead.
     pub intent: Option<String>,
     /// What newly needs somebody: contradictions above all.
@@ -60,11 +66,13 @@ pub struct ClaimChange {
     pub was: Option<Status>,
 }
 
-/// What changed, in at most [`MAX_DELTA_CHARS`] characters; the empty string when nothing did.
+/// What changed, in at most [`MAX_DELTA_CHARS`] characters and those of the questions; the empty string when nothing
+/// did.
 pub fn delta(changes: &Changes, now: Timestamp) -> String {
     let warnings: Vec<&AntiPattern> =
         changes.anti_patterns.iter().filter(|dead_end| dead_end.matches).collect();
     let nothing = changes.intent.is_none()
+        && changes.questions.is_empty()
         && changes.attention.is_empty()
         && warnings.is_empty()
         && changes.tasks.is_empty()
@@ -100,8 +108,11 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
             .start()
     };
     let intent = changes.intent.as_ref();
+    let questions = questions(&changes.questions, now);
+    let budget = MAX_DELTA_CHARS + chars(&questions);
     let before =
         intent.map_or_else(String::new, |intent| Tag::open("trajectory").with("intent", intent).empty());
+    let before = questions + &before;
     let fixed = Fixed {
         root: "hivemind_delta",
         start,
@@ -110,7 +121,22 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
         after: String::new(),
         for_ids: MAX_DELTA_CHARS / 10,
     };
-    fit(&fixed, sections, MAX_DELTA_CHARS).expect("eight attributes of 120 characters leave room in 2,000")
+    fit(&fixed, sections, budget).expect("eight attributes of 120 characters leave room in 2,000")
+}
+
+/// Questions as whole texts; those that find no room are counted, with the place where they stand.
+fn questions(asked: &[Question], now: Timestamp) -> String {
+    let mut text = String::new();
+    for (at, one) in asked.iter().enumerate() {
+        let xml = question(one, now);
+        if at > 0 && chars(&text) + chars(&xml) > MAX_QUESTIONS_CHARS {
+            let more = asked.len() - at;
+            text += &Tag::open("questions").with("more", more).with("read", "hivemind://attention").empty();
+            break;
+        }
+        text += &xml;
+    }
+    text
 }
 
 fn moved(task: &TaskMove) -> String {

@@ -67,6 +67,8 @@ pub struct Window {
 /// Something that needs somebody.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Attention {
+    /// A position that the reader is asked for.
+    Question(Question),
     /// Two sides that contradict each other.
     Contradiction(Contradiction),
     /// A claim that somebody challenges.
@@ -96,6 +98,23 @@ pub enum Attention {
     },
 }
 
+/// A position that the reader is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Id of the claim.
+    pub claim: String,
+    /// What it says: all of it.
+    pub statement: String,
+    /// Who asks.
+    pub by: String,
+    /// Since when.
+    pub asked_at: Timestamp,
+    /// What is left until silence agrees.
+    pub silence_in: Option<Span>,
+    /// Id of the claim that the reader supported and this one replaced.
+    pub instead_of: Option<String>,
+}
+
 /// Two sides that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contradiction {
@@ -107,6 +126,8 @@ pub struct Contradiction {
     pub detected_at: Timestamp,
     /// The side that was there first, and the one that brought it about.
     pub sides: [Side; 2],
+    /// The agents whose move it is.
+    pub moves: Vec<String>,
 }
 
 /// One side of a contradiction.
@@ -114,7 +135,9 @@ pub struct Contradiction {
 pub struct Side {
     /// Id of the claim.
     pub claim: String,
-    /// Who stands for it.
+    /// The agent that made the claim; none once it was erased.
+    pub owner: Option<String>,
+    /// The agent that holds this side.
     pub by: String,
     /// Where the claim is in its life, when it was made and what it says; none once it was erased.
     pub said: Option<(Status, Timestamp, String)>,
@@ -171,6 +194,8 @@ pub struct Claim {
     pub evidence_stale: bool,
     /// Its files that others edited since, in a few words.
     pub changed: Option<String>,
+    /// Whether only silence confirmed it.
+    pub agreed_by_silence: bool,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
     /// What it is about.

@@ -111,6 +111,9 @@ pub struct ClaimSummary {
     /// Whether it came out of a file: nobody here said it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// Whether only silence confirmed it: no other agent supports it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agreed_by_silence: bool,
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
@@ -234,6 +237,12 @@ pub struct ClaimView {
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposes_to_supersede: Option<String>,
+    /// The agents that its owner asked for a position.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
+    /// Until when an objection keeps it from being agreed by silence, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objection_until: Option<i64>,
     /// Why it was chosen, instead of what, and what became of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<super::DecisionView>,
@@ -265,7 +274,9 @@ pub struct ClaimView {
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
-     c.origin_task_id, c.mended";
+     c.origin_task_id, c.mended, \
+     CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
+     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -285,7 +296,16 @@ impl Reader {
         let found =
             self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
         let Some((summary, own)) = found else { return Ok(None) };
-        let Own { session, ttl_hours, trigger, proposes_to_supersede, versions, affirmed_seq } = own;
+        let Own {
+            session,
+            ttl_hours,
+            trigger,
+            proposes_to_supersede,
+            versions,
+            affirmed_seq,
+            asks,
+            objection_until,
+        } = own;
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
@@ -303,6 +323,8 @@ impl Reader {
             versions,
             affirmed_seq,
             unversioned: Vec::new(),
+            asks,
+            objection_until,
         }))
     }
 
@@ -518,7 +540,8 @@ pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
 /// The statement that reads claims with all that stands in their rows, up to its conditions.
 pub(super) fn whole_rows() -> String {
     format!(
-        "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede, c.versions, c.affirmed_seq FROM claims c"
+        "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede, c.versions, \
+         c.affirmed_seq, c.asks, c.objection_until FROM claims c"
     )
 }
 
@@ -537,14 +560,19 @@ struct Own {
     proposes_to_supersede: Option<String>,
     versions: Versions,
     affirmed_seq: Option<u64>,
+    asks: Vec<String>,
+    objection_until: Option<i64>,
 }
 
 fn own(row: &Row<'_>) -> Result<Own, StoreError> {
     let trigger = row.get::<_, Option<String>>("trigger_when")?.map(|json| serde_json::from_str(&json));
     let versions = row.get::<_, Option<String>>("versions")?.map(|json| serde_json::from_str(&json));
+    let asks = row.get::<_, Option<String>>("asks")?.map(|json| serde_json::from_str(&json));
     Ok(Own {
         versions: versions.transpose().map_err(malformed)?.unwrap_or_default(),
         affirmed_seq: row.get::<_, Option<i64>>("affirmed_seq")?.map(|seq| seq as u64),
+        asks: asks.transpose().map_err(malformed)?.unwrap_or_default(),
+        objection_until: row.get("objection_until")?,
         session: row.get("session")?,
         ttl_hours: row.get("ttl_hours")?,
         trigger: trigger.transpose().map_err(malformed)?,
@@ -631,6 +659,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         origin_task_id: row.get(18)?,
         mended: row.get(19)?,
         changed_since: Vec::new(),
+        agreed_by_silence: row.get(20)?,
     })
 }
 

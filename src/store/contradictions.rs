@@ -14,7 +14,10 @@ use crate::domain::scope::Scope;
 pub struct SideView {
     /// The claim.
     pub claim_id: String,
-    /// Who stands for it or, where both sides are one claim, against it.
+    /// The agent that made the claim; none once it was erased.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The agent that holds this side: it owns the claim or supports it, or challenges the claim of the other side.
     pub agent: String,
     /// What the claim says; none once it was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +92,7 @@ pub struct ContradictionPage {
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
      x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
-     l.claim_type, r.claim_type \
+     l.claim_type, r.claim_type, l.owner, r.owner \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
@@ -220,8 +223,13 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
         let word: Option<String> = row.get(column)?;
         word.map(|word| word.parse()).transpose().map_err(malformed)
     };
-    let left = SideView { claim_type: claim_type(20)?, ..side(row, LEFT)? };
-    let right = SideView { challenge: row.get(19)?, claim_type: claim_type(21)?, ..side(row, RIGHT)? };
+    let left = SideView { claim_type: claim_type(20)?, owner: row.get(22)?, ..side(row, LEFT)? };
+    let right = SideView {
+        challenge: row.get(19)?,
+        claim_type: claim_type(21)?,
+        owner: row.get(23)?,
+        ..side(row, RIGHT)?
+    };
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,
@@ -244,6 +252,7 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
     let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
     Ok(SideView {
         claim_id: row.get(first)?,
+        owner: None,
         agent: row.get(first + 1)?,
         statement: row.get(first + 2)?,
         status: status.map(|status| status.parse()).transpose().map_err(malformed)?,

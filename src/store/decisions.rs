@@ -58,6 +58,9 @@ pub struct DecisionSummary {
     pub created_at: i64,
     /// Ledger position of its record.
     pub created_seq: u64,
+    /// Whether only silence confirmed it: no other agent supports it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agreed_by_silence: bool,
 }
 
 /// A decision with everything known about it.
@@ -94,7 +97,8 @@ pub struct DecisionFilter {
 }
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
-     d.outcome, d.created_at, d.created_seq FROM decisions d JOIN claims c ON c.id = d.claim_id";
+     d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
+     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 impl Reader {
     /// A page of decisions, newest first.
@@ -175,5 +179,6 @@ pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error>
         outcome: row.get(7)?,
         created_at: row.get(8)?,
         created_seq: row.get::<_, i64>(9)? as u64,
+        agreed_by_silence: row.get(10)?,
     })
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::domain::time::Timestamp;
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 10] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 11] = [
     "claims",
     "claim_evidence",
     "retracted_evidence",
@@ -19,6 +19,7 @@ pub const TABLES_ABOUT_CLAIMS: [&str; 10] = [
     "decision_alternatives",
     "decision_outcomes",
     "override_proposals",
+    "questions",
     "triggers",
 ];
 

@@ -8,9 +8,9 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
 use crate::domain::decide::Policy;
 use crate::domain::event::{
-    ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected, ContradictionResolved,
-    DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged, PositionTaken, Recorded,
-    StatusChanged, TargetAliased, TargetParted,
+    AttentionSeen, ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected,
+    ContradictionResolved, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged,
+    PositionTaken, Recorded, StatusChanged, TargetAliased, TargetParted,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
@@ -18,8 +18,8 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, proposals, researchers, retracted, sessions,
-    triggers, versions,
+    StoreError, completions, experiments, files, json, plan, proposals, questions, researchers, retracted,
+    sessions, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -134,6 +134,7 @@ pub(super) fn project(
         Event::PlanAbandoned(body) => plan::plan_abandoned(db, recorded, body)?,
         Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
         Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
+        Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
         // Read from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
@@ -160,8 +161,8 @@ fn claim_created(
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
          proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous, \
-         origin_task_id, versions) VALUES \
-         (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16, ?17)",
+         origin_task_id, versions, asks, objection_until) VALUES \
+         (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -180,8 +181,11 @@ fn claim_created(
         entry.tokens,
         last.before(db, at)?,
         body.origin_task_id.map(|id| id.to_string()),
-        versions::stored(&body.versions)?
+        versions::stored(&body.versions)?,
+        (!body.asks.is_empty()).then(|| json(&body.asks)).transpose()?,
+        body.objection_until.map(|until| until.ms())
     ])?;
+    questions::of_creation(db, at, body)?;
     for target in body.scopes.iter().filter(|scope| scope.is_target()) {
         name_target(db, at, target)?;
     }
@@ -210,8 +214,11 @@ fn status_changed(
         tally.count(at, &owner, &claim_type, status.parse().map_err(malformed)?, -1);
         tally.count(at, &owner, &claim_type, body.to, 1);
     }
-    db.prepare_cached("UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4 WHERE id = ?1")?
-        .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64])?;
+    db.prepare_cached(
+        "UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4, by_silence = ?5 WHERE id = ?1",
+    )?
+    .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64, body.by_silence])?;
+    questions::moved(db, body)?;
     db.prepare_cached(
         "INSERT INTO claim_moves (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -238,7 +245,7 @@ fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> R
         .execute(params![old, new, at.seq as i64, body.mends])?;
     db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
         .execute(params![new, at.seq as i64])?;
-    Ok(())
+    questions::of_supersession(db, at, body)
 }
 
 fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
@@ -265,6 +272,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         at.seq as i64
     ])?;
     proposals::spoken(db, at, body.claim_id)?;
+    questions::answered(db, at, body)?;
     touch(db, at, body.claim_id)
 }
 
@@ -454,6 +462,14 @@ fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Resul
         before.to_string(),
         at.at.ms()
     ])?;
+    Ok(())
+}
+
+fn attention_seen(db: &Connection, at: &Recorded, body: &AttentionSeen) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT OR IGNORE INTO seen_notices (id, seen_by, seen_at, seq) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![body.id.to_string(), at.agent.as_str(), at.at.ms(), at.seq as i64])?;
     Ok(())
 }
 

@@ -120,13 +120,14 @@ impl Reader {
         expired.filter(|claim| wanted(claim)).count() as u64
     }
 
-    /// Changes that loosened the rules and that none has tightened since, newest first.
+    /// Changes that loosened the rules, that none has tightened since and of which no agent took note, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn loosened_policies(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
         let sql = format!(
-            "SELECT event_id, policy, was, changed_at FROM loosened_policies ORDER BY seq DESC LIMIT {limit}"
+            "SELECT event_id, policy, was, changed_at FROM loosened_policies \
+             WHERE NOT EXISTS (SELECT 1 FROM seen_notices WHERE id = event_id) ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let read = |row: &Row<'_>| -> rusqlite::Result<LoosenedPolicy> {
@@ -140,14 +141,14 @@ impl Reader {
         self.kept_of(statement.query([])?, read)
     }
 
-    /// Queued commands that did not pass, newest first.
+    /// Queued commands that did not pass and of which no agent took note, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn rejected_commands(&self, limit: usize) -> Result<Vec<RejectedCommand>, StoreError> {
         let sql = format!(
             "SELECT command_id, agent, kind, code, message, rejected_at FROM rejected_commands \
-             ORDER BY seq DESC LIMIT {limit}"
+             WHERE NOT EXISTS (SELECT 1 FROM seen_notices WHERE id = command_id) ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         self.kept_of(statement.query([])?, |row| {

@@ -1,4 +1,4 @@
-//! What needs somebody: one list, each entry with who is asked to act and the command that would settle it.
+//! What needs an agent: one list, each entry with the agent whose move it is and the commands that settle it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,13 +10,13 @@ use super::context::EXPIRES_SOON_MS;
 use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, page};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status};
+use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Reader,
-    SideView, StoreError,
+    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Question,
+    Reader, SideView, StoreError,
 };
 
 /// The name under which a damaged ledger stands among the faults.
@@ -25,30 +25,45 @@ pub(super) const LEDGER: &str = "ledger";
 const MAX_SHOWN: usize = 20;
 /// What is shown of a statement; its id leads to the rest.
 const GLANCE_CHARS: usize = 160;
+/// What is shown of a question: all that a statement and its introduction may hold.
+const QUESTION_CHARS: usize = 2_100;
 /// A refused command nobody sent again within so many milliseconds, a day, is history.
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
 
+/// Stands for a rationale: long enough for the rule, and typed as it is it says that none was given.
+const RATIONALE: &str = "\"WHY, IN A SENTENCE\"";
 /// A week after the rules were loosened, the operator has had time to see it.
 const POLICY_FOR_MS: i64 = 7 * 24 * 3_600_000;
 
-/// What kind of need it is, in the order of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    Contradiction,
-    PendingProof,
-    Contested,
-    Proposal,
-    Lease,
-    Rejected,
-    Policy,
-    Fault,
-}
+word!(
+    /// What kind of need an entry of attention is, in the order of the list.
+    Kind("kind of attention") {
+        /// A position that an agent is asked for.
+        Question = "question",
+        /// Two sides that contradict each other.
+        Contradiction = "contradiction",
+        /// A claim that waits for a run.
+        PendingProof = "pending_proof",
+        /// A claim that is contested, without an open contradiction.
+        Contested = "contested",
+        /// What an agent asks for against the operator's word.
+        Proposal = "proposal",
+        /// A hold on a task that is about to end.
+        Lease = "lease",
+        /// A queued command that did not pass.
+        Rejected = "rejected",
+        /// A change of the rules after which less confirms a claim.
+        Policy = "policy",
+        /// Something that does not fit together.
+        Fault = "fault",
+    }
+);
 
 impl Kind {
     /// What it is called, and where the rest is listed.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
+            Self::Question => ("question", "hivemind://attention"),
             Self::Contradiction => ("contradiction", "hivemind://contradictions"),
             Self::PendingProof => ("pending proof", "hivemind://claims?status=pending_proof"),
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
@@ -61,7 +76,10 @@ impl Kind {
     }
 }
 
-/// Something that needs somebody.
+/// The agents whose move it is, each with the commands that settle the entry when that agent runs them.
+type Moves = BTreeMap<String, Vec<String>>;
+
+/// Something that needs an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Need {
     kind: Kind,
@@ -76,12 +94,17 @@ struct Need {
     /// When it settles itself for the worse, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
-    /// Who is asked to act.
+    /// The agents whose move it is.
     asked: BTreeSet<String>,
-    /// What somebody wrote, as it was written.
+    /// What the entry is about, as it was written.
     what: Vec<String>,
-    /// Any one of these commands settles it.
+    /// Any one of these commands settles it, run by an agent whose move it is: by the reader, if it is one of them.
     settle: Vec<String>,
+    /// The same by agent.
+    moves: Moves,
+    /// What helps besides, and settles nothing alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 /// What needs this agent; for the architect, the operator and nobody in particular: what needs anybody.
@@ -152,75 +175,85 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             None => drop(disputes.insert(about, dispute)),
         }
     }
-    let mut needs: Vec<Need> = disputes.into_values().collect();
+    let mut needs: Vec<Need> = store.questions(None, MAX_LIMIT)?.iter().map(question).collect();
+    needs.extend(disputes.into_values());
     for claim in &pending {
         needs.push(pending_proof(store, claim)?);
     }
     let undisputed = contested.iter().filter(|claim| !disputed.contains(&claim.id));
     needs.extend(undisputed.map(|claim| Need {
-        kind: Kind::Contested,
-        ids: vec![claim.id.clone()],
-        since: claim.touched_at,
         changed_at: claim.touched_at,
-        seen: false,
-        until: None,
-        asked: BTreeSet::from([claim.owner.clone()]),
-        what: vec![claim.statement.clone()],
-        settle: vec![proof_of(&claim.id), end_of(&claim.id, Some(claim.claim_type))],
+        hint: Some(proof_of(&claim.id)),
+        ..Need::new(
+            Kind::Contested,
+            vec![claim.id.clone()],
+            claim.touched_at,
+            move_of(&claim.owner, [end_of(&claim.id, Some(claim.claim_type), &claim.scopes)]),
+            vec![claim.statement.clone()],
+        )
     }));
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;
         };
-        let settle = ["done", "open"]
-            .map(|end| format!("hm task update {} {end} --token {}", task.id, task.token))
-            .into();
+        let settle =
+            ["done", "open"].map(|end| format!("hm task update {} {end} --token {}", task.id, task.token));
+        let moves = task.holder.iter().flat_map(|holder| move_of(holder, settle.clone())).collect();
         needs.push(Need {
-            kind: Kind::Lease,
-            ids: vec![task.id],
-            since: task.touched_at,
             changed_at: until - EXPIRES_SOON_MS,
-            seen: false,
             until: Some(until),
-            asked: task.holder.into_iter().collect(),
-            what: vec![task.title],
-            settle,
+            ..Need::new(Kind::Lease, vec![task.id], task.touched_at, moves, vec![task.title])
         });
     }
     let refused = store.rejected_commands(MAX_LIMIT)?.into_iter();
     let refused = refused.filter(|refused| now.ms() - refused.rejected_at <= REJECTED_FOR_MS);
-    needs.extend(refused.map(|refused| Need {
-        kind: Kind::Rejected,
-        ids: vec![refused.command_id],
-        since: refused.rejected_at,
-        changed_at: refused.rejected_at,
-        seen: false,
-        until: None,
-        asked: BTreeSet::from([refused.agent]),
-        what: vec![format!(
-            "{} was queued and did not pass ({}): {}",
-            refused.kind, refused.code, refused.message
-        )],
-        settle: vec!["hm log --type command.rejected".to_owned()],
+    needs.extend(refused.map(|refused| {
+        let what =
+            format!("{} was queued and did not pass ({}): {}", refused.kind, refused.code, refused.message);
+        Need {
+            hint: Some("the record: `hm log --type command.rejected`".to_owned()),
+            ..Need::new(
+                Kind::Rejected,
+                vec![refused.command_id.clone()],
+                refused.rejected_at,
+                move_of(&refused.agent, [noted(&refused.command_id)]),
+                vec![what],
+            )
+        }
     }));
     let loosened = store.loosened_policies(MAX_LIMIT)?.into_iter();
     let loosened = loosened.filter(|change| now.ms() - change.changed_at <= POLICY_FOR_MS);
     needs.extend(loosened.map(|change| Need {
-        kind: Kind::Policy,
-        ids: vec![change.event_id],
-        since: change.changed_at,
-        changed_at: change.changed_at,
-        seen: false,
-        until: None,
-        asked: BTreeSet::from([AgentId::operator().to_string()]),
-        what: vec![format!("the rules are looser: {}; before: {}", change.policy, change.was)],
-        settle: vec!["hm log --type policy.changed".to_owned()],
+        hint: Some("the record: `hm log --type policy.changed`".to_owned()),
+        ..Need::new(
+            Kind::Policy,
+            vec![change.event_id.clone()],
+            change.changed_at,
+            move_of(AgentId::operator().as_str(), [noted(&change.event_id)]),
+            vec![format!("the rules are looser: {}; before: {}", change.policy, change.was)],
+        )
     }));
     Ok(needs)
 }
 
 impl Need {
+    fn new(kind: Kind, ids: Vec<String>, since: i64, moves: Moves, what: Vec<String>) -> Self {
+        Self {
+            kind,
+            ids,
+            since,
+            changed_at: since,
+            seen: false,
+            until: None,
+            asked: moves.keys().cloned().collect(),
+            what,
+            settle: Vec::new(),
+            moves,
+            hint: None,
+        }
+    }
+
     /// Another challenge of the same claim.
     fn join(&mut self, other: Self) {
         self.since = self.since.min(other.since);
@@ -236,47 +269,102 @@ impl Need {
     }
 }
 
-fn dispute(both: &Contradiction) -> Need {
+/// A question to one agent.
+fn question(question: &Question) -> Need {
+    let claim = &question.claim;
+    let settle = [
+        format!("hm claim support {}", claim.id),
+        format!("hm claim challenge {} --reason REASON", claim.id),
+        format!("hm claim abstain {}", claim.id),
+    ];
+    let mut ids = vec![claim.id.clone()];
+    let mut what = vec![format!("{} asks: {}", claim.owner, claim.statement)];
+    if let Some(old) = &question.instead_of {
+        ids.push(old.clone());
+        what = vec![format!(
+            "{} replaced a claim that you supported. The new one: {}",
+            claim.owner, claim.statement
+        )];
+    }
+    let is_open = claim.status == Status::Proposed;
+    Need {
+        until: question.until.filter(|_| is_open),
+        hint: claim.agreed_by_silence.then(|| "agreed by silence so far".to_owned()),
+        ..Need::new(Kind::Question, ids, question.asked_at, move_of(&question.agent, settle), what)
+    }
+}
+
+/// Whose move a contradiction is, with the commands by which that agent settles it.
+pub(super) fn moves_of(both: &Contradiction) -> Moves {
     let Contradiction { left, right, .. } = both;
-    let said =
-        |side: &SideView| format!("{}: {}", side.agent, side.statement.as_deref().unwrap_or("(erased)"));
-    let (mut ids, mut what) = (vec![both.id.clone(), left.claim_id.clone()], vec![said(left)]);
-    let settle = match both.kind {
+    let owner = |side: &SideView| side.owner.clone().unwrap_or_else(|| side.agent.clone());
+    match both.kind {
+        // The challenger has moved.
         ContradictionKind::Position => {
-            let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
-            what.push(format!("{} challenges it{reason}", right.agent));
-            vec![
-                format!("hm claim abstain {}", left.claim_id),
-                end_of(&left.claim_id, left.claim_type),
-                proof_of(&left.claim_id),
-            ]
+            move_of(&owner(left), [end_of(&left.claim_id, left.claim_type, &left.scopes)])
         }
         ContradictionKind::Supersession => {
-            vec![format!("hm claim support {}", right.claim_id), end_of(&right.claim_id, right.claim_type)]
+            let settle = ["support", "abstain"].map(|verb| format!("hm claim {verb} {}", right.claim_id));
+            move_of(&left.agent, settle)
         }
-        ContradictionKind::Target => vec![format!(
-            "hm decision record STATEMENT --target TARGET --supersedes {} --supersedes {} --rationale WHY",
-            left.claim_id, right.claim_id
-        )],
+        ContradictionKind::Target => {
+            // Neither owner may put the other's decision out of force.
+            let another = decided_instead(&left.claim_id, &left.scopes);
+            let settle = format!("{another} --supersedes {}", right.claim_id);
+            move_of(AgentId::architect().as_str(), [settle])
+        }
         ContradictionKind::Polarity | ContradictionKind::Value | ContradictionKind::Explicit => {
-            [left, right].map(|side| end_of(&side.claim_id, side.claim_type)).into()
+            let mut moves = Moves::new();
+            for side in [left, right] {
+                moves.entry(owner(side)).or_default().push(end_of(
+                    &side.claim_id,
+                    side.claim_type,
+                    &side.scopes,
+                ));
+            }
+            moves
         }
+    }
+}
+
+/// A contradiction for programs, with whose move it is and what settles it.
+#[derive(Debug, Serialize)]
+pub(super) struct WithMoves<'a> {
+    #[serde(flatten)]
+    both: &'a Contradiction,
+    /// None once it is over.
+    #[serde(skip_serializing_if = "Moves::is_empty")]
+    moves: Moves,
+}
+
+pub(super) fn with_moves(both: &Contradiction) -> WithMoves<'_> {
+    let moves = if both.cause.is_none() { moves_of(both) } else { Moves::new() };
+    WithMoves { both, moves }
+}
+
+fn dispute(both: &Contradiction) -> Need {
+    let Contradiction { left, right, .. } = both;
+    let said = |side: &SideView| {
+        let owner = side.owner.as_deref().unwrap_or("an erased claim");
+        let held = if side.owner.as_deref() == Some(side.agent.as_str()) {
+            String::new()
+        } else {
+            format!(", held by {}", side.agent)
+        };
+        format!("{owner}{held}: {}", side.statement.as_deref().unwrap_or("(erased)"))
     };
+    let (mut ids, mut what) = (vec![both.id.clone(), left.claim_id.clone()], vec![said(left)]);
+    let mut hint = None;
+    if both.kind == ContradictionKind::Position {
+        let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
+        what.push(format!("{} challenges it{reason}", right.agent));
+        hint = Some(proof_of(&left.claim_id));
+    }
     if left.claim_id != right.claim_id {
         ids.push(right.claim_id.clone());
         what.push(said(right));
     }
-    Need {
-        kind: Kind::Contradiction,
-        ids,
-        since: both.detected_at,
-        changed_at: both.detected_at,
-        seen: false,
-        until: None,
-        asked: BTreeSet::from([left.agent.clone(), right.agent.clone()]),
-        what,
-        settle,
-    }
+    Need { hint, ..Need::new(Kind::Contradiction, ids, both.detected_at, moves_of(both), what) }
 }
 
 /// What an agent asked for against the operator's word, and what the operator would type.
@@ -291,35 +379,25 @@ fn proposal(asked: ProposalView) -> Need {
         Override::Decide => "decide otherwise",
         Override::Challenge => "challenge it",
     };
-    let on = target.map_or_else(String::new, |target| format!("on {target}: "));
+    let on = target.as_ref().map_or_else(String::new, |target| format!("on {target}: "));
     let decided = statement.map(|statement| format!("{on}{statement}"));
     let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {wish}{why}")];
     let what = what.into_iter().chain(decided).collect();
     let instead = match (asks, &successor) {
         (Override::Supersede, Some(successor)) => format!("hm claim support {successor}"),
         (Override::Decide, Some(successor)) => {
-            format!("hm decision record --claim {successor} --supersedes {claim_id} --rationale WHY")
+            format!("hm decision record --claim {successor} --supersedes {claim_id} --rationale {RATIONALE}")
         }
-        (Override::Decide, None) => {
-            format!("hm decision record STATEMENT --target TARGET --supersedes {claim_id} --rationale WHY")
-        }
+        (Override::Decide, None) => decided_instead(&claim_id, target.as_slice()),
         // An owner challenges nothing of their own.
         (Override::Challenge, _) if owner != AgentId::operator().as_str() => {
-            format!("hm claim challenge {claim_id} --reason WHY")
+            format!("hm claim challenge {claim_id} --reason REASON")
         }
-        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None),
+        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None, &[]),
     };
-    Need {
-        kind: Kind::Proposal,
-        ids: std::iter::once(claim_id.clone()).chain(successor).collect(),
-        since: asked.proposed_at,
-        changed_at: asked.proposed_at,
-        seen: false,
-        until: None,
-        asked: BTreeSet::from([AgentId::operator().to_string()]),
-        what,
-        settle: vec![format!("hm claim keep {claim_id}"), instead],
-    }
+    let ids = std::iter::once(claim_id.clone()).chain(successor).collect();
+    let moves = move_of(AgentId::operator().as_str(), [format!("hm claim keep {claim_id}"), instead]);
+    Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what)
 }
 
 /// A claim that waits for a run, and the run.
@@ -327,59 +405,65 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     let of_claim = ExperimentFilter { claim: claim.id.parse().ok(), limit: MAX_SHOWN, ..Default::default() };
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();
     let run = runs.find(|run| run.blocking && run.completed_at.is_none());
-    let (mut ids, mut asked) = (vec![claim.id.clone()], BTreeSet::from([claim.owner.clone()]));
-    let (mut since, mut settle) = (claim.touched_at, end_of(&claim.id, Some(claim.claim_type)));
+    let mut ids = vec![claim.id.clone()];
+    let mut since = claim.touched_at;
+    let mut moves = move_of(&claim.owner, [end_of(&claim.id, Some(claim.claim_type), &claim.scopes)]);
+    let mut hint = None;
     if let Some(run) = run {
         since = run.created_at;
-        settle = format!("hm experiment cancel {}", run.run_id);
+        moves = move_of(&run.requested_by, [format!("hm experiment show {} --wait", run.run_id)]);
+        hint = Some(format!("to stop it: `hm experiment cancel {}`", run.run_id));
         ids.push(run.run_id);
-        asked.insert(run.requested_by);
     }
     let what = vec![claim.statement.clone()];
-    Ok(Need {
-        kind: Kind::PendingProof,
-        ids,
-        since,
-        changed_at: since,
-        seen: false,
-        until: None,
-        asked,
-        what,
-        settle: vec![settle],
-    })
+    Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
+}
+
+fn move_of(agent: &str, settle: impl IntoIterator<Item = String>) -> Moves {
+    Moves::from([(agent.to_owned(), settle.into_iter().collect())])
 }
 
 /// What puts a claim out of force: of a decision another one does.
-fn end_of(claim: &str, claim_type: Option<ClaimType>) -> String {
+fn end_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> String {
     if claim_type == Some(ClaimType::Decision) {
-        return format!("hm decision record STATEMENT --target TARGET --supersedes {claim} --rationale WHY");
+        return decided_instead(claim, scopes);
     }
-    format!("hm claim deprecate {claim} --reason WHY")
+    format!("hm claim deprecate {claim} --reason REASON")
+}
+
+/// What puts another decision in the place of one, about the same target.
+fn decided_instead(decision: &str, scopes: &[String]) -> String {
+    let target = scopes.iter().find_map(|scope| scope.strip_prefix("target:"));
+    let target = target.map_or_else(String::new, |name| format!(" --target {}", shell_words::quote(name)));
+    format!("hm decision record STATEMENT{target} --rationale {RATIONALE} --supersedes {decision}")
 }
 
 fn proof_of(claim: &str) -> String {
-    format!("hm experiment run PROFILE --claim {claim} --blocking")
+    format!("a run may decide instead: `hm experiment run PROFILE --claim {claim} --blocking`")
+}
+
+fn noted(notice: &str) -> String {
+    format!("hm attention --seen {notice}")
 }
 
 fn faults(runs: &Runs) -> impl Iterator<Item = Need> {
     runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok).map(|(job, run)| {
-        let settle = if ["integrity", LEDGER].contains(&job.as_str()) { "hm verify" } else { "hm doctor" };
-        fault(job, run.last_run_at.ms(), run.detail.clone(), settle)
+        let (settle, hint) = match job.as_str() {
+            LEDGER => (
+                "hm repair --accept-loss --reason REASON",
+                Some("`hm verify` says what is wrong; a backup that is put back settles it, too"),
+            ),
+            "integrity" | "health" => ("hm rebuild", Some("`hm verify` and integrity.log say what is wrong")),
+            _ => ("hm doctor", None),
+        };
+        let fault = fault(job, run.last_run_at.ms(), run.detail.clone(), settle);
+        Need { hint: hint.map(str::to_owned), ..fault }
     })
 }
 
 fn fault(about: &str, since: i64, what: String, settle: &str) -> Need {
-    Need {
-        kind: Kind::Fault,
-        ids: vec![about.to_owned()],
-        since,
-        changed_at: since,
-        seen: false,
-        until: None,
-        asked: BTreeSet::from([AgentId::operator().to_string()]),
-        what: vec![what],
-        settle: vec![settle.to_owned()],
-    }
+    let moves = move_of(AgentId::operator().as_str(), [settle.to_owned()]);
+    Need::new(Kind::Fault, vec![about.to_owned()], since, moves, vec![what])
 }
 
 fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp) -> Answer {
@@ -387,9 +471,14 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
     if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
         needs.retain(|need| need.asked.contains(agent.as_str()));
     }
+    for need in &mut needs {
+        let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
+        need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
+    }
     // What is new is first, then what waits longest, and of leases what ends first.
     needs.sort_by(|one, other| {
-        let key = |need: &Need| (need.seen, need.kind, need.until.unwrap_or(need.since));
+        let ends = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease);
+        let key = |need: &Need| (need.seen, need.kind, ends(need).unwrap_or(need.since));
         key(one).cmp(&key(other)).then_with(|| one.ids.cmp(&other.ids))
     });
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -414,23 +503,36 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
 
 /// An entry of the list: stored text on the first line and on no other.
 fn entry(need: &Need, now: Timestamp) -> String {
-    let Need { kind, ids, since, seen, until, asked, what, settle, .. } = need;
-    let when = match until {
-        Some(until) => format!("ends in {} unless its session writes", Span(until - now.ms())),
-        None => format!("{} ago", Timestamp::from_ms(*since).age(now)),
+    let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
+    let since = Timestamp::from_ms(*since).age(now);
+    let until = until.map(|until| Span(until - now.ms()));
+    let when = match (kind, until) {
+        (Kind::Question, Some(left)) => format!(" since {since}, agreed by silence in {left}"),
+        (_, Some(left)) => format!(", ends in {left} unless its session writes"),
+        (_, None) => format!(" since {since}"),
     };
     let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
-    // The bar stands between two of them and nowhere else.
-    let what: Vec<String> = what.iter().map(|text| inline(&text.replace('|', "¦"), GLANCE_CHARS)).collect();
-    let settle: Vec<String> = settle.iter().map(|command| format!("`{}`", inline(command, 200))).collect();
+    // A question is answered by what it says: all of it. The bar stands between two texts and nowhere else.
+    let glance = if *kind == Kind::Question { QUESTION_CHARS } else { GLANCE_CHARS };
+    let what: Vec<String> = what.iter().map(|text| inline(&text.replace('|', "¦"), glance)).collect();
+    let commands = |settle: &[String]| {
+        settle.iter().map(|command| format!("`{}`", inline(command, 200))).collect::<Vec<_>>().join(" or ")
+    };
+    let own = moves.values().any(|own| own == settle);
+    let settle = if own {
+        commands(settle)
+    } else {
+        let by = moves.iter().map(|(agent, settle)| format!("{}: {}", inline(agent, 40), commands(settle)));
+        by.collect::<Vec<_>>().join(", or ")
+    };
+    let hint = hint.as_ref().map(|hint| format!("; {}", inline(hint, 240))).unwrap_or_default();
     format!(
-        "- {}{}, {when}, asks {}: {} {}\n  to settle it: {}\n",
+        "- {}{}, {}'s move{when}: {} {}\n  to settle it: {settle}{hint}\n",
         if *seen { "(seen) " } else { "" },
         kind.words().0,
-        asked.join(", "),
+        asked.join("'s or "),
         ids.join(" "),
         what.join(" | "),
-        settle.join(" or ")
     )
 }

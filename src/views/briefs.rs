@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::context::ContextOf;
-use super::{DEFAULT_LIMIT, ViewError, markdown, without, work};
+use super::{DEFAULT_LIMIT, ViewError, markdown, unknown_contradiction, without, work};
 use crate::domain::ids::{ClaimId, EventId, TaskId};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ContradictionPage};
+use crate::store::{ClaimFilter, Contradiction, ContradictionPage, Reader, StoreError};
 
 /// The tasks a session holds, and those its agent holds in other sessions.
 ///
@@ -53,24 +53,29 @@ pub fn task(reads: &mut Reads, id: TaskId, now: Timestamp) -> Result<String, Vie
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such contradiction.
 pub fn contradiction(reads: &mut Reads, id: EventId, now: Timestamp) -> Result<String, ViewError> {
-    let unknown =
-        || ViewError::NotFound(format!("no contradiction has the id {id}: see hivemind://contradictions"));
-    let (found, left_out) = reads.ask(now, |store| {
+    let unknown = || ViewError::NotFound(unknown_contradiction(id));
+    let (text, left_out) = reads.ask(now, |store| {
         let both = store.contradiction(id)?;
-        let sides = both.iter().flat_map(|both| [&both.left.claim_id, &both.right.claim_id]);
-        // Both sides may stand on one claim: for it, and against it.
-        let sides: BTreeSet<ClaimId> = sides.filter_map(|side| side.parse().ok()).collect();
-        let mut claims = Vec::new();
-        for side in sides {
-            claims.extend(store.claim(side)?);
-        }
-        Ok((both, claims))
+        both.map(|both| contradiction_of(store, both, now)).transpose()
     })?;
-    let (both, claims) = found.ok_or_else(unknown)?;
-    let page = ContradictionPage { contradictions: vec![both.ok_or_else(unknown)?], next: None };
+    Ok(text.flatten().ok_or_else(unknown)? + &without(left_out.count()))
+}
+
+/// A contradiction, and all that is known of the claims on its sides.
+pub(super) fn contradiction_of(
+    store: &Reader,
+    both: Contradiction,
+    now: Timestamp,
+) -> Result<String, StoreError> {
+    // Both sides may stand on one claim: for it, and against it.
+    let sides = [&both.left.claim_id, &both.right.claim_id];
+    let sides: BTreeSet<ClaimId> = sides.into_iter().filter_map(|side| side.parse().ok()).collect();
+    let page = ContradictionPage { contradictions: vec![both], next: None };
     let mut text = markdown::contradictions(&page, now);
-    for claim in &claims {
-        let _ = write!(text, "\n{}", markdown::claim(claim, &BTreeMap::new(), now));
+    for side in sides {
+        if let Some(claim) = store.claim(side)? {
+            let _ = write!(text, "\n{}", markdown::claim(&claim, &BTreeMap::new(), now));
+        }
     }
-    Ok(text + &without(left_out.count()))
+    Ok(text)
 }

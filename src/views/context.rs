@@ -17,8 +17,8 @@ use crate::pack::{self, Attention, Entries};
 use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Reader, RejectedCommand,
-    SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView, Warning,
+    AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Question, Reader,
+    RejectedCommand, SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView, Warning,
 };
 
 /// Claims of each kind considered for a context of the usual size; it holds about as many.
@@ -65,6 +65,7 @@ struct Found {
     tasks: Vec<TaskView>,
     ready: Vec<TaskView>,
     files: Vec<String>,
+    questions: Vec<Question>,
     contradictions: Vec<Contradiction>,
     contested: Vec<ClaimSummary>,
     pending_proof: Vec<ClaimSummary>,
@@ -160,6 +161,7 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
         seq: asking.ask(|store| Ok(store.folded()?.seq)),
         trajectory: asking.ask(|store| store.trajectory(session)),
         ready: asking.ask(|store| store.ready_tasks(MAX_TASKS)),
+        questions: asking.ask(|store| store.questions(Some(of.agent.as_str()), limit)),
         contradictions: asking.ask(|store| {
             let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
             Ok(store.contradictions(&open)?.contradictions)
@@ -254,7 +256,9 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, settled: u64, found: 
         found.negative.extend(dead_ends.into_iter().filter(|claim| warned.insert(claim.id.clone())));
     }
     // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
-    let disputed: BTreeSet<String> = found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
+    let mut disputed: BTreeSet<String> =
+        found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
+    disputed.extend(found.questions.iter().map(|asked| asked.claim.id.clone()));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
@@ -362,6 +366,7 @@ fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer 
         "trajectory": to_json(&found.trajectory),
         "tasks": to_json(&found.tasks),
         "anchors": to_json(&found.anchors),
+        "questions": to_json(&found.questions),
         "contradictions": to_json(&found.contradictions),
         "contested": shown(&found.contested, now),
         "pending_proof": shown(&found.pending_proof, now),
@@ -381,6 +386,7 @@ fn attention(
     claim: &impl Fn(&ClaimSummary) -> pack::Claim,
     now: Timestamp,
 ) -> Vec<Attention> {
+    let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
     let contradictions =
         found.contradictions.iter().map(|both| Attention::Contradiction(contradiction(both)));
     let contested = found.contested.iter().map(|summary| Attention::Contested(claim(summary)));
@@ -405,7 +411,8 @@ fn attention(
     let faults = runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok);
     let faults =
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
-    contradictions.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
+    let disputes = questions.chain(contradictions);
+    disputes.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
 }
 
 pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
@@ -493,6 +500,7 @@ fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timest
         grade: summary.grade,
         evidence_stale: summary.stale,
         changed: super::versions::changed(&summary.changed_since),
+        agreed_by_silence: summary.agreed_by_silence && summary.status == Status::Confirmed,
         confidence: summary.effective_confidence(now),
         scopes: summary.scopes.clone(),
         by: summary.owner.clone(),
@@ -512,6 +520,20 @@ pub(super) fn contradiction(both: &Contradiction) -> pack::Contradiction {
         kind: both.kind,
         detected_at: Timestamp::from_ms(both.detected_at),
         sides: [side(&both.left), side(&both.right)],
+        moves: super::attention::moves_of(both).into_keys().collect(),
+    }
+}
+
+/// A question as a pack shows it.
+pub(super) fn question(asked: &Question, now: Timestamp) -> pack::Question {
+    let is_open = asked.claim.status == Status::Proposed;
+    pack::Question {
+        claim: asked.claim.id.clone(),
+        statement: asked.claim.statement.clone(),
+        by: asked.claim.owner.clone(),
+        asked_at: Timestamp::from_ms(asked.asked_at),
+        silence_in: asked.until.filter(|_| is_open).map(|until| now.age(Timestamp::from_ms(until))),
+        instead_of: asked.instead_of.clone(),
     }
 }
 
@@ -519,6 +541,7 @@ fn side(side: &SideView) -> pack::Side {
     let said = side.status.zip(side.created_at).zip(side.statement.clone());
     pack::Side {
         claim: side.claim_id.clone(),
+        owner: side.owner.clone(),
         by: side.agent.clone(),
         challenge: side.challenge.clone(),
         said: said.map(|((status, at), statement)| (status, Timestamp::from_ms(at), statement)),

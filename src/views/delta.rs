@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{ContextOf, anchor, anti_pattern, claim_for, contradiction, places_of};
+use super::context::{ContextOf, anchor, anti_pattern, claim_for, contradiction, places_of, question};
 use super::{DEFAULT_LIMIT, ViewError};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, TaskId};
@@ -17,10 +18,11 @@ use crate::store::{ClaimFilter, ContradictionFilter, Reader, StoreError};
 /// Events of each kind that are looked at, the latest: what is longer ago stands in the context of the next start.
 const MAX_EVENTS: usize = 100;
 /// The kinds of events that are news: what hooks see of tools would push them out.
-const NEWS: [&str; 9] = [
+const NEWS: [&str; 10] = [
     "anchor.saved",
     "claim.created",
     "claim.status_changed",
+    "claim.superseded",
     "contradiction.detected",
     "intent.declared",
     "task.added",
@@ -34,6 +36,8 @@ const NEWS: [&str; 9] = [
 struct Seen {
     /// Claims, with the status each had before; none for a new one.
     claims: BTreeMap<ClaimId, Option<Status>>,
+    /// Claims about which the agent is asked.
+    questions: BTreeSet<String>,
     /// Contradictions, by the events that found them.
     contradictions: BTreeSet<String>,
     tasks: BTreeSet<TaskId>,
@@ -72,15 +76,22 @@ pub fn delta(
             continue;
         }
         let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
-        note(&mut seen, &event, stored);
+        note(&mut seen, &event, stored, &of.agent);
     }
     let (changes, _) = reads.ask(now, |store| changes(store, of, since, &seen, now))?;
     Ok((pack::delta(&changes.unwrap_or_default(), now), until))
 }
 
-fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored) {
+fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored, agent: &AgentId) {
     if let Event::ClaimCreated(created) = event {
+        if created.asks.contains(agent) {
+            seen.questions.insert(created.claim_id.to_string());
+        }
         seen.claims.insert(created.claim_id, None);
+    } else if let Event::ClaimSuperseded(link) = event {
+        if link.asks.contains(agent) {
+            seen.questions.insert(link.superseded_by.to_string());
+        }
     } else if let Event::StatusChanged(change) = event {
         seen.claims.entry(change.claim_id).or_insert(Some(change.from));
     } else if let Event::ContradictionDetected(_) = event {
@@ -121,6 +132,11 @@ fn changes(
     // A session that said for itself where it looks follows no other session.
     let looking = store.trajectory(session)?.filter(|at| seen.intents.contains(&at.seq));
     changes.intent = looking.map(|at| at.intent);
+    if !seen.questions.is_empty() {
+        let open = store.questions(Some(of.agent.as_str()), super::MAX_LIMIT)?;
+        let new = open.iter().filter(|asked| seen.questions.contains(&asked.claim.id));
+        changes.questions = new.map(|asked| question(asked, now)).collect();
+    }
     if !seen.contradictions.is_empty() {
         let open = ContradictionFilter { limit: DEFAULT_LIMIT, ..ContradictionFilter::default() };
         let open = store.contradictions(&open)?.contradictions.into_iter();
@@ -130,6 +146,9 @@ fn changes(
     for (id, was) in seen.claims.iter().rev() {
         let wanted = ClaimFilter { id: Some(*id), limit: 1, ..ClaimFilter::default() };
         let Some(summary) = store.claims(&wanted)?.claims.pop() else { continue };
+        if changes.questions.iter().any(|asked| asked.claim == summary.id) {
+            continue;
+        }
         let is_over = summary.status == Status::Deprecated;
         // What came and went while nobody looked is no news.
         if (is_over && was.is_none()) || *was == Some(summary.status) {

@@ -13,7 +13,8 @@ use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
 use crate::store::{
-    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
+    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, SideView,
+    Target,
 };
 
 /// A name is cut here; agents and clients have shorter ones.
@@ -61,11 +62,17 @@ pub(super) const fn replaced(claim: &ClaimSummary) -> &'static str {
     if claim.mended { "mended" } else { "superseded" }
 }
 
+/// Where a claim is, and whether only silence brought it there.
+pub fn status_of(claim: &ClaimSummary) -> String {
+    let is_silent = claim.agreed_by_silence && claim.status == Status::Confirmed;
+    format!("{}{}", claim.status, if is_silent { " (agreed by silence)" } else { "" })
+}
+
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
         "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
-        claim.status,
+        status_of(claim),
         claim.claim_type,
         name(&claim.owner),
         if claim.imported { ", imported" } else { "" },
@@ -111,7 +118,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     let summary = &claim.summary;
     let mut text = format!(
         "# {} {} `{}`\n\n{}\n",
-        summary.status,
+        status_of(summary),
         summary.claim_type,
         summary.id,
         quoted(&summary.statement)
@@ -148,6 +155,12 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
         for (scope, why) in &claim.unversioned {
             fact("without a version", &format!("`{}` {why}", inline(scope, 200)));
         }
+    }
+    if !claim.asks.is_empty() {
+        fact("asks", &inline(&claim.asks.join(", "), 400));
+    }
+    if let Some(until) = claim.objection_until.filter(|_| summary.status == Status::Proposed) {
+        fact("silence", &format!("agreed at {} unless it is challenged before", Timestamp::from_ms(until)));
     }
     if !claim.supersedes.is_empty() {
         fact("supersedes", &claim.supersedes.join(", "));
@@ -225,9 +238,9 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
             } else {
                 let statement = other.statement.as_deref().unwrap_or("(erased)");
                 format!(
-                    "`{}` of {} {}",
+                    "`{}` {} {}",
                     other.claim_id,
-                    name(&other.agent),
+                    format_args!("of {}{}", owner_of(other), held_by(other)),
                     inline(statement, LIST_STATEMENT_CHARS)
                 )
             };
@@ -308,9 +321,10 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
         let target = decision.target.as_deref().map(|target| format!(" [{}]", inline(target, 80)));
         let _ = writeln!(
             text,
-            "- `{}` {} by {} ({}, {} ago){} {}",
+            "- `{}` {}{} by {} ({}, {} ago){} {}",
             decision.claim_id,
             decision.status,
+            if decision.agreed_by_silence { " (agreed by silence)" } else { "" },
             name(&decision.decided_by),
             decision.outcome.as_deref().unwrap_or("no outcome yet"),
             age(decision.created_at, now),
@@ -335,16 +349,32 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
             ended.unwrap_or_default(),
             found.id
         );
+        if found.cause.is_none() && found.tier == Tier::Strong {
+            for (agent, settle) in super::attention::moves_of(found) {
+                let settle = settle.iter().map(|command| format!("`{}`", inline(command, 200)));
+                let _ = writeln!(
+                    text,
+                    "  - {}'s move: {}",
+                    name(&agent),
+                    settle.collect::<Vec<_>>().join(" or ")
+                );
+            }
+        }
         for side in [&found.left, &found.right] {
             let status = side.status.map_or_else(String::new, |status| format!(" {status}"));
             let _ = writeln!(
                 text,
-                "  - `{}` {}{status} [{}] {}",
+                "  - `{}` {}{status}{} [{}] {}",
                 side.claim_id,
-                name(&side.agent),
+                owner_of(side),
+                held_by(side),
                 inline(&side.scopes.join(", "), 80),
                 match (&side.challenge, &side.statement) {
-                    (Some(reason), _) => format!("challenges it: {}", inline(reason, LIST_STATEMENT_CHARS)),
+                    (Some(reason), _) => format!(
+                        "challenged by {}: {}",
+                        name(&side.agent),
+                        inline(reason, LIST_STATEMENT_CHARS)
+                    ),
                     (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS),
                 }
             );
@@ -358,6 +388,21 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
         "\nFound by the form of the words: a pair that is not listed may contradict all the same.\n",
     );
     text
+}
+
+/// The agent that made the claim of a side.
+fn owner_of(side: &SideView) -> String {
+    name(side.owner.as_deref().unwrap_or(&side.agent))
+}
+
+/// The agent that holds the claim of another.
+fn held_by(side: &SideView) -> String {
+    match &side.owner {
+        Some(owner) if *owner != side.agent && side.challenge.is_none() => {
+            format!(", held by {}", name(&side.agent))
+        }
+        _ => String::new(),
+    }
 }
 
 pub(super) fn targets(targets: &[Target]) -> String {

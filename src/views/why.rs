@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline, name, replaced};
+use super::markdown::{age, inline, name, replaced, status_of};
 use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
@@ -246,7 +246,7 @@ fn line(claim: &ClaimView) -> String {
     format!(
         "`{}` {} {} by {} ({}): {}",
         summary.id,
-        summary.status,
+        status_of(summary),
         summary.claim_type,
         name(&summary.owner),
         summary.grade,

@@ -20,9 +20,10 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
 
 /// What the writer does unasked, at its start and then every so often (spec 07).
-const JOBS: [Job; 5] = [
+const JOBS: [Job; 6] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, work: Work::Writes(sessions) },
+    Job { name: "silence", every_ms: MINUTE_MS, work: Work::Writes(silence) },
     Job { name: "erasure", every_ms: 5 * MINUTE_MS, work: Work::Writes(erasure) },
     Job { name: "health", every_ms: 5 * MINUTE_MS, work: Work::Reads(health) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, work: Work::Reads(integrity) },
@@ -125,6 +126,13 @@ impl Background {
         }
     }
 
+    /// The read models were folded anew: what was found in them before may be mended.
+    pub(super) fn rebuilt(&mut self) {
+        for name in ["health", "integrity"] {
+            self.schedule.ask_for(name, 0, system::now());
+        }
+    }
+
     fn ask(&self, ask: Ask) {
         if let Some(asks) = &self.asks {
             // A thread that ended has said why.
@@ -167,6 +175,11 @@ fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
 fn sessions(committer: &mut Committer) -> Result<Said, WriterError> {
     let closed = committer.close_overdue()?;
     Ok((Outcome::Ok, format!("{closed} leases and sessions closed")))
+}
+
+fn silence(committer: &mut Committer) -> Result<Said, WriterError> {
+    let agreed = committer.agree()?;
+    Ok((Outcome::Ok, format!("{agreed} claims agreed by silence")))
 }
 
 /// What an erasure could not reach, because a reader held it or the disk was full, is tried again.

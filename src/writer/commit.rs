@@ -662,6 +662,7 @@ impl Committer {
                 | Event::SpoolFlushed(_)
                 | Event::OperatorOverridden(_)
                 | Event::PolicyChanged(_)
+                | Event::AttentionSeen(_)
                 | Event::MemoryDenied(_)
                 | Event::ContradictionDetected(_)
                 | Event::ContradictionResolved(_)
@@ -1093,6 +1094,26 @@ impl Committer {
             swept += self.commit_items(&items)?.iter().filter(|outcome| outcome.is_ok()).count();
         }
         Ok(swept)
+    }
+
+    /// Confirms the claims to which no objection was made in time; says how many. Running it again changes nothing.
+    ///
+    /// # Errors
+    /// [`WriterError`], as for any write.
+    pub fn agree(&mut self) -> Result<usize, WriterError> {
+        let now = (self.sources.clock)();
+        let mut agreed = 0;
+        for id in self.state.silent(now) {
+            // One at a time: the first may replace what the next one would replace, too.
+            let events = decide::agree(&self.state, id, now);
+            if events.is_empty() {
+                continue;
+            }
+            let causation = CommandId::from_uuid((self.sources.ids)());
+            let fact = Item::Fact { agent: AgentId::system(), causation, events, minted: None };
+            agreed += self.commit_items(&[fact])?.iter().filter(|outcome| outcome.is_ok()).count();
+        }
+        Ok(agreed)
     }
 
     /// Frees the tasks whose lease ran out, and closes the sessions of which nothing was heard for too long.

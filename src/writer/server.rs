@@ -338,6 +338,7 @@ fn commit_loop(
             let done = committer.rebuild(|seq| {
                 let _ = reply.send(Reply::Rebuilding { seq, of });
             });
+            background.rebuilt();
             let _ = reply.send(match done {
                 Ok(seq) => Reply::Rebuilt { seq },
                 Err(error) => Reply::Failed { message: error.to_string() },

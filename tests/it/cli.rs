@@ -55,6 +55,7 @@ fn a_claim_lives_and_ends() {
             next: confirmed once another agent supports it
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 4
+            next: confirmed: agreed by reviewer
             $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
             challenged ID1: committed at seq 7
             next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw
@@ -438,7 +439,7 @@ fn programs_get_json() {
         hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id next seq state warnings
         hm --json claim show ID1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id owner positions reproduced scopes seq session stale statement status supports touched_at type versions [at by seq to]
         hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id owner reproduced scopes seq stale statement status supports touched_at type]
-        hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id seq state warnings
+        hm --json --agent qa claim support ID1: claim_id command_id duplicate entity_id next seq state warnings
         hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs ledger_seq memory negative rejected remarks rules spooled waiting_for_newer workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
         hm --json verify: accepted artifacts checkpoints erased events fault head_hash ok warning
@@ -471,6 +472,7 @@ fn the_log_lists_and_filters() {
             next: confirmed once another agent supports it
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by reviewer
             $ hm log
             - 1 `ID1` claim.created by devops at TIME:
                 {"claim_id":"ID1","claim_type":"fact","confidence":1,
@@ -566,6 +568,7 @@ fn verify_misses_the_end_of_a_ledger() {
             next: confirmed once another agent supports it
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by reviewer
         "#]],
     );
     let cut = "DELETE FROM payloads WHERE seq = 3; DELETE FROM events WHERE seq = 3";
@@ -594,6 +597,7 @@ fn verify_names_the_first_broken_event() {
             next: confirmed once another agent supports it
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by reviewer
             $ hm verify
             ok: 3 events, head HASH
         "#]],
@@ -626,6 +630,7 @@ fn rebuild_makes_the_same_read_models() {
             next: confirmed once another agent supports it
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by reviewer
             $ hm rebuild
             rebuilt: the read models hold 3 events
             $ hm claim list
@@ -659,6 +664,7 @@ fn an_export_is_the_same_every_time() {
             next: confirmed once another agent supports it
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by reviewer
             $ hm export ledger.jsonl
             exported 3 events to ledger.jsonl
             $ hm export no/such/place.jsonl
@@ -760,6 +766,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
         expect![[r#"
             $ hm --agent qa claim support ID1
             supported ID1: committed at seq 4
+            next: confirmed: agreed by reviewer
         "#]],
     );
     all_ran(&shell.workspace());

@@ -68,6 +68,8 @@ impl Memory {
             ttl_hours: None,
             evidence_refs: Vec::new(),
             origin_task_id: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
             trigger: None,
         };
         let now = Timestamp::from_ms(0);
@@ -364,7 +366,9 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             alike, compare the values: hm claim show ID2
             next: confirmed once another agent supports it
             $ hm contradictions
-            - strong value found AGE ago `ID6`
+            - strong value found AGE ago `ID5`
+              - analyst's move: `hm claim deprecate ID2 --reason REASON`
+              - devops's move: `hm claim deprecate ID1 --reason REASON`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst proposed [src/db] the pool holds 30 connections
@@ -377,10 +381,14 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
                 this --claim, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one |
                 eslint-file
             $ hm contradictions
-            - strong position found AGE ago `ID7`
+            - strong position found AGE ago `ID6`
+              - analyst's move: `hm claim deprecate ID2 --reason REASON`
               - `ID2` analyst contested [src/db] the pool holds 30 connections
-              - `ID2` devops contested [src/db] challenges it: the file says 20
-            - strong value found AGE ago `ID6`
+              - `ID2` analyst contested [src/db] challenged by devops: the file
+                  says 20
+            - strong value found AGE ago `ID5`
+              - analyst's move: `hm claim deprecate ID2 --reason REASON`
+              - devops's move: `hm claim deprecate ID1 --reason REASON`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst contested [src/db] the pool holds 30 connections
@@ -397,8 +405,9 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm contradictions --resolved
             - strong position found AGE ago, over: position_changed `ID7`
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
-              - `ID2` devops deprecated [src/db] the pool holds 30 connections
-            - strong value found AGE ago, over: deprecated `ID6`
+              - `ID2` analyst deprecated, held by devops [src/db] the pool
+                  holds 30 connections
+            - strong value found AGE ago, over: deprecated `ID5`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
@@ -445,6 +454,8 @@ fn two_names_of_a_target_are_one() {
             [exit 1]
             $ hm contradictions
             - strong target found AGE ago `ID3`
+              - analyst's move: `hm claim deprecate ID2 --reason REASON`
+              - devops's move: `hm claim deprecate ID1 --reason REASON`
               - `ID1` devops proposed [target:database] we keep SQLite
               - `ID2` analyst proposed [target:db] we move to Postgres
 

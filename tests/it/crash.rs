@@ -31,7 +31,8 @@ fn replacement(old: hivemind::domain::ids::ClaimId) -> Submission {
     let mut new = fact("the pool holds 40");
     new.supersedes = Some(old);
     new.evidence_refs = vec![old.creation_event().into()];
-    request("devops", Command::CreateClaim(new))
+    // Another owner's claim: the supporter is left behind with it.
+    request("architect", Command::CreateClaim(new))
 }
 
 /// The same request as an agent makes it again: the key and the words, no id.

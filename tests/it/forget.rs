@@ -106,6 +106,8 @@ fn planted(front: &Front) -> (Submission, Vec<Submission>) {
                 scopes: Vec::new(),
                 alternatives: Vec::new(),
                 supersedes: Vec::new(),
+                asks: Vec::new(),
+                unless_objection_minutes: None,
             }),
         ),
         request(
@@ -223,6 +225,7 @@ fn only_the_operator_forgets_and_only_what_is_there() {
             next: confirmed once another agent supports it
             $ hm --agent analyst claim support ID1
             supported ID1: committed at seq 3
+            next: confirmed: agreed by analyst
             $ hm --agent devops forget ID1 --reason "mine"
             hm: only the operator erases, and you are devops; ask the human, or deprecate the claim: it stays readable and is out of force
             [exit 1]
@@ -357,6 +360,8 @@ fn rich(committer: &mut hivemind::writer::Committer) {
                 scopes: Vec::new(),
                 alternatives: vec![alternative],
                 supersedes: Vec::new(),
+                asks: Vec::new(),
+                unless_objection_minutes: None,
             }),
         ));
         for outcome in [Outcome::Partial, Outcome::Failure] {

@@ -342,6 +342,8 @@ pub(crate) fn fact(statement: &str) -> CreateClaim {
         ttl_hours: None,
         evidence_refs: Vec::new(),
         origin_task_id: None,
+        asks: Vec::new(),
+        unless_objection_minutes: None,
         trigger: None,
     }
 }

@@ -245,6 +245,7 @@ impl Observed {
                 | Event::AnchorRetired(_)
                 | Event::PlanAbandoned(_)
                 | Event::PlanRenamed(_)
+                | Event::AttentionSeen(_)
                 | Event::MemoryDenied(_)
                 | Event::EventRedacted(_)
                 | Event::LossAccepted(_)
@@ -790,6 +791,8 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
                     evidence_refs: evidence_refs.into_iter().map(EvidenceName::from).collect(),
                     origin_task_id: None,
                     trigger: None,
+                    asks: Vec::new(),
+                    unless_objection_minutes: None,
                 }
             },
         )
@@ -819,6 +822,8 @@ fn decision() -> impl Strategy<Value = RecordDecision> {
                 })
                 .collect(),
             supersedes,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
         })
 }
 

@@ -103,6 +103,8 @@ fn a_row_that_cannot_be_read_costs_every_answer_that_row() {
             scopes: Vec::new(),
             alternatives: Vec::new(),
             supersedes: Vec::new(),
+            asks: Vec::new(),
+            unless_objection_minutes: None,
         };
         let alias = AliasTarget {
             target: "target:pool".to_owned().try_into().expect("a scope"),

@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod asking;
 mod attention;
 mod backfill;
 mod backup;
@@ -38,6 +39,7 @@ mod kill;
 mod laws;
 mod legible;
 mod mcp;
+mod names;
 mod notes;
 mod packs;
 mod paging;
@@ -62,6 +64,7 @@ mod search_faces;
 mod seats;
 mod secrets;
 mod sessions;
+mod settle;
 mod shell;
 mod spool;
 #[cfg(target_os = "linux")]

@@ -59,6 +59,8 @@ fn everything() -> Vec<Submission> {
         scopes: vec!["src/db".to_owned().try_into().expect("a scope")],
         alternatives: Vec::new(),
         supersedes: Vec::new(),
+        asks: Vec::new(),
+        unless_objection_minutes: None,
     };
     let outcome = RecordOutcome { decision_id: decision.claim_id, outcome: Outcome::ALL[0], notes: None };
     let deprecate =

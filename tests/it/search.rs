@@ -126,6 +126,8 @@ impl Library {
             ttl_hours: None,
             evidence_refs: Vec::new(),
             origin_task_id: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
             trigger: None,
         };
         self.submit(&line.owner, Some(&line.session), Command::CreateClaim(create));

@@ -174,6 +174,8 @@ impl Search {
                 mends: false,
                 evidence_refs: Vec::new(),
                 decided_at: None,
+                asks: Vec::new(),
+                unless_objection_minutes: None,
             }),
             (10, _) => create(ClaimType::Decision, None),
             _ => create(ClaimType::Fact, None),

@@ -109,18 +109,26 @@ pub(super) fn on_link(
     fresh(state, ContradictionKind::Explicit, left, right)
 }
 
-/// Who supported the old claim has not said a word about the new one.
+/// The agents that support the old claim and took no position on the new one.
+pub(super) fn left_behind<'a>(
+    state: &'a State,
+    old: &'a Claim,
+    (new_id, owner): (ClaimId, &'a AgentId),
+) -> impl Iterator<Item = &'a AgentId> {
+    let has_spoken =
+        move |agent: &AgentId| state.claim(new_id).is_some_and(|new| new.positions.contains_key(agent));
+    let supporters = old.positions.iter().filter(|(_, held)| **held == Position::Support);
+    supporters.map(|(agent, _)| agent).filter(move |agent| *agent != owner && !has_spoken(agent))
+}
+
+/// Each supporter of the old claim contradicts the agent that superseded it.
 pub(super) fn on_supersession(
     state: &State,
     (old_id, old): (ClaimId, &Claim),
     (new_id, owner): (ClaimId, &AgentId),
 ) -> Vec<Event> {
-    let has_spoken =
-        |agent: &AgentId| state.claim(new_id).is_some_and(|new| new.positions.contains_key(agent));
-    old.positions
-        .iter()
-        .filter(|(agent, held)| **held == Position::Support && *agent != owner && !has_spoken(agent))
-        .filter_map(|(agent, _)| {
+    left_behind(state, old, (new_id, owner))
+        .filter_map(|agent| {
             let left = Side { claim_id: old_id, agent: agent.clone() };
             let right = Side { claim_id: new_id, agent: owner.clone() };
             fresh(state, ContradictionKind::Supersession, left, right)
@@ -254,7 +262,8 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::ResearcherSpawned(_)
             | Event::MessageSent(_)
             | Event::OperatorOverridden(_)
-            | Event::PolicyChanged(_) => {}
+            | Event::PolicyChanged(_)
+            | Event::AttentionSeen(_) => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()

@@ -15,6 +15,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
+use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 
 /// The shortest rationale that says anything (spec 02).
@@ -78,6 +79,7 @@ pub(super) fn record(
     state: &State,
     speaker: Speaker<'_>,
     record: &RecordDecision,
+    now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     check_rationale(record)?;
@@ -122,9 +124,11 @@ pub(super) fn record(
                 evidence_refs: record.evidence_refs.iter().copied().map(Into::into).collect(),
                 trigger: None,
                 mends: false,
+                asks: record.asks.clone(),
+                unless_objection_minutes: record.unless_objection_minutes,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, speaker, &claim, &replaced, policy)?
+            create_claim(state, speaker, &claim, &replaced, now, policy)?
         }
         None => existing(state, record)?,
     };
@@ -223,6 +227,11 @@ fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
 fn existing(state: &State, record: &RecordDecision) -> Result<Decision, Rejection> {
     let id = record.claim_id;
     let claim = known_claim(state, id)?;
+    if !record.asks.is_empty() || record.unless_objection_minutes.is_some() {
+        let argument = if record.asks.is_empty() { "unless_objection_minutes" } else { "asks" };
+        let why = "only a new statement asks for positions: give the statement in place of the claim, or leave this out";
+        return Err(Rejection::invalid(argument, why));
+    }
     let refuse = |message: String, hint: &str| Err(Rejection::new(Code::NoDecision, message, hint));
     if claim.claim_type != ClaimType::Decision || claim.status == Status::Deprecated {
         let message = format!("claim {id} is a {} {}", claim.status, claim.claim_type);
@@ -280,6 +289,8 @@ fn reject(
         trigger: None,
         mends: false,
         versions: Versions::new(),
+        asks: Vec::new(),
+        objection_until: None,
     };
     decision.events.push(created.into());
     decision.events.push(transition(claim_id, Status::Proposed, Status::Deprecated, REJECTED));

@@ -97,7 +97,9 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
     let status: Status = state.claim(*claim_id)?.status;
     let reason = erased_reason(target);
-    (status == *to).then(|| StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason }.into())
+    (status == *to).then(|| {
+        StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason, by_silence: false }.into()
+    })
 }
 
 /// The reason of what is said again without the words that were erased.

@@ -27,7 +27,6 @@ struct AddEvidenceArguments {
     #[schemars(with = "f64")]
     #[serde(default)]
     weight: Share,
-    /// 1-2000 characters.
     #[schemars(with = "Option<String>")]
     note: Option<Reason>,
 }

@@ -39,7 +39,6 @@ struct CreateClaimArguments {
     /// Hypotheses default to 168.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
-    /// Event ids.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     evidence_refs: Vec<EvidenceName>,
@@ -47,11 +46,16 @@ struct CreateClaimArguments {
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
+    /// Up to 8 agents to answer.
+    #[serde(default)]
+    asks: Vec<String>,
+    /// Agreed by silence if unchallenged until then.
+    #[schemars(with = "Option<i32>")]
+    unless_objection_minutes: Option<u32>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
-#[derive(Default)]
 struct TriggerArguments {
     paths: Vec<String>,
     #[schemars(with = "Vec<String>")]
@@ -92,6 +96,8 @@ impl Server {
                 evidence_refs: given.evidence_refs,
                 trigger: trigger.transpose()?,
                 mends: given.mends,
+                asks: self.agents("asks", &given.asks)?,
+                unless_objection_minutes: given.unless_objection_minutes,
             }))
         })
         .await

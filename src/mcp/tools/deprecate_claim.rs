@@ -16,7 +16,6 @@ use crate::mcp::server::Server;
 struct DeprecateClaimArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// Why, 1-2000 characters.
     #[schemars(with = "String")]
     reason: Reason,
 }

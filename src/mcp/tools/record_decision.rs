@@ -1,7 +1,6 @@
 //! `record_decision`: what was chosen, why, and what was not.
 
-use rmcp::model::CallToolResult;
-use rmcp::{tool, tool_router};
+use rmcp::{model::CallToolResult, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -33,12 +32,14 @@ struct RecordDecisionArguments {
     scopes: Vec<String>,
     #[serde(default)]
     alternatives: Vec<AlternativeArguments>,
-    /// Decisions it replaces.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     supersedes: Vec<ClaimId>,
     #[serde(default)]
     mends: bool,
+    asks: Vec<String>,
+    #[schemars(with = "Option<i32>")]
+    unless_objection_minutes: Option<u32>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -80,6 +81,8 @@ impl Server {
                 mends: given.mends,
                 evidence_refs: Vec::new(),
                 decided_at: None,
+                asks: self.agents("asks", &given.asks)?,
+                unless_objection_minutes: given.unless_objection_minutes,
             }))
         })
         .await

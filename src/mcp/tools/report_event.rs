@@ -17,10 +17,8 @@ use crate::mcp::server::Server;
 struct ReportEventArguments {
     #[schemars(schema_with = "schema::report_kind")]
     kind: ReportKind,
-    /// 1-2000 characters.
     #[schemars(with = "String")]
     summary: Summary,
-    /// At most 64.
     #[serde(default)]
     paths: Vec<String>,
     /// For command_ran.

@@ -1,0 +1,138 @@
+//! Asking for positions, and what silence makes of a claim.
+
+use std::collections::BTreeSet;
+
+use super::{Successor, contradiction, replace};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Position, Status};
+use crate::domain::command::CreateClaim;
+use crate::domain::event::{Event, StatusChanged};
+use crate::domain::ids::ClaimId;
+use crate::domain::rejection::Rejection;
+use crate::domain::state::{Claim, State};
+use crate::domain::time::Timestamp;
+
+/// The most agents one claim may ask.
+const MAX_ASKED: usize = 8;
+/// The longest time for objections, in minutes: one week.
+const MAX_OBJECTION_MINUTES: u32 = 10_080;
+
+/// Whom a claim asks, each agent once.
+pub(super) fn asked(create: &CreateClaim) -> Vec<AgentId> {
+    create.asks.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+}
+
+/// Whether a claim may ask these agents, and be agreed by silence.
+pub(super) fn check(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<(), Rejection> {
+    let asked = asked(create);
+    if asked.len() > MAX_ASKED {
+        let why = format!("a claim asks at most {MAX_ASKED} agents, this one {}", asked.len());
+        return Err(Rejection::invalid("asks", why));
+    }
+    if asked.contains(agent) {
+        let why = "a claim asks others, not its owner: leave yourself out";
+        return Err(Rejection::invalid("asks", why));
+    }
+    if asked.contains(&AgentId::system()) {
+        return Err(Rejection::invalid("asks", "`system` takes no positions: name an agent of the roster"));
+    }
+    let Some(minutes) = create.unless_objection_minutes else { return Ok(()) };
+    if !(1..=MAX_OBJECTION_MINUTES).contains(&minutes) {
+        let why =
+            format!("the time for objections is 1 to {MAX_OBJECTION_MINUTES} minutes, this is {minutes}");
+        return Err(Rejection::invalid("unless_objection_minutes", why));
+    }
+    let Some((old_id, old)) = create.supersedes.and_then(|id| Some((id, state.claim(id)?))) else {
+        return Ok(());
+    };
+    if old.owner != *agent && !asked.is_empty() && !asked.contains(&old.owner) {
+        let why = format!(
+            "claim {old_id} belongs to {}, who was not asked: add {} to asks, or leave this out",
+            old.owner, old.owner
+        );
+        return Err(Rejection::invalid("unless_objection_minutes", why));
+    }
+    Ok(())
+}
+
+/// What the receipt of a new claim says next.
+pub(super) fn next(create: &CreateClaim) -> String {
+    let asked: Vec<String> = asked(create).iter().map(ToString::to_string).collect();
+    match (asked.as_slice(), create.unless_objection_minutes) {
+        ([], None) => "confirmed once another agent supports it".to_owned(),
+        (names, None) => {
+            format!("{} is asked for a position; confirmed once another agent supports it", names.join(", "))
+        }
+        ([], Some(minutes)) => {
+            format!(
+                "agreed by silence in {minutes} min unless another agent challenges it; a support confirms it at once"
+            )
+        }
+        (names, Some(minutes)) => format!(
+            "agreed by silence in {minutes} min unless {} challenges it; a support confirms it at once",
+            names.join(" or ")
+        ),
+    }
+}
+
+/// The events by which silence confirms a claim; none where something stands in the way.
+pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
+    let Some(claim) = state.claim(id).filter(|claim| may_agree(state, id, claim, now)) else {
+        return Vec::new();
+    };
+    let asked: Vec<String> = claim.asks.iter().map(ToString::to_string).collect();
+    let whom = if asked.is_empty() { "any agent".to_owned() } else { asked.join(", ") };
+    let until = claim.silent_at.unwrap_or(now);
+    let reason = format!("agreed by silence: no objection of {whom} until {until}");
+    let mut events = vec![
+        StatusChanged {
+            claim_id: id,
+            from: claim.status,
+            to: Status::Confirmed,
+            reason: reason.parse().expect("our own reasons are short and never empty"),
+            by_silence: true,
+        }
+        .into(),
+    ];
+    if let Some((old_id, old)) = claim.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?)))
+        && old.superseded_by.is_none()
+        && old.claim_type != ClaimType::Decision
+    {
+        let new = Successor { id, mends: claim.mends };
+        events.extend(replace(state, old_id, old, new, &claim.owner));
+    }
+    events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
+    events
+}
+
+fn may_agree(state: &State, id: ClaimId, claim: &Claim, now: Timestamp) -> bool {
+    let is_due = claim.status == Status::Proposed && claim.silent_at.is_some_and(|until| until <= now);
+    // A challenge that a run answered stands on record and is no silence either.
+    is_due
+        && claim.challengers().next().is_none()
+        && !breaks_target_rule(state, id, claim)
+        && !overrules_operator(state, claim)
+}
+
+/// Whether another decision is in force on a target of this one. The claim that it is to replace does not count.
+fn breaks_target_rule(state: &State, id: ClaimId, claim: &Claim) -> bool {
+    let others =
+        |id_of_other: &ClaimId| *id_of_other != id && claim.proposes_to_supersede != Some(*id_of_other);
+    claim.claim_type == ClaimType::Decision
+        && claim
+            .scopes
+            .iter()
+            .filter(|scope| scope.is_target())
+            .any(|target| state.decisions_on(state.canonical(target)).any(|other| others(&other)))
+}
+
+/// Whether the claim would replace what the operator recorded or supports.
+fn overrules_operator(state: &State, claim: &Claim) -> bool {
+    let operator = AgentId::operator();
+    let old = claim.proposes_to_supersede.and_then(|old| state.claim(old));
+    claim.owner != operator
+        && old.is_some_and(|old| {
+            old.superseded_by.is_none()
+                && (old.owner == operator || old.positions.get(&operator) == Some(&Position::Support))
+        })
+}

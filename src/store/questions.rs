@@ -1,0 +1,119 @@
+//! Who is asked for a position, and did not answer yet.
+
+use rusqlite::{Connection, Row, params};
+use serde::Serialize;
+
+use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::Status;
+use crate::domain::event::{ClaimCreated, ClaimSuperseded, PositionTaken, Recorded, StatusChanged};
+use crate::domain::ids::ClaimId;
+
+/// A question to one agent: what it thinks of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Question {
+    /// The claim it is about.
+    pub claim: ClaimSummary,
+    /// The agent that is asked.
+    pub agent: String,
+    /// The claim that the agent supported and that this one replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
+    /// Since when, epoch ms.
+    pub asked_at: i64,
+    /// Until when silence is no agreement, epoch ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<i64>,
+}
+
+impl Reader {
+    /// The open questions to an agent, or to every agent, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
+        let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
+        let sql = format!(
+            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until FROM questions q \
+             JOIN claims c ON c.id = q.claim_id WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;
+        let mut questions = Vec::new();
+        for Asked { claim, agent, instead_of, asked_at, until } in asked {
+            // The claim's time may be over.
+            let claim = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
+            questions.extend(claim.map(|claim| Question { claim, agent, instead_of, asked_at, until }));
+        }
+        Ok(questions)
+    }
+}
+
+struct Asked {
+    claim: String,
+    agent: String,
+    instead_of: Option<String>,
+    asked_at: i64,
+    until: Option<i64>,
+}
+
+fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
+    Ok(Asked {
+        claim: row.get(0)?,
+        agent: row.get(1)?,
+        instead_of: row.get(2)?,
+        asked_at: row.get(3)?,
+        until: row.get(4)?,
+    })
+}
+
+pub(super) fn of_creation(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
+    ask(db, at, body.claim_id, None, &body.asks)
+}
+
+pub(super) fn of_supersession(
+    db: &Connection,
+    at: &Recorded,
+    body: &ClaimSuperseded,
+) -> Result<(), StoreError> {
+    ask(db, at, body.superseded_by, Some(body.claim_id), &body.asks)
+}
+
+fn ask(
+    db: &Connection,
+    at: &Recorded,
+    claim: ClaimId,
+    instead_of: Option<ClaimId>,
+    agents: &[AgentId],
+) -> Result<(), StoreError> {
+    for agent in agents {
+        db.prepare_cached(
+            "INSERT INTO questions (claim_id, agent, instead_of, asked_at, seq) VALUES (?1, ?2, ?3, ?4, ?5) \
+             ON CONFLICT (claim_id, agent) DO NOTHING",
+        )?
+        .execute(params![
+            claim.to_string(),
+            agent.as_str(),
+            instead_of.map(|old| old.to_string()),
+            at.at.ms(),
+            at.seq as i64
+        ])?;
+    }
+    Ok(())
+}
+
+/// Every position answers.
+pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?
+        .execute(params![body.claim_id.to_string(), at.agent.as_str()])?;
+    Ok(())
+}
+
+/// A question ends with its claim.
+pub(super) fn moved(db: &Connection, body: &StatusChanged) -> Result<(), StoreError> {
+    if body.to == Status::Deprecated {
+        db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1")?
+            .execute([body.claim_id.to_string()])?;
+    }
+    Ok(())
+}

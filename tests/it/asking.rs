@@ -1,0 +1,572 @@
+//! Asking for positions, and what silence makes of a claim.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use hivemind::config::Config;
+use hivemind::domain::claim::{ClaimType, Position, Status};
+use hivemind::domain::command::{
+    AliasTarget, Command, CreateClaim, DeprecateClaim, RecordDecision, Submission,
+};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::event::Event;
+use hivemind::domain::ids::ClaimId;
+use hivemind::domain::receipt::Receipt;
+use hivemind::domain::rejection::Rejection;
+use hivemind::domain::scope::Scope;
+use hivemind::domain::time::{Moment, Timestamp};
+use hivemind::mcp::Era;
+use hivemind::reads::Reads;
+use hivemind::store::{ClaimView, Question};
+use hivemind::system::{self, Sources};
+use hivemind::views::{ContextOf, View, answer, delta};
+use hivemind::writer::{Committer, Spool};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::harness::{
+    TempWorkspace, agent, body, claim_of, dump, fact, fixed_sources, position, request, wait_until,
+};
+use crate::shell::Shell;
+
+const START_MS: i64 = 1_800_000_000_000;
+
+/// A workspace with a writer whose clock the test sets, in minutes.
+struct Team {
+    workspace: TempWorkspace,
+    clock: Arc<AtomicI64>,
+    committer: Option<Committer>,
+}
+
+impl Team {
+    fn new() -> Self {
+        let clock = Arc::new(AtomicI64::new(START_MS));
+        let mut team = Self { workspace: TempWorkspace::new(), clock, committer: None };
+        team.writer_comes(1);
+        team
+    }
+
+    /// A writer starts; its ids are those of `seed`.
+    fn writer_comes(&mut self, seed: u64) {
+        self.committer = None;
+        let clock = Arc::clone(&self.clock);
+        let sources = Sources {
+            clock: Box::new(move || Timestamp::from_ms(clock.load(Ordering::Relaxed))),
+            ..fixed_sources(seed)
+        };
+        let committer = Committer::open(&self.workspace, Policy::default(), sources);
+        self.committer = Some(committer.expect("a workspace"));
+    }
+
+    fn writer(&mut self) -> &mut Committer {
+        self.committer.as_mut().expect("a writer")
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.clock.load(Ordering::Relaxed))
+    }
+
+    fn at_minute(&self, minute: i64) {
+        self.clock.store(START_MS + minute * 60_000, Ordering::Relaxed);
+    }
+
+    fn hands_in(&mut self, submission: &Submission) -> Result<Receipt, Rejection> {
+        self.writer().commit(std::slice::from_ref(submission)).expect("a commit").remove(0)
+    }
+
+    fn does(&mut self, submission: &Submission) -> Receipt {
+        self.hands_in(submission).expect("it passes")
+    }
+
+    fn takes(&mut self, by: &str, claim: ClaimId, held: Position) -> Receipt {
+        self.does(&position(by, claim, held))
+    }
+
+    fn agrees(&mut self) -> usize {
+        self.writer().agree().expect("a look at the clock")
+    }
+
+    /// Every sweep of the writer, twice: the second changes nothing.
+    fn sweeps(&mut self) -> usize {
+        let agreed = self.agrees();
+        assert_eq!(self.agrees(), 0, "n sweeps are one");
+        agreed
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::of((*self.workspace).clone())
+    }
+
+    fn claim(&self, id: ClaimId) -> ClaimView {
+        let (found, _) = self.reads().ask(self.now(), |store| store.claim(id)).expect("an answer");
+        found.flatten().expect("a claim")
+    }
+
+    fn status(&self, id: ClaimId) -> Status {
+        self.claim(id).summary.status
+    }
+
+    fn asked(&self, whom: &str) -> Vec<Question> {
+        let (found, _) =
+            self.reads().ask(self.now(), |store| store.questions(Some(whom), 50)).expect("an answer");
+        found.unwrap_or_default()
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        self.workspace.events().into_iter().map(|event| event.kind).collect()
+    }
+}
+
+impl Drop for Team {
+    /// What was folded live is what a rebuild makes.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let live = dump(&self.workspace.team_memory());
+        self.writer().rebuild(|_| ()).expect("a rebuild");
+        assert_eq!(dump(&self.workspace.team_memory()), live, "rebuild equals live");
+    }
+}
+
+fn names(names: &[&str]) -> Vec<hivemind::domain::agent::AgentId> {
+    names.iter().map(|name| agent(name)).collect()
+}
+
+/// A fact of devops about the whole workspace.
+fn asking(statement: &str, asks: &[&str], minutes: Option<u32>) -> Submission {
+    let create = CreateClaim { asks: names(asks), unless_objection_minutes: minutes, ..fact(statement) };
+    request("devops", Command::CreateClaim(create))
+}
+
+#[test]
+fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
+    let mut team = Team::new();
+    let made = asking("I build it with a heap", &["reviewer", "analyst"], Some(30));
+    let receipt = team.does(&made);
+    assert_eq!(
+        receipt.next.as_deref(),
+        Some(
+            "agreed by silence in 30 min unless analyst or reviewer challenges it; a support confirms it at once"
+        )
+    );
+    let claim = claim_of(&made);
+    team.at_minute(29);
+    assert_eq!((team.sweeps(), team.status(claim)), (0, Status::Proposed));
+    assert_eq!(team.claim(claim).objection_until, Some(START_MS + 30 * 60_000));
+    let before = team.now();
+    let confidence = team.claim(claim).summary.confidence;
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    let seen = team.claim(claim);
+    assert_eq!((seen.summary.status, seen.summary.agreed_by_silence), (Status::Confirmed, true));
+    assert_eq!(seen.summary.supports, 0);
+    // Silence adds nothing to what its owner said.
+    assert!((seen.summary.effective_confidence(team.now()) - confidence).abs() < 1e-9, "no support");
+    let step = seen.history.last().expect("a step");
+    assert_eq!(
+        (step.by.as_str(), step.reason.as_deref()),
+        ("system", Some("agreed by silence: no objection of analyst, reviewer until 2027-01-15T08:30:00Z"))
+    );
+    // The past is what it was.
+    let mut then = team.reads().at(Moment::Time(before), team.now()).expect("the past");
+    let (then, _) = then.ask(team.now(), |store| store.claim(claim)).expect("an answer");
+    assert_eq!(then.flatten().expect("a claim").summary.status, Status::Proposed);
+    // It is shown as what it is.
+    let config = Config::load(&team.workspace.config()).expect("a configuration");
+    for (view, says) in [
+        (View::Claim(claim), "# confirmed (agreed by silence) fact"),
+        (
+            View::Claims(hivemind::store::ClaimFilter { limit: 5, ..Default::default() }),
+            "confirmed (agreed by silence) fact",
+        ),
+        (
+            View::Context(ContextOf {
+                agent: agent("architect"),
+                session: None,
+                budget: 9_500,
+                window: None,
+            }),
+            "status=\"confirmed\" agreed=\"by silence\"",
+        ),
+    ] {
+        let said = answer(&mut team.reads(), &config, &view, team.now()).expect("an answer");
+        assert!(said.text.contains(says), "{}", said.text);
+    }
+    // A support is more: it is silence no more. Withdrawn, silence still stands.
+    let receipt = team.takes("analyst", claim, Position::Support);
+    assert_eq!(receipt.next.as_deref(), Some("confirmed: agreed by analyst"));
+    assert!(!team.claim(claim).summary.agreed_by_silence);
+    team.takes("analyst", claim, Position::Abstain);
+    assert!(team.claim(claim).summary.agreed_by_silence);
+    // An objection reopens it, for good: withdrawn, it is a proposal.
+    team.at_minute(40);
+    team.takes("frontend", claim, Position::Challenge);
+    assert_eq!(team.status(claim), Status::Contested);
+    team.takes("frontend", claim, Position::Abstain);
+    assert_eq!((team.sweeps(), team.status(claim)), (0, Status::Proposed));
+}
+
+#[test]
+fn a_writer_that_comes_late_agrees_then_and_once() {
+    let mut team = Team::new();
+    let made = asking("I build it with a heap", &[], Some(30));
+    team.does(&made);
+    // What was queued in time counts, however late it is read.
+    let objected = asking("I drop the cache", &["analyst"], Some(30));
+    team.does(&objected);
+    team.committer = None;
+    let spool = Spool::of(&team.workspace);
+    let objection = position("analyst", claim_of(&objected), Position::Challenge);
+    assert_eq!(spool.append(&objection).expect("a spool"), None);
+    team.at_minute(600);
+    team.writer_comes(2);
+    team.writer().replay(&spool).expect("a replay");
+    assert_eq!((team.sweeps(), team.status(claim_of(&made))), (1, Status::Confirmed));
+    assert_eq!(team.status(claim_of(&objected)), Status::Contested);
+    team.writer_comes(3);
+    assert_eq!(team.sweeps(), 0, "the next writer finds it done");
+    let by_silence = |event: Event| matches!(event, Event::StatusChanged(change) if change.by_silence);
+    assert_eq!(team.workspace.events().iter().filter(|event| by_silence(body(event))).count(), 1);
+}
+
+#[test]
+fn silence_confirms_nothing_that_anything_stands_against() {
+    let mut team = Team::new();
+    let make = |team: &mut Team, statement: &str, asks: &[&str]| {
+        let made = asking(statement, asks, Some(30));
+        team.does(&made);
+        claim_of(&made)
+    };
+    let contested = make(&mut team, "it is contested", &["analyst"]);
+    team.takes("reviewer", contested, Position::Challenge);
+    let withdrawn = make(&mut team, "an objection was withdrawn", &["analyst"]);
+    team.takes("analyst", withdrawn, Position::Challenge);
+    team.takes("analyst", withdrawn, Position::Abstain);
+    let not_asked = make(&mut team, "an agent that was not asked withdrew", &["analyst"]);
+    team.takes("reviewer", not_asked, Position::Challenge);
+    team.takes("reviewer", not_asked, Position::Abstain);
+    let gone = make(&mut team, "it is gone", &[]);
+    let reason = "no more".parse().expect("a reason");
+    team.does(&request("devops", Command::DeprecateClaim(DeprecateClaim { claim_id: gone, reason })));
+    let abstained = make(&mut team, "the agent that was asked abstains", &["analyst"]);
+    team.takes("analyst", abstained, Position::Abstain);
+    let supported = make(&mut team, "it has a support", &["analyst"]);
+    team.takes("analyst", supported, Position::Support);
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 2);
+    let of = |team: &Team, id| (team.status(id), team.claim(id).summary.agreed_by_silence);
+    assert_eq!(of(&team, contested), (Status::Contested, false));
+    assert_eq!(of(&team, withdrawn), (Status::Proposed, false), "it did object");
+    assert_eq!(of(&team, not_asked), (Status::Confirmed, true), "those asked did not");
+    assert_eq!(of(&team, gone), (Status::Deprecated, false));
+    assert_eq!(of(&team, abstained), (Status::Confirmed, true), "no objection");
+    assert_eq!(of(&team, supported), (Status::Confirmed, false));
+    // What ended otherwise after the time stays so.
+    team.takes("analyst", supported, Position::Abstain);
+    assert_eq!((team.sweeps(), of(&team, supported)), (0, (Status::Proposed, false)));
+    team.takes("reviewer", contested, Position::Abstain);
+    assert_eq!((team.sweeps(), of(&team, contested)), (0, (Status::Proposed, false)));
+}
+
+fn decision(by: &str, statement: &str, target: &str, minutes: Option<u32>) -> (ClaimId, Submission) {
+    let claim_id = ClaimId::from_uuid(system::new_id());
+    let record = RecordDecision {
+        mends: false,
+        evidence_refs: Vec::new(),
+        decided_at: None,
+        claim_id,
+        statement: Some(statement.parse().expect("a statement")),
+        rationale: "it is the smaller one".parse().expect("a rationale"),
+        context: None,
+        target: Some(Scope::target(target).expect("a target")),
+        scopes: Vec::new(),
+        alternatives: Vec::new(),
+        supersedes: Vec::new(),
+        asks: Vec::new(),
+        unless_objection_minutes: minutes,
+    };
+    (claim_id, request(by, Command::RecordDecision(record)))
+}
+
+#[test]
+fn silence_lets_no_two_decisions_on_one_target_through() {
+    let mut team = Team::new();
+    let (alone, made) = decision("devops", "we queue with Redis", "queue", Some(30));
+    team.does(&made);
+    let (first, made) = decision("devops", "we keep SQLite", "database", Some(30));
+    team.does(&made);
+    let (second, made) = decision("analyst", "we take Postgres", "store", Some(30));
+    team.does(&made);
+    let target = |name| Scope::target(name).expect("a target");
+    let alias = AliasTarget { target: target("database"), alias: target("store") };
+    team.does(&request("architect", Command::AliasTarget(alias)));
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!(team.status(alone), Status::Confirmed);
+    assert_eq!([first, second].map(|id| team.status(id)), [Status::Proposed; 2]);
+    // The one that is left is agreed.
+    let reason = "SQLite does".parse().expect("a reason");
+    team.does(&request("analyst", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason })));
+    assert_eq!((team.sweeps(), team.status(first)), (1, Status::Confirmed));
+}
+
+#[test]
+fn silence_replaces_a_claim_of_who_was_asked_and_never_the_operators() {
+    let mut team = Team::new();
+    let old = request("analyst", Command::CreateClaim(fact("the cache holds 20 entries")));
+    team.does(&old);
+    let replaces = |old: ClaimId, statement: &str, asks: &[&str]| {
+        let Command::CreateClaim(create) = asking(statement, asks, Some(30)).command else { panic!() };
+        request("devops", Command::CreateClaim(CreateClaim { supersedes: Some(old), ..create }))
+    };
+    let refused = team.hands_in(&replaces(claim_of(&old), "the cache is gone", &["reviewer"]));
+    let refused = refused.expect_err("its owner was not asked");
+    assert!(refused.message.contains("add analyst to asks"), "{refused}");
+    let new = replaces(claim_of(&old), "the cache is gone for good", &["analyst"]);
+    team.does(&new);
+    let said = request("operator", Command::CreateClaim(fact("the log stays")));
+    team.does(&said);
+    let against = replaces(claim_of(&said), "no log any more", &["operator"]);
+    team.does(&against);
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!(team.status(claim_of(&old)), Status::Deprecated);
+    assert_eq!(team.claim(claim_of(&old)).summary.superseded_by, Some(claim_of(&new).to_string()));
+    assert_eq!(team.status(claim_of(&said)), Status::Proposed);
+    assert_eq!(team.status(claim_of(&against)), Status::Proposed, "the operator's word stands");
+}
+
+#[test]
+fn what_is_asked_wrongly_is_refused_with_a_way_forward() {
+    let mut team = Team::new();
+    let many = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
+    for (asks, minutes, why) in [
+        (&many[..], None, "asks at most 8 agents"),
+        (&["devops"][..], None, "leave yourself out"),
+        (&["system"][..], None, "name an agent of the roster"),
+        (&[][..], Some(0), "1 to 10080 minutes"),
+        (&[][..], Some(10_081), "1 to 10080 minutes"),
+    ] {
+        let refused = team.hands_in(&asking("it is so", asks, minutes)).expect_err("refused");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    let known = request(
+        "devops",
+        Command::CreateClaim(CreateClaim { claim_type: ClaimType::Decision, ..fact("we keep SQLite") }),
+    );
+    team.does(&known);
+    let (_, mut recorded) = decision("devops", "x", "database", Some(30));
+    if let Command::RecordDecision(record) = &mut recorded.command {
+        record.statement = None;
+        record.claim_id = claim_of(&known);
+    }
+    let refused = team.hands_in(&recorded).expect_err("refused");
+    assert!(refused.to_string().contains("give the statement in place of the claim"), "{refused}");
+}
+
+#[test]
+fn a_question_is_shown_whole_until_it_is_answered_or_ends_with_its_claim() {
+    let mut team = Team::new();
+    let long = format!("I mean it: {}", ["really"; 280].join(" "));
+    let made = asking(&long, &["analyst", "reviewer", "frontend"], Some(30));
+    let told = team.writer().head().seq;
+    team.does(&made);
+    let other = asking("another one", &["analyst"], None);
+    team.does(&other);
+    let of = ContextOf { agent: agent("analyst"), session: Some("s-9".into()), budget: 9_500, window: None };
+    let (said, seq) = delta(&mut team.reads(), &of, told, team.now()).expect("a delta");
+    let first = said.lines().nth(1).expect("a line");
+    assert!(first.starts_with("<question claim=\"") && first.contains("by=\"devops\""), "{said}");
+    assert!(said.replace("\n    ", " ").contains(&long), "whole: {said}");
+    assert!(!said.contains("<claim "), "and once: {said}");
+    assert_eq!(delta(&mut team.reads(), &of, seq, team.now()).expect("a delta").0, "", "told once");
+    let config = Config::load(&team.workspace.config()).expect("a configuration");
+    let needs = |team: &Team, whom: &str| {
+        let view = View::Attention(Some(agent(whom)));
+        answer(&mut team.reads(), &config, &view, team.now()).expect("an answer")
+    };
+    let shown = needs(&team, "analyst");
+    assert!(shown.text.contains(&long), "{}", shown.text);
+    assert!(shown.text.contains("agreed by silence in 30m"), "{}", shown.text);
+    let pack = answer(&mut team.reads(), &config, &View::Context(of), team.now()).expect("a pack").text;
+    assert!(pack.replace("\n    ", " ").contains(&long), "{pack}");
+    for (whom, held) in
+        [("analyst", Position::Support), ("reviewer", Position::Challenge), ("frontend", Position::Abstain)]
+    {
+        let open = team.asked(whom).len();
+        team.takes(whom, claim_of(&made), held);
+        assert_eq!(team.asked(whom).len(), open - 1, "{whom} answered");
+    }
+    assert_eq!(team.asked("analyst").len(), 1);
+    let reason = "no more".parse().expect("a reason");
+    let end = DeprecateClaim { claim_id: claim_of(&other), reason };
+    team.does(&request("devops", Command::DeprecateClaim(end)));
+    assert_eq!(team.asked("analyst"), []);
+    assert_eq!(needs(&team, "analyst").text, "Nothing needs analyst now.\n");
+}
+
+/// Red before: an owner's own successor opened a contradiction that named the supporter as the old claim's author.
+#[test]
+fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
+    let mut team = Team::new();
+    let old = request("devops", Command::CreateClaim(fact("the pool holds 20 connections")));
+    team.does(&old);
+    for supporter in ["analyst", "reviewer"] {
+        team.takes(supporter, claim_of(&old), Position::Support);
+    }
+    let told = team.writer().head().seq;
+    let create = CreateClaim { supersedes: Some(claim_of(&old)), ..fact("the pool holds 30 connections") };
+    let new = request("devops", Command::CreateClaim(create));
+    team.does(&new);
+    assert!(!team.kinds().contains(&"contradiction.detected".to_owned()), "{:?}", team.kinds());
+    let asked = team.asked("analyst");
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].instead_of, Some(claim_of(&old).to_string()));
+    let of = ContextOf { agent: agent("analyst"), session: Some("s-9".into()), budget: 9_500, window: None };
+    let (said, _) = delta(&mut team.reads(), &of, told, team.now()).expect("a delta");
+    assert!(said.contains("<question claim=") && said.contains("instead_of="), "{said}");
+    team.takes("analyst", claim_of(&new), Position::Support);
+    assert_eq!((team.asked("analyst").len(), team.asked("reviewer").len()), (0, 1));
+    // Another's successor contradicts whom it leaves behind: the holder is named as holder.
+    let theirs = CreateClaim { supersedes: Some(claim_of(&new)), ..fact("the pool is gone") };
+    team.does(&request("architect", Command::CreateClaim(theirs)));
+    let found = team.workspace.events().into_iter().filter_map(|event| {
+        let Event::ContradictionDetected(found) = body(&event) else { return None };
+        Some((found.left.agent, found.right.agent))
+    });
+    assert_eq!(found.collect::<Vec<_>>(), [(agent("analyst"), agent("architect"))]);
+    let config = Config::load(&team.workspace.config()).expect("a configuration");
+    for (view, says) in [
+        (View::Attention(None), "devops, held by analyst: the pool holds 30 connections"),
+        (
+            View::Context(ContextOf {
+                agent: agent("architect"),
+                session: None,
+                budget: 9_500,
+                window: None,
+            }),
+            "A (devops, deprecated, 0s, held by analyst) the pool holds 30 connections",
+        ),
+        (
+            View::Contradictions(hivemind::store::ContradictionFilter { limit: 9, ..Default::default() }),
+            "devops deprecated, held by analyst",
+        ),
+    ] {
+        let said = answer(&mut team.reads(), &config, &view, team.now()).expect("an answer").text;
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn a_support_says_what_it_made_and_what_is_lacking() {
+    let mut team = Team::new();
+    let made = request("devops", Command::CreateClaim(fact("it is so")));
+    team.does(&made);
+    let claim = claim_of(&made);
+    let next = |receipt: Receipt| receipt.next.unwrap_or_default();
+    assert_eq!(
+        next(team.takes("devops", claim, Position::Support)),
+        "your own support does not count: another agent must support it"
+    );
+    assert_eq!(next(team.takes("analyst", claim, Position::Support)), "confirmed: agreed by analyst");
+    assert_eq!(
+        next(team.takes("reviewer", claim, Position::Support)),
+        "confirmed: agreed by analyst, reviewer"
+    );
+    team.takes("frontend", claim, Position::Challenge);
+    assert_eq!(
+        next(team.takes("architect", claim, Position::Support)),
+        "still challenged by frontend: each challenger must support or abstain"
+    );
+}
+
+#[test]
+fn the_writer_agrees_unasked_and_the_command_line_says_so() {
+    let mut team = Team::new();
+    // Two hours ago.
+    team.clock.store(system::now().ms() - 2 * 3_600_000, Ordering::Relaxed);
+    let made = asking("I build it with a heap", &["analyst"], Some(30));
+    team.does(&made);
+    team.committer = None;
+    {
+        let _writer = team.workspace.writer(&[]);
+        wait_until("the writer agrees", || team.kinds().contains(&"claim.status_changed".to_owned()));
+        let mut shown = std::process::Command::new(crate::harness::HM);
+        shown.args(["claim", "list", "--json", "--dir"]).arg(team.workspace.root());
+        let shown = shown.output().expect("hm can be run");
+        let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        let claim = &shown["claims"][0];
+        assert_eq!((&claim["status"], &claim["agreed_by_silence"]), (&json!("confirmed"), &json!(true)));
+    }
+    team.writer_comes(2);
+    assert_eq!(team.sweeps(), 0);
+}
+
+#[tokio::test]
+async fn panes_and_the_command_line_ask_and_answer() {
+    let bench = Bench::new();
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let mut analyst = bench.pane(Some("analyst"), Era::Legacy).await;
+    analyst.subscribe(&["hivemind://attention"]).await.expect("a subscription");
+    let asked = json!({
+        "statement": "I build it with a heap", "claim_type": "decision", "scopes": ["src"],
+        "asks": ["ana"], "unless_objection_minutes": 5
+    });
+    let claim = bench.accepted(&devops, "create_claim", asked).await.field("claim_id").to_owned();
+    let heard = analyst.updated(std::time::Duration::from_secs(10)).await;
+    assert_eq!(heard.as_deref(), Some("hivemind://attention"));
+    let told = analyst.read("hivemind://attention?format=json").await.expect("it");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["needs"][0]["kind"], "question");
+    assert_eq!(told["needs"][0]["settle"][0], format!("hm claim support {claim}"));
+    let decided = json!({
+        "statement": "we keep SQLite", "rationale": "one file, no server", "target": "database",
+        "asks": ["analyst", "reviewer"]
+    });
+    bench.accepted(&devops, "record_decision", decided).await;
+    let unknown = json!({
+        "statement": "x y", "claim_type": "fact", "scopes": ["src"], "asks": ["sage"]
+    });
+    let refused = devops.call("create_claim", unknown).await.expect("an answer");
+    assert!(refused.refused, "{refused:?}");
+    let shell = |words: &[&str]| bench.hm(words);
+    let made = shell(&[
+        "claim",
+        "create",
+        "the heap is fast",
+        "--scope",
+        "src",
+        "--ask",
+        "analyst",
+        "--unless-objection-minutes",
+        "60",
+        "--agent",
+        "devops",
+    ]);
+    assert!(made.status.success(), "{made:?}");
+    let listed = analyst.read("hivemind://attention").await.expect("it");
+    assert_eq!(listed.matches("- question, analyst's move").count(), 3, "{listed}");
+}
+
+#[test]
+fn the_id_of_a_contradiction_can_be_opened() {
+    let mut shell = Shell::new();
+    shell.transcript("hm claim create \"the pool size is 20\" --scope src --agent devops");
+    shell.transcript("hm claim create \"the pool size is 50\" --scope src --agent analyst");
+    let listed = shell.json("hm contradictions --json");
+    let id = listed["contradictions"][0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(
+        listed["contradictions"][0]["moves"].as_object().expect("moves").keys().collect::<Vec<_>>(),
+        ["analyst", "devops"]
+    );
+    let shown = shell.run(&format!("hm contradictions show {id}"));
+    let shown = String::from_utf8(shown.stdout).expect("text");
+    assert!(shown.contains("the pool size is 20") && shown.contains("devops's move"), "{shown}");
+    let wrong = shell.run(&format!("hm claim show {id}"));
+    let wrong = String::from_utf8(wrong.stderr).expect("text");
+    assert!(
+        !wrong.contains("no claim has the id") && wrong.contains(&format!("hm contradictions show {id}")),
+        "{wrong}"
+    );
+}

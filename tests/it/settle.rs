@@ -1,0 +1,309 @@
+//! What attention prints under "to settle it" settles it: every kind of entry, made by the real binary, and every
+//! printed command, typed into a shell by the agent whose move it is.
+
+use std::process::{Command, Output, Stdio};
+
+use hivemind::domain::claim::ContradictionKind;
+use hivemind::views::AttentionKind;
+use hivemind::writer::Spool;
+use serde_json::Value;
+
+use crate::harness::{creation, wait_until};
+use crate::shell::Shell;
+use crate::terminal::by_a_human;
+
+/// Makes one entry of attention in a fresh workspace.
+type Scene = fn(&Shell);
+
+/// The scenes of a kind. A new kind does not compile until it has one.
+fn scenes(kind: AttentionKind) -> Vec<Scene> {
+    match kind {
+        AttentionKind::Question => vec![asked, asked_until, asked_about_a_successor],
+        AttentionKind::Contradiction => ContradictionKind::ALL
+            .iter()
+            .map(|kind| contradiction(*kind))
+            .chain([two_challenges as Scene, of_one_agent])
+            .collect(),
+        AttentionKind::PendingProof => vec![pending_proof],
+        AttentionKind::Contested => vec![challenged_again],
+        AttentionKind::Proposal => {
+            vec![
+                would_deprecate,
+                would_challenge,
+                would_challenge_a_supported_one,
+                would_decide,
+                would_supersede,
+            ]
+        }
+        AttentionKind::Lease => vec![lease],
+        AttentionKind::Rejected => vec![rejected],
+        AttentionKind::Policy => vec![loosened],
+        AttentionKind::Fault => vec![unreadable_row],
+    }
+}
+
+fn contradiction(kind: ContradictionKind) -> Scene {
+    match kind {
+        ContradictionKind::Position => |shell| {
+            let claim = claim(shell, "devops", "vendoring is slow");
+            does(shell, &format!("hm claim challenge {claim} --reason \"it is fast\" --agent reviewer"));
+        },
+        ContradictionKind::Polarity => |shell| {
+            claim(shell, "devops", "the pool gives connections back");
+            claim(shell, "analyst", "the pool does not give connections back");
+        },
+        ContradictionKind::Value => |shell| {
+            claim(shell, "devops", "the pool size is 20");
+            claim(shell, "analyst", "the pool size is 50");
+        },
+        ContradictionKind::Target => |shell| {
+            for (by, what, target) in
+                [("devops", "we keep SQLite", "database"), ("analyst", "we take Postgres", "store")]
+            {
+                does(
+                    shell,
+                    &format!(
+                        "hm decision record \"{what}\" --target {target} --rationale \"it is there already\" \
+                         --agent {by}"
+                    ),
+                );
+            }
+            does(shell, "hm target alias database store --agent operator");
+        },
+        ContradictionKind::Explicit => |shell| {
+            let one = claim(shell, "devops", "the cache is warm at noon");
+            let other = claim(shell, "analyst", "no request meets the cache");
+            does(
+                shell,
+                &format!("hm claim evidence {one} --ref {other} --relation contradicts --agent reviewer"),
+            );
+        },
+        ContradictionKind::Supersession => |shell| {
+            let old = claim(shell, "devops", "the pool holds 20 connections");
+            does(shell, &format!("hm claim support {old} --agent analyst"));
+            does(
+                shell,
+                &format!(
+                    "hm claim create \"the pool is gone\" --scope src --supersedes {old} --agent architect"
+                ),
+            );
+        },
+    }
+}
+
+fn two_challenges(shell: &Shell) {
+    let claim = claim(shell, "devops", "vendoring is slow");
+    for by in ["reviewer", "analyst"] {
+        does(shell, &format!("hm claim challenge {claim} --reason \"it is fast\" --agent {by}"));
+    }
+}
+
+fn of_one_agent(shell: &Shell) {
+    claim(shell, "devops", "the pool size is 20");
+    claim(shell, "devops", "the pool size is 50");
+}
+
+fn asked(shell: &Shell) {
+    does(shell, "hm claim create \"I build it with a heap\" --scope src --ask analyst --agent devops");
+}
+
+fn asked_until(shell: &Shell) {
+    does(
+        shell,
+        "hm decision record \"we keep SQLite\" --target database --rationale \"one file, no server\" \
+         --ask analyst --ask reviewer --unless-objection-minutes 60 --agent devops",
+    );
+}
+
+fn asked_about_a_successor(shell: &Shell) {
+    let old = claim(shell, "devops", "the pool holds 20 connections");
+    does(shell, &format!("hm claim support {old} --agent analyst"));
+    does(
+        shell,
+        &format!("hm claim create \"the pool holds 30 now\" --scope src --supersedes {old} --agent devops"),
+    );
+}
+
+fn pending_proof(shell: &Shell) {
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile =
+        "description = \"a test\"\nargv = [\"sleep\", \"2\"]\ntimeout_ms = 9000\n[expect]\nexit = 0\n";
+    std::fs::write(profiles.join("check.toml"), profile).expect("a profile");
+    let trusted = by_a_human(&shell.command("hm profile trust check --yes"));
+    assert!(trusted.status.success(), "{trusted:?}");
+    let claim = claim(shell, "devops", "the cache is cold");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it is warm\" --agent reviewer"));
+    does(shell, &format!("hm experiment run check --claim {claim} --blocking --no-wait --agent devops"));
+}
+
+/// Red before: a dispute that was opened again said `hm experiment cancel` or nothing that helps.
+fn challenged_again(shell: &Shell) {
+    let claim = claim(shell, "devops", "vendoring is slow");
+    let challenge = format!("hm claim challenge {claim} --reason \"it is fast\" --agent reviewer");
+    does(shell, &challenge);
+    does(shell, &format!("hm claim abstain {claim} --agent reviewer"));
+    does(shell, &challenge);
+}
+
+fn would_deprecate(shell: &Shell) {
+    let claim = claim(shell, "operator", "the pool size is 20");
+    does(shell, &format!("hm claim deprecate {claim} --reason \"it grew\" --agent architect"));
+}
+
+fn would_challenge(shell: &Shell) {
+    let claim = claim(shell, "operator", "the pool size is 20");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it grew\" --agent analyst"));
+}
+
+fn would_challenge_a_supported_one(shell: &Shell) {
+    let claim = claim(shell, "devops", "the pool size is 20");
+    does(shell, &format!("hm claim support {claim} --agent operator"));
+    does(shell, &format!("hm claim challenge {claim} --reason \"it grew\" --agent analyst"));
+}
+
+fn would_decide(shell: &Shell) {
+    let decided = id_of(
+        shell,
+        "hm decision record \"we keep SQLite\" --target database --rationale \"one file, no server\" --agent operator",
+    );
+    does(
+        shell,
+        &format!(
+            "hm decision record \"we take Postgres\" --target database --supersedes {decided} \
+             --rationale \"several machines write now\" --agent architect"
+        ),
+    );
+}
+
+fn would_supersede(shell: &Shell) {
+    let old = claim(shell, "operator", "the pool size is 20");
+    does(
+        shell,
+        &format!("hm claim create \"the pool grew to 50\" --scope src --supersedes {old} --agent architect"),
+    );
+}
+
+fn lease(shell: &Shell) {
+    let task = id_of(shell, "hm task add \"mend the pool\" --agent devops");
+    does(shell, &format!("hm task claim {task} --lease 5 --agent devops"));
+}
+
+fn rejected(shell: &Shell) {
+    claim(shell, "devops", "the pool size is 20");
+    let mut twin = creation("analyst", "the pool size is 20");
+    if let hivemind::domain::command::Command::CreateClaim(create) = &mut twin.command {
+        create.scopes = vec!["src".parse().expect("a scope")];
+    }
+    assert_eq!(Spool::of(&shell.workspace()).append(&twin).expect("a spool"), None);
+    wait_until("it is refused", || {
+        shell.json("hm --json log --type command.rejected")["events"]
+            .as_array()
+            .is_some_and(|events| !events.is_empty())
+    });
+}
+
+fn loosened(shell: &Shell) {
+    claim(shell, "devops", "the pool size is 20");
+    shell.end_writer();
+    std::fs::write(shell.workspace().config(), "[quorum]\nowner_counts = true\n").expect("a configuration");
+    claim(shell, "devops", "the log stays");
+}
+
+fn unreadable_row(shell: &Shell) {
+    let claim = claim(shell, "devops", "the pool size is 20");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it is 50\" --agent reviewer"));
+    let db = rusqlite::Connection::open(shell.workspace().team_memory()).expect("read models");
+    db.execute("UPDATE claims SET scopes = 'not json' WHERE id = ?1", [claim]).expect("a change");
+}
+
+fn does(shell: &Shell, line: &str) -> Output {
+    let output = shell.run(line);
+    assert!(output.status.success(), "{line}: {output:?}");
+    output
+}
+
+fn id_of(shell: &Shell, line: &str) -> String {
+    let made: Value = serde_json::from_slice(&does(shell, &format!("{line} --json")).stdout).expect("JSON");
+    made["entity_id"].as_str().expect("an id").to_owned()
+}
+
+fn claim(shell: &Shell, by: &str, statement: &str) -> String {
+    id_of(shell, &format!("hm claim create \"{statement}\" --scope src --agent {by}"))
+}
+
+/// Types a command as it was printed into a shell of an agent.
+fn typed(shell: &Shell, by: &str, command: &str) -> Output {
+    let mut typed = Command::new("sh");
+    typed.args(["-c", command]).current_dir(shell.workspace().root()).stdin(Stdio::null());
+    for (name, value) in shell.command("hm status").get_envs() {
+        match value {
+            Some(value) => typed.env(name, value),
+            None => typed.env_remove(name),
+        };
+    }
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_hm")).parent().expect("a directory");
+    typed.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env("HM_AGENT", by);
+    if by == "operator" { by_a_human(&typed) } else { typed.output().expect("a shell") }
+}
+
+/// The entries of a kind.
+fn needs(shell: &Shell, kind: AttentionKind) -> Vec<Value> {
+    let all = shell.json("hm --json attention");
+    let all = all["needs"].as_array().expect("needs");
+    all.iter().filter(|need| need["kind"] == kind.as_str()).cloned().collect()
+}
+
+/// Whose move it is, and the commands of each.
+fn moves(need: &Value) -> Vec<(String, String)> {
+    let moves = need["moves"].as_object().expect("moves");
+    assert!(!moves.is_empty(), "no agent's move: {need}");
+    let of = |(agent, commands): (&String, &Value)| -> Vec<(String, String)> {
+        let commands = commands.as_array().expect("commands").iter();
+        commands.map(|command| (agent.clone(), command.as_str().expect("a command").to_owned())).collect()
+    };
+    moves.iter().flat_map(of).collect()
+}
+
+fn check(kind: AttentionKind, scene: Scene) {
+    let mut at = 0;
+    loop {
+        let shell = Shell::new();
+        scene(&shell);
+        let before = needs(&shell, kind);
+        let need = before.first().unwrap_or_else(|| panic!("{kind}: the scene makes none"));
+        assert!(need["since"].as_i64().is_some_and(|since| since > 0), "since when: {need}");
+        let moves = moves(need);
+        let Some((by, command)) = moves.get(at) else {
+            assert!(at > 0);
+            return;
+        };
+        // What people read says the same, to the agent whose move it is.
+        let text = String::from_utf8(typed(&shell, by, "hm attention").stdout).expect("text");
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat(&text).contains(&format!("`{command}`")), "{kind}, {by}: {command} is not in\n{text}");
+        assert!(flat(&text).contains(&format!("{by}'s")), "whose move it is: {text}");
+        let done = typed(&shell, by, command);
+        assert!(done.status.success(), "{kind}, {by}: {command}: {done:?}");
+        let is_it = |other: &Value| other["ids"] == need["ids"];
+        let mut left = needs(&shell, kind);
+        // Both agents were asked by one claim: the other one still is.
+        left.retain(|other| is_it(other) && other["asked"] == need["asked"]);
+        assert!(left.is_empty(), "{kind}, {by}: {command} settles nothing: {left:?}");
+        at += 1;
+    }
+}
+
+#[test]
+fn what_is_printed_settles_it() {
+    // What each scene needs is a writer and a dozen commands: two at a time keep the machine busy.
+    let scenes: Vec<(AttentionKind, Scene)> = AttentionKind::ALL
+        .iter()
+        .flat_map(|kind| scenes(*kind).into_iter().map(move |scene| (*kind, scene)))
+        .collect();
+    std::thread::scope(|scope| {
+        for half in scenes.chunks(scenes.len().div_ceil(2)) {
+            scope.spawn(move || half.iter().for_each(|(kind, scene)| check(*kind, *scene)));
+        }
+    });
+}
