@@ -260,6 +260,8 @@ struct Context {
     config: Config,
     environment: Environment,
     global: Global,
+    /// The directory the verb is typed in.
+    here: PathBuf,
     /// Whether the override is on record already.
     overrode: Cell<bool>,
 }
@@ -275,12 +277,18 @@ impl Context {
         let environment = Environment::read();
         let workspace =
             Workspace::find(global.dir.as_deref(), here, &environment).map_err(Failure::usage)?.settled();
-        Self::of(workspace, environment, global)
+        Self::of(workspace, environment, global, here)
     }
 
-    fn of(workspace: Workspace, environment: Environment, global: Global) -> Result<Self, Failure> {
+    fn of(
+        workspace: Workspace,
+        environment: Environment,
+        global: Global,
+        here: &Path,
+    ) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
-        Ok(Self { workspace, config, environment, global, overrode: Cell::new(false) })
+        let here = here.to_owned();
+        Ok(Self { workspace, config, environment, global, here, overrode: Cell::new(false) })
     }
 
     /// Who speaks: `--agent`, else `HM_AGENT`, else nobody yet.
@@ -411,9 +419,9 @@ impl Context {
         self.config.roster.resolve(name).map_err(|unknown| Rejection::invalid(argument, unknown))
     }
 
-    /// A scope named in an argument; an absolute path inside the workspace becomes relative to it.
+    /// A scope named in an argument: a path is relative to the directory the verb is typed in.
     fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
-        self.workspace.scope(text).map_err(|problem| Rejection::invalid(argument, problem))
+        self.workspace.scope_in(&self.here, text).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
     /// A command as its speaker hands it in.

@@ -12,6 +12,7 @@ mod integrity;
 mod plan;
 mod project;
 mod researchers;
+mod scopes;
 mod search;
 mod sessions;
 mod team;

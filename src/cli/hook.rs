@@ -18,7 +18,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::{in_work_tree, means};
+use crate::domain::plan::in_work_tree;
 use crate::domain::privacy;
 use crate::domain::receipt::Acceptance;
 use crate::domain::scope::Scope;
@@ -347,7 +347,7 @@ impl Hooked {
                     continue;
                 }
                 let locks = || task.file_locks.iter().filter_map(|lock| lock.parse::<Scope>().ok());
-                let locked = action.paths.iter().find(|path| locks().any(|lock| means(&lock, path)));
+                let locked = action.paths.iter().find(|path| locks().any(|lock| lock.covers(path)));
                 if let (Some(path), Ok(id)) = (locked, task.id.parse())
                     && fresh(Guard::Task(id))?
                 {

@@ -305,11 +305,12 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
 }
 
 /// What tools and their arguments are called here; the longer of two that begin alike first.
-const IN_VERBS: [(&str, &str); 15] = [
+const IN_VERBS: [(&str, &str); 16] = [
     ("report_event and add_evidence", "hm claim evidence"),
     ("add_evidence", "hm claim evidence"),
     ("add_phase", "hm phase add"),
     ("add_task", "hm task add"),
+    ("alias_target", "hm target alias"),
     ("create_claim", "hm claim create"),
     ("declare_intent", "hm intent"),
     ("run_experiment", "hm experiment run"),
@@ -338,7 +339,7 @@ fn in_verbs(next: &str) -> String {
 pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
     for warning in &receipt.warnings {
-        text.push_str(&format!("warning: {}\n", warning.message));
+        text.push_str(&format!("warning: {}\n", in_verbs(&warning.message)));
     }
     for id in &receipt.similar {
         text.push_str(&format!("similar: hm claim show {id}\n"));

@@ -8,9 +8,8 @@ use crate::domain::ids::SessionId;
 
 /// The scopes and the session of a new claim, for who types them next.
 pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
-    let mut scopes = db.prepare_cached("INSERT OR IGNORE INTO scopes (scope, seq) VALUES (?1, ?2)")?;
     for scope in body.scopes.iter() {
-        scopes.execute(params![scope.as_str(), at.seq as i64])?;
+        super::scopes::add(db, scope, at.seq as i64)?;
     }
     if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
         db.prepare_cached("INSERT OR IGNORE INTO sessions (session, seq) VALUES (?1, ?2)")?

@@ -55,6 +55,7 @@ mod researchers;
 #[cfg(unix)]
 mod runner;
 mod schedule;
+mod scopes;
 mod search;
 mod search_faces;
 mod secrets;

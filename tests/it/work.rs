@@ -314,7 +314,7 @@ fn a_task_claimed_again_keeps_its_locks_and_its_lease() {
     let mut team = Team::new();
     let task_id = team.task(&[]);
     let claim = |lease_minutes, locks: &[&str]| {
-        let file_locks = locks.iter().map(|lock| Scope::parse(lock, "").expect("a path")).collect();
+        let file_locks = locks.iter().map(|lock| Scope::as_written(lock, "").expect("a path")).collect();
         Command::ClaimTask(ClaimTask { task_id, lease_minutes, file_locks })
     };
     team.does("s-1", claim(Some(60), &["src/db"]));

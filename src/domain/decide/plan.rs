@@ -10,7 +10,7 @@ use crate::domain::event::{
 use crate::domain::ids::{EventId, SessionId, TaskId};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
-    in_work_tree, may_collide,
+    in_work_tree,
 };
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -162,7 +162,7 @@ fn collisions(
 ) -> Vec<Warning> {
     let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
     let colliding = others.filter_map(|(task, hold)| {
-        let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| may_collide(mine, lock)))?;
+        let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| mine.overlaps(lock)))?;
         let (holder, until) = (&hold.agent, hold.until);
         let message = if hold.worktree.as_ref() == worktree {
             format!("{holder} holds {lock} until {until} for task {task}: agree first")
