@@ -287,7 +287,7 @@ fn places(mine: &[TaskView], files: &[String]) -> Vec<Scope> {
     let of_tasks = mine.iter().flat_map(|task| task.scopes.iter().chain(&task.file_locks));
     for text in of_tasks.chain(files) {
         let Ok(scope) = text.parse::<Scope>() else { continue };
-        if scope.as_str() != "." && !places.contains(&scope) && places.len() < MAX_PLACES {
+        if !scope.is_whole() && !places.contains(&scope) && places.len() < MAX_PLACES {
             places.push(scope);
         }
     }
@@ -425,7 +425,7 @@ pub(super) fn anti_pattern(
     places: &[Scope],
 ) -> pack::AntiPattern {
     let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let matches = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
+    let matches = scopes.into_iter().any(|scope| !scope.is_whole() && scope.is_at(places));
     let trigger = warning.and_then(|warning| warning.trigger.as_ref()).map(ToString::to_string);
     pack::AntiPattern {
         claim,
@@ -475,7 +475,7 @@ pub(super) fn claim_for(
 
 fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timestamp) -> pack::Claim {
     let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let touched = scopes.into_iter().any(|scope| files.iter().any(|file| scope.overlaps(file)));
+    let touched = scopes.into_iter().any(|scope| !scope.is_whole() && scope.is_at(files));
     pack::Claim {
         id: summary.id.clone(),
         statement: summary.statement.clone(),

@@ -220,6 +220,23 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
 }
 
 #[test]
+fn a_scope_of_the_whole_repository_is_no_match() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    let negative = |claim: &mut CreateClaim| claim.claim_type = ClaimType::Negative;
+    let everywhere = claims(&mut committer, "there is no VPN", ".", negative);
+    let here = claims(&mut committer, "vendoring breaks the build", "src/db/**", negative);
+    let of_here = claims(&mut committer, "one writer holds the pool", "src/db", |_| ());
+    let of_all = claims(&mut committer, "the licence is MIT", ".", |_| ());
+    let text = told(&workspace, 9_500, now).text;
+    let avoided = |id: ClaimId| text.contains(&format!("<avoid claim=\"{id}\""));
+    assert!(avoided(here) && !avoided(everywhere), "{text}");
+    let place =
+        |id: ClaimId| text.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+    assert!(place(of_here) < place(of_all), "the newer claim says nothing about src/db: {text}");
+}
+
+#[test]
 fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
     let workspace = TempWorkspace::new();
     let mut committer = workspace.committer(1);

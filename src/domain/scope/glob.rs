@@ -42,9 +42,16 @@ impl Scope {
     /// Whether both can mean the same file. Two globs are compared by the directories they begin with: a needless
     /// match costs less than a missed one.
     pub fn overlaps(&self, other: &Self) -> bool {
-        if self.covers(other) || other.covers(self) {
-            return true;
-        }
+        self.is_at(std::slice::from_ref(other))
+    }
+
+    /// Whether this scope [overlaps](Self::overlaps) one of these places.
+    pub fn is_at(&self, places: &[Self]) -> bool {
+        self.covers_any(places) || places.iter().any(|place| place.covers(self) || self.may_share(place))
+    }
+
+    /// Whether two scopes of which neither covers the other can mean the same file.
+    fn may_share(&self, other: &Self) -> bool {
         match (self.is_glob(), other.is_glob()) {
             (true, true) => {
                 let (one, other) = (self.certain(), other.certain());
