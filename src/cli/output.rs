@@ -305,13 +305,14 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
 }
 
 /// What tools and their arguments are called here; the longer of two that begin alike first.
-const IN_VERBS: [(&str, &str); 16] = [
+const IN_VERBS: [(&str, &str); 17] = [
     ("report_event and add_evidence", "hm claim evidence"),
     ("add_evidence", "hm claim evidence"),
     ("add_phase", "hm phase add"),
     ("add_task", "hm task add"),
     ("alias_target", "hm target alias"),
     ("create_claim", "hm claim create"),
+    ("declare_intent with team true", "hm intent --team"),
     ("declare_intent", "hm intent"),
     ("run_experiment", "hm experiment run"),
     ("update_task", "hm task update"),

@@ -29,6 +29,9 @@ pub(super) struct Intent {
     /// On which task; may be repeated
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
+    /// For the whole team, not this session alone; the operator always speaks for the team
+    #[arg(long)]
+    team: bool,
 }
 
 /// What can be done with plans.
@@ -147,12 +150,12 @@ impl Intent {
             phase_id: parse_optional("phase", self.phase.as_deref())?,
             task_ids: parse_all("task", &self.tasks)?,
         };
-        let command = Command::DeclareIntent(DeclareIntent { trajectory });
+        let command = Command::DeclareIntent(DeclareIntent { trajectory, team: self.team });
         let name = command.name();
         let mut submission = context.submission(command, None)?;
-        // The operator and the architect speak to the whole team, where they name no session. Anybody else may be the
-        // shell of a client that names none there (Gemini CLI, Cursor), and speaks for no other pane.
-        if [AgentId::operator(), AgentId::architect()].contains(&submission.agent) {
+        // Who speaks for the team and names no session moves every session. The shell of an agent whose client names
+        // none there (Gemini CLI, Cursor) is a session too.
+        if self.team || submission.agent == AgentId::operator() {
             submission.session = context.given_session();
         }
         let front = context.front()?;
@@ -164,7 +167,9 @@ impl Intent {
 
 impl Plan {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let Self::Add { title, path } = self else { return context.show(&View::Plan(None)) };
+        let Self::Add { title, path } = self else {
+            return context.show(&View::Plan(context.given_session().map(String::from)));
+        };
         let command = AddPlan {
             plan_id: PlanId::from_uuid(system::new_id()),
             title: parse("title", title)?,

@@ -365,6 +365,9 @@ pub struct DeclareIntent {
     /// Where to look from now on.
     #[serde(flatten)]
     pub trajectory: Trajectory,
+    /// Whether an agent speaks for the whole team; the operator always does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub team: bool,
 }
 
 /// Say that the session starts, or starts again.

@@ -432,6 +432,9 @@ pub struct IntentDeclared {
     /// Where to look from now on.
     #[serde(flatten)]
     pub trajectory: Trajectory,
+    /// Whether it moves the session that said it, and the team stays where it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
 }
 
 /// A session started, or started again.

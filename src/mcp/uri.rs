@@ -77,7 +77,10 @@ pub(super) fn parse(text: &str, caller: &Caller, root: &str, now: Timestamp) -> 
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
         ("status", "") => View::Status,
-        ("plan", "") => View::Plan(parameters.take("session")),
+        ("plan", "") => {
+            let session = parameters.take("session");
+            View::Plan(session.or_else(|| Some(caller.session().to_string())))
+        }
         ("tasks", "ready") => View::ReadyTasks,
         ("sessions", "") => View::Sessions(parameters.parse("cursor")?, limit(&mut parameters)?),
         ("sessions", path) => session_view(path)?,

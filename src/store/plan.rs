@@ -13,7 +13,7 @@ use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 
-/// The session under which the latest trajectory of anybody stands: where a session looks that never said.
+/// The session under which the trajectory of the team stands: where a session looks that declared none.
 const TEAM: &str = "";
 
 /// An event of a session moves the end of what it holds, unless that was over before.
@@ -135,7 +135,8 @@ pub(super) fn intent_declared(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     let own = at.session.as_ref().map(SessionId::as_str);
-    for session in [TEAM].into_iter().chain(own) {
+    let team = (!body.own).then_some(TEAM);
+    for session in team.into_iter().chain(own) {
         moved.execute(params![
             session,
             looking.intent.as_str(),

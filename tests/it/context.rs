@@ -80,7 +80,7 @@ fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
 fn intent(committer: &mut Committer, intent: &str, task_ids: &[TaskId]) {
     let intent = intent.parse().expect("an intent");
     let trajectory = Trajectory { intent, plan_id: None, phase_id: None, task_ids: task_ids.to_vec() };
-    does(committer, "devops", "s-1", Command::DeclareIntent(DeclareIntent { trajectory }));
+    does(committer, "devops", "s-1", Command::DeclareIntent(DeclareIntent { trajectory, team: false }));
 }
 
 fn update(task_id: TaskId, status: TaskStatus) -> Command {

@@ -210,7 +210,7 @@ fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
     shell.json("hm --json --agent analyst claim create \"the pool holds 20 connections\" --scope src/db");
     shell.json("hm --json --agent analyst task add \"measure the pool\"");
     shell.json("hm --json --agent analyst anchor save DB_SCHEMA v7");
-    within(&shell, "s-2", "hm --json --agent analyst intent \"wait, fix the UI first\"");
+    within(&shell, "s-2", "hm --json --agent analyst intent --team \"wait, fix the UI first\"");
     let told = one.prompt("third");
     assert!(told.contains("<hivemind_delta") && told.contains("the pool holds 20 connections"), "{told:?}");
     assert!(told.contains("wait, fix the UI first"), "{told}");
@@ -228,7 +228,7 @@ fn a_session_is_told_what_changed_and_nothing_when_nothing_did() {
     spool_is_empty(&shell);
     one.prompt("fifth");
     spool_is_empty(&shell);
-    shell.json("hm --json --agent architect intent \"ship what there is\"");
+    shell.json("hm --json --agent architect intent --team \"ship what there is\"");
     within(&shell, "s-2", "hm --json --agent analyst intent \"measure the menu\"");
     let told = one.prompt("sixth");
     assert!(told.contains("intent=\"ship what there is\"") && !told.contains("menu"), "{told:?}");

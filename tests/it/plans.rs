@@ -412,7 +412,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let source = Source::Startup;
         group.extend([
             Command::StartSession(StartSession { source, client: None, parent_session: None }),
-            Command::DeclareIntent(DeclareIntent { trajectory }),
+            Command::DeclareIntent(DeclareIntent { trajectory, team: false }),
             Command::AddTask(add),
             Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
             Command::SaveAnchor(SaveAnchor {

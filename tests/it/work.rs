@@ -346,7 +346,7 @@ fn a_part_of_a_task_is_in_its_phase() {
         phase_id: Some(elsewhere),
         task_ids: Vec::new(),
     };
-    team.does("s-1", Command::DeclareIntent(DeclareIntent { trajectory }));
+    team.does("s-1", Command::DeclareIntent(DeclareIntent { trajectory, team: false }));
     let [whole, part, told] = [0, 1, 2].map(|_| TaskId::from_uuid(hivemind::system::new_id()));
     team.does("s-1", Command::AddTask(AddTask { phase_id: Some(here), ..add(whole, &[]) }));
     team.does("s-1", Command::AddTask(AddTask { parent_task_id: Some(whole), ..add(part, &[]) }));
@@ -380,7 +380,7 @@ fn files_that_somebody_holds_are_warned_of() {
 }
 
 #[test]
-fn an_intent_moves_the_session_and_every_session_that_never_said() {
+fn an_intent_moves_its_session_alone_unless_it_is_the_teams() {
     let mut team = Team::new();
     let plan_id = PlanId::from_uuid(hivemind::system::new_id());
     let phase_id = PhaseId::from_uuid(hivemind::system::new_id());
@@ -391,10 +391,15 @@ fn an_intent_moves_the_session_and_every_session_that_never_said() {
     let declare = |intent: &str, phase_id| {
         let intent = intent.parse().expect("an intent");
         let trajectory = Trajectory { intent, plan_id: None, phase_id, task_ids: Vec::new() };
-        Command::DeclareIntent(DeclareIntent { trajectory })
+        Command::DeclareIntent(DeclareIntent { trajectory, team: false })
+    };
+    let for_team = |command: Command| match command {
+        Command::DeclareIntent(declare) => Command::DeclareIntent(DeclareIntent { team: true, ..declare }),
+        other => other,
     };
     team.does("s-1", declare("tune the pool", None));
-    team.does("s-2", declare("wait, fix the UI first", Some(phase_id)));
+    assert_eq!(team.reader().trajectory(Some("s-3")).expect("a query"), None, "it is the session's own");
+    team.does("s-2", for_team(declare("wait, fix the UI first", Some(phase_id))));
     let looks = |team: &Team, session: &str| {
         let trajectory = team.reader().trajectory(Some(session)).expect("a query").expect("a trajectory");
         (trajectory.intent, trajectory.plan_id)
@@ -416,7 +421,7 @@ fn an_intent_moves_the_session_and_every_session_that_never_said() {
     assert_eq!(team.shown(task_id).phase_id, None);
     team.does("s-2", declare("the UI all the same", Some(phase_id)));
     let now: Vec<String> = ["s-1", "s-2", "s-3"].iter().map(|session| looks(&team, session).0).collect();
-    assert_eq!(now, ["ship what there is", "the UI all the same", "the UI all the same"]);
+    assert_eq!(now, ["ship what there is", "the UI all the same", "ship what there is"]);
 }
 
 #[test]
@@ -657,7 +662,7 @@ fn work() -> BoxedStrategy<Command> {
             |(plan_id, phase_id, task_ids)| {
                 let intent = "look here".parse().expect("an intent");
                 let trajectory = Trajectory { intent, plan_id, phase_id, task_ids };
-                Command::DeclareIntent(DeclareIntent { trajectory })
+                Command::DeclareIntent(DeclareIntent { trajectory, team: false })
             }
         ),
         2 => proptest::sample::select(Source::ALL).prop_map(|source| {

@@ -259,7 +259,13 @@ fn stale(task_id: TaskId, token: u64, why: &str) -> Rejection {
     )
 }
 
-pub(super) fn declare_intent(state: &State, declare: &DeclareIntent) -> Result<Decision, Rejection> {
+/// An agent in a session says what that session wants; the operator, and an agent that says so, what the team wants.
+pub(super) fn declare_intent(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+    declare: &DeclareIntent,
+) -> Result<Decision, Rejection> {
     let Trajectory { intent, plan_id, phase_id, task_ids } = declare.trajectory.clone();
     check_list("task_ids", task_ids.len())?;
     for id in &task_ids {
@@ -280,8 +286,13 @@ pub(super) fn declare_intent(state: &State, declare: &DeclareIntent) -> Result<D
         }
     }
     let trajectory = Trajectory { intent, plan_id: plan_id.or(plan_of_phase), phase_id, task_ids };
-    let next = "the next context follows".to_owned();
-    Ok(decided(vec![IntentDeclared { trajectory }.into()], next))
+    let own = session.is_some() && !declare.team && *agent != AgentId::operator();
+    let next = if own {
+        "your next context follows, the team's stays; declare_intent with team true moves the team"
+    } else {
+        "the team's next context follows"
+    };
+    Ok(decided(vec![IntentDeclared { trajectory, own }.into()], next.to_owned()))
 }
 
 fn decided(events: Vec<Event>, next: String) -> Decision {

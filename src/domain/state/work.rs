@@ -149,7 +149,9 @@ impl Work {
                 // What nobody's session said is said to all of them: each looks there until it says otherwise.
                 None => self.of_session.values_mut().for_each(|own| own.clone_from(&declared.trajectory)),
             }
-            self.trajectory = Some(declared.trajectory.clone());
+            if !declared.own {
+                self.trajectory = Some(declared.trajectory.clone());
+            }
         }
     }
 

@@ -24,6 +24,8 @@ struct IntentArguments {
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     task_ids: Vec<TaskId>,
+    #[serde(default)]
+    team: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -34,7 +36,7 @@ struct AddTaskArguments {
     phase_id: Option<PhaseId>,
     #[schemars(with = "Option<String>")]
     parent_task_id: Option<TaskId>,
-    /// Done or invalidated first.
+    /// Done first.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     depends_on: Vec<TaskId>,
@@ -45,15 +47,15 @@ struct AddTaskArguments {
 #[tool_router(router = intent_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Say what is wanted now; the next context follows.",
+        description = "Say what your session wants now; team for all.",
         input_schema = schema::of::<IntentArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn declare_intent(&self, call: Call) -> CallToolResult {
         self.run(call, |given: IntentArguments, _| {
-            let IntentArguments { intent, plan_id, phase_id, task_ids } = given;
+            let IntentArguments { intent, plan_id, phase_id, task_ids, team } = given;
             let trajectory = Trajectory { intent, plan_id, phase_id, task_ids };
-            Ok(Command::DeclareIntent(DeclareIntent { trajectory }))
+            Ok(Command::DeclareIntent(DeclareIntent { trajectory, team }))
         })
         .await
     }

@@ -17,10 +17,10 @@ use crate::mcp::server::Server;
 struct ClaimTaskArguments {
     #[schemars(with = "String")]
     task_id: TaskId,
-    /// 1-1440, default 15; any write of yours renews it.
+    /// 1-1440, default 15; writing renews it.
     #[schemars(with = "Option<i32>")]
     lease_minutes: Option<u32>,
-    /// Paths or globs others should leave alone.
+    /// Paths or globs others leave alone.
     #[serde(default)]
     file_locks: Vec<String>,
 }
@@ -35,7 +35,7 @@ struct UpdateTaskArguments {
     /// Required for blocked and invalidated.
     #[schemars(with = "Option<String>")]
     note: Option<Reason>,
-    /// From the receipt of claim_task.
+    /// From claim_task's receipt.
     #[schemars(with = "Option<i64>")]
     fencing_token: Option<u64>,
 }
