@@ -16,6 +16,7 @@ mod hook;
 mod import;
 mod init;
 mod log;
+mod names;
 mod output;
 mod plan;
 mod profile;
@@ -344,8 +345,8 @@ impl Context {
     }
 
     /// The task that new claims come out of: what `HM_TASK` says.
-    fn task(&self) -> Result<Option<TaskId>, Rejection> {
-        parse_optional("HM_TASK", self.environment.task.as_deref())
+    fn task(&self) -> Result<Option<TaskId>, Failure> {
+        self.task_named(self.environment.task.as_deref())
     }
 
     /// Who is asking: the pinned agent, or the human at a terminal. The shell of an agent is none, so that no agent

@@ -14,6 +14,7 @@ pub mod decide;
 pub mod event;
 pub mod experiment;
 pub mod ids;
+pub mod names;
 pub mod pairs;
 pub mod plan;
 pub mod privacy;

@@ -9,6 +9,7 @@ mod files;
 mod fold;
 mod index;
 mod integrity;
+mod names;
 mod plan;
 mod project;
 mod researchers;
@@ -29,7 +30,7 @@ pub use decisions::{
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
-pub use plan::{PhaseView, PlanGraph, PlanView, TaskView, Titles, TrajectoryView};
+pub use plan::{PhaseView, PlanGraph, PlanView, TaskFilter, TaskView, Titles, TrajectoryView};
 pub use researchers::{Finding, ResearcherView};
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};

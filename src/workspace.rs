@@ -398,7 +398,15 @@ impl Workspace {
             !first.starts_with('.') && !here.join(first).exists() && self.root.join(first).exists()
         });
         let from = if here.starts_with(&self.root) && !is_of_root { here } else { &self.root };
-        Scope::parse(&self.real(&from.join(path)), &root)
+        let real = self.real(&from.join(path));
+        let inside =
+            Path::new(&real).strip_prefix(&self.root).map_err(|_| BadScope::Outside(text.to_owned()))?;
+        let inside = format!("./{}", inside.to_string_lossy());
+        let scope = Scope::as_written(&inside, "").map_err(|problem| match problem {
+            BadScope::Outside(_) => BadScope::Outside(text.to_owned()),
+            other => other,
+        })?;
+        scope.check_glob().map(|()| scope)
     }
 
     /// Where a path of this workspace leads, by links too: the deepest part of it that exists names one file in one way.

@@ -140,6 +140,8 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NotAttachable
         | Code::Duplicate
         | Code::UnknownNode
+        | Code::UnknownTask
+        | Code::UnknownPlan
         | Code::UnknownSession
         | Code::UnknownWorktree
         | Code::TaskTaken

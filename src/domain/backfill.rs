@@ -133,6 +133,7 @@ impl Seed<'_> {
                 return Ok(Command::AddTask(AddTask {
                     task_id: TaskId::from_uuid(id),
                     title: self.text.parse().map_err(|problem| Rejection::invalid("title", problem))?,
+                    description: None,
                     phase_id: None,
                     parent_task_id: None,
                     depends_on: Vec::new(),

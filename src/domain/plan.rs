@@ -105,6 +105,14 @@ pub fn in_work_tree(worktree: Option<&str>) -> String {
     worktree.map_or_else(|| "in the main work tree".to_owned(), |name| format!("in work tree `{name}`"))
 }
 
+/// The phase that work goes on in: the one that was named, or the next of its plan once all of its tasks are over.
+/// `phases` are those of the plan in their order, each with whether that is so.
+pub fn current_phase<Id: PartialEq>(named: Id, phases: impl IntoIterator<Item = (Id, bool)>) -> Id {
+    let mut from_here = phases.into_iter().skip_while(|(id, _)| *id != named);
+    let open = from_here.find(|(_, is_over)| !is_over);
+    open.map_or(named, |(id, _)| id)
+}
+
 /// Refuses paths that look like globs and can be read as none: they would mean nothing, silently.
 ///
 /// # Errors

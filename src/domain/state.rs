@@ -669,6 +669,7 @@ mod tests {
                 causation: CommandId::from_uuid(id),
                 at: Timestamp::from_ms(0),
                 event: Some(created.into()),
+                erased: None,
             });
         }
         let found = |at: &str| -> Vec<u128> {

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::server::Server;
 use super::uri;
 use crate::domain::clean;
+use crate::domain::names::Sort;
 use crate::reads::TravelError;
 use crate::store::StoreError;
 use crate::system;
@@ -26,7 +27,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 16] = [
+const CONCRETE: [(&str, &str, &str); 17] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -41,6 +42,7 @@ const CONCRETE: [(&str, &str, &str); 16] = [
     ("hivemind://experiments", "experiments", "Runs that show whether a claim holds, newest first"),
     ("hivemind://profiles", "profiles", "Commands that run_experiment may run, with their parameters"),
     ("hivemind://plan", "plan", "What is wanted now, the plans, their phases and tasks, who holds which"),
+    ("hivemind://tasks", "tasks", "Tasks in any status, oldest first"),
     ("hivemind://tasks/ready", "tasks-ready", "Tasks that can be taken now, oldest first"),
     ("hivemind://sessions", "sessions", "Sessions of the team's clients, newest first"),
     ("hivemind://anchors", "anchors", "Facts that no compaction loses"),
@@ -50,7 +52,7 @@ const CONCRETE: [(&str, &str, &str); 16] = [
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 18] = [
+const TEMPLATES: [(&str, &str, &str); 20] = [
     (
         "hivemind://context/{agent}{?session,budget,context_window,used_tokens}",
         "context-of",
@@ -88,6 +90,16 @@ const TEMPLATES: [(&str, &str, &str); 18] = [
     ("hivemind://experiments/{run}/stdout", "experiment-stdout", "What a run wrote to standard output"),
     ("hivemind://experiments/{run}/stderr", "experiment-stderr", "What a run wrote to standard error"),
     ("hivemind://plan{?session}", "plan-of", "The plan as a session looks at it"),
+    (
+        "hivemind://tasks{?status,plan,phase,holder,limit}",
+        "tasks-filtered",
+        "Tasks by status, plan, phase and holder; status takes several with commas",
+    ),
+    (
+        "hivemind://tasks/{task}",
+        "task",
+        "One task, such as T7: its description and the claims that came out of it",
+    ),
     (
         "hivemind://sessions/{session}",
         "session",
@@ -199,10 +211,13 @@ impl Server {
 
     /// Parses an address as this caller means it.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
-        uri::parse(address, self.caller(), &self.root(), system::now()).map_err(|problem| match problem {
-            uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
-            uri::BadAddress::NotPlain | uri::BadAddress::Parameter { .. } => {
-                ErrorData::invalid_params(problem.to_string(), None)
+        let names = |sort: Sort, text: &str| self.named(sort, text);
+        uri::parse(address, self.caller(), &self.root(), system::now(), &names).map_err(|problem| {
+            match problem {
+                uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
+                uri::BadAddress::NotPlain | uri::BadAddress::Parameter { .. } => {
+                    ErrorData::invalid_params(problem.to_string(), None)
+                }
             }
         })
     }

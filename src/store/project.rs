@@ -17,7 +17,7 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, researchers, sessions, triggers,
+    StoreError, completions, experiments, files, json, names, plan, researchers, sessions, triggers,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -80,6 +80,7 @@ pub(super) fn project(
 ) -> Result<(), StoreError> {
     tally.saw(recorded);
     plan::heartbeat(db, recorded)?;
+    names::count(db, recorded)?;
     let Some(event) = &recorded.event else {
         return Ok(());
     };

@@ -171,7 +171,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             continue;
         };
         let settle = ["done", "open"]
-            .map(|end| format!("hm task update {} {end} --token {}", task.id, task.token))
+            .map(|end| format!("hm task update {} {end} --token {}", task.name, task.token))
             .into();
         needs.push(Need {
             kind: Kind::Lease,

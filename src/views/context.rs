@@ -383,7 +383,7 @@ fn attention(
     let leases = found.tasks.iter().filter(is_mine).filter_map(|task| {
         let left = task.lease_until? - now.ms();
         (left <= EXPIRES_SOON_MS).then(|| Attention::Lease {
-            task: task.id.clone(),
+            task: task.name.clone(),
             title: task.title.clone(),
             left: now.age(Timestamp::from_ms(task.lease_until.unwrap_or_default())),
         })
@@ -407,8 +407,8 @@ pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
 fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> pack::Task {
     let here = reader.and_then(|session| session.worktree.as_deref());
     pack::Task {
-        id: task.id.clone(),
-        phase: task.phase_id.clone(),
+        id: task.name.clone(),
+        phase: task.phase.clone(),
         status: task.status.to_string(),
         lease_left: task.lease_until.map(|until| now.age(Timestamp::from_ms(until))),
         files: task.file_locks.len() as u64,

@@ -29,7 +29,8 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
 
 /// What was done to what, and whether it stands: `support 0190…: committed at seq 12`.
 pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
-    let id = receipt.entity_id.map_or_else(String::new, |id| format!(" {id}"));
+    let id = receipt.name.clone().or_else(|| receipt.entity_id.map(|id| id.to_string()));
+    let id = id.map_or_else(String::new, |id| format!(" {id}"));
     let state = match (receipt.state, receipt.seq) {
         (Acceptance::Committed, Some(seq)) => format!("committed at seq {seq}"),
         (Acceptance::Committed, None) => "committed".to_owned(),

@@ -68,6 +68,7 @@ fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
     let add = AddTask {
         task_id,
         title: title.parse().expect("a title"),
+        description: None,
         phase_id: None,
         parent_task_id: None,
         depends_on: Vec::new(),

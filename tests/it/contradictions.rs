@@ -90,6 +90,7 @@ impl Memory {
                 causation: CommandId::from_uuid(id),
                 at: now,
                 event: Some(event.clone()),
+                erased: None,
             });
         }
         decision

@@ -333,6 +333,7 @@ fn claims_move_only_as_the_table_says() {
                     causation: submission.command_id,
                     at: now,
                     event: Some(event),
+                    erased: None,
                 });
             }
             observed.agrees_with(&state);

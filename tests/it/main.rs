@@ -37,6 +37,7 @@ mod kill;
 mod laws;
 mod legible;
 mod mcp;
+mod names;
 mod notes;
 mod packs;
 mod paging;

@@ -30,7 +30,7 @@ use hivemind::ledger;
 use hivemind::reads::Reads;
 use hivemind::store::{
     ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Matches, Reader, Search, Seen,
-    StoreError,
+    StoreError, TaskFilter,
 };
 use hivemind::system;
 use hivemind::views::{ContextOf, View, answer};
@@ -389,7 +389,12 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let (phase_id, task_id) = (PhaseId::from_uuid(system::new_id()), TaskId::from_uuid(system::new_id()));
         let mut group = Vec::new();
         if index == 0 {
-            group.push(Command::AddPlan(AddPlan { plan_id, title: title("a plan"), sot_path: None }));
+            group.push(Command::AddPlan(AddPlan {
+                plan_id,
+                title: title("a plan"),
+                description: None,
+                sot_path: None,
+            }));
         }
         if index % 100 == 0 {
             group.push(Command::AddPhase(AddPhase {
@@ -404,6 +409,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let add = AddTask {
             task_id,
             title: title("a task"),
+            description: None,
             phase_id: None,
             parent_task_id: None,
             depends_on: Vec::new(),
@@ -580,6 +586,13 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Plan(None),
         View::Plan(Some("w7".to_owned())),
         View::ReadyTasks,
+        View::Tasks(TaskFilter { limit: LIMIT, ..TaskFilter::default() }),
+        View::Tasks(TaskFilter {
+            phase: Some(PhaseId::from_uuid(Uuid::from_u128(1))),
+            limit: LIMIT,
+            ..TaskFilter::default()
+        }),
+        View::Task(TaskId::from_uuid(Uuid::from_u128(1))),
         View::Sessions(Some(3_000), LIMIT),
         View::Session("w7".to_owned()),
         View::Session("w8".to_owned()),
@@ -621,6 +634,8 @@ const fn kind(view: &View) -> &'static str {
         View::Status => "status",
         View::Plan(_) => "plan",
         View::ReadyTasks => "ready",
+        View::Tasks(_) => "tasks",
+        View::Task(_) => "task",
         View::Sessions(..) => "sessions",
         View::Session(_) => "session",
         View::Turn0(_) => "turn0",
@@ -630,7 +645,7 @@ const fn kind(view: &View) -> &'static str {
         View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 23;
+const KINDS: usize = 25;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

@@ -122,6 +122,7 @@ fn the_past_is_judged_by_the_clock_of_then() {
         phase_id: None,
         parent_task_id: None,
         title: "mend the pool".parse().expect("a title"),
+        description: None,
         depends_on: Vec::new(),
         scopes: Vec::new(),
     };

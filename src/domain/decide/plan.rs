@@ -7,7 +7,10 @@ use crate::domain::command::{AddPhase, AddPlan, AddTask, ClaimTask, DeclareInten
 use crate::domain::event::{
     Event, IntentDeclared, PhaseAdded, PlanAdded, TaskAdded, TaskClaimed, TaskReleased, TaskUpdated,
 };
+use uuid::Uuid;
+
 use crate::domain::ids::{EventId, SessionId, TaskId};
+use crate::domain::names::{Named, Sort};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
     in_work_tree,
@@ -21,19 +24,20 @@ use crate::domain::time::Timestamp;
 
 pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
     fresh_id(state, "plan_id", EventId::from_uuid(add.plan_id.uuid()))?;
-    let AddPlan { plan_id, title, sot_path } = add.clone();
-    let next = format!("add_phase with plan_id {plan_id}, or declare_intent to look at it");
-    Ok(decided(vec![PlanAdded { plan_id, title, sot_path }.into()], next))
+    let AddPlan { plan_id, title, description, sot_path } = add.clone();
+    let name = state.work().names().next(Named::Plan);
+    let next = format!("add_phase with plan_id {name}, or declare_intent to look at it");
+    Ok(decided(vec![PlanAdded { plan_id, title, description, sot_path }.into()], next))
 }
 
 pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejection> {
     fresh_id(state, "phase_id", EventId::from_uuid(add.phase_id.uuid()))?;
     let AddPhase { phase_id, plan_id, title, order } = add.clone();
     if !state.work().knows_plan(plan_id) {
-        return Err(unknown("plan", plan_id));
+        return Err(unknown(Sort::Plan, plan_id));
     }
     let order = order.unwrap_or_else(|| state.work().next_place(plan_id));
-    let next = format!("add_task with phase_id {phase_id}");
+    let next = format!("add_task with phase_id {}", state.work().names().next(Named::Plan));
     Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
 }
 
@@ -47,15 +51,16 @@ pub(super) fn add_task(
     if add.scopes.len() > MAX_SCOPES {
         return Err(Rejection::invalid("scopes", format!("a task has at most {MAX_SCOPES} scopes")));
     }
-    let AddTask { task_id, title, phase_id, parent_task_id, mut depends_on, scopes } = add.clone();
+    let AddTask { task_id, title, description, phase_id, parent_task_id, mut depends_on, scopes } =
+        add.clone();
     if let Some(phase) = phase_id
         && state.work().plan_of(phase).is_none()
     {
-        return Err(unknown("phase", phase));
+        return Err(unknown(Sort::Phase, phase));
     }
     // Tasks that are there cannot depend on one that is not, so this is the only way to a circle.
     if depends_on.contains(&task_id) || parent_task_id == Some(task_id) {
-        return Err(Rejection::invalid("depends_on", format!("task {task_id} cannot wait for itself")));
+        return Err(Rejection::invalid("depends_on", "a task cannot wait for itself"));
     }
     for id in depends_on.iter().chain(&parent_task_id) {
         known_task(state, *id)?;
@@ -65,10 +70,11 @@ pub(super) fn add_task(
     // A part of a task is where the whole is, wherever anybody is looking.
     let phase_id = phase_id.or_else(|| parent_task_id.and_then(|parent| state.work().task(parent)?.phase_id));
     let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
+    let looking_at = looking_at.map(|phase| state.work().current_phase(phase));
     let phase_id = phase_id.or(looking_at.filter(|phase| state.work().plan_of(*phase).is_some()));
     let warnings = invalidated(state, &depends_on);
-    let added = TaskAdded { task_id, title, phase_id, parent_task_id, depends_on, scopes };
-    let next = format!("claim_task {task_id} before working on it");
+    let added = TaskAdded { task_id, title, description, phase_id, parent_task_id, depends_on, scopes };
+    let next = format!("claim_task {} before working on it", state.work().names().next(Named::Task));
     Ok(Decision { warnings, ..decided(vec![added.into()], next) })
 }
 
@@ -90,8 +96,9 @@ pub(super) fn claim_task(
     let mut file_locks = claim.file_locks.clone();
     let task_id = claim.task_id;
     let task = known_task(state, task_id)?;
+    let called = name(state, task_id);
     if task.status.is_over() {
-        return Err(over(task_id, task.status, TaskStatus::Active));
+        return Err(over(&called, task.status, TaskStatus::Active));
     }
     let mut decision = Decision::default();
     let mut token = task.last_token + 1;
@@ -100,7 +107,7 @@ pub(super) fn claim_task(
             let released = TaskReleased { task_id, token: hold.token, cause: ReleaseCause::Expired };
             decision.events.push(released.into());
         }
-        Some(hold) if hold.session != *session => return Err(taken(task_id, hold, agent)),
+        Some(hold) if hold.session != *session => return Err(taken(&called, hold, agent)),
         // Claimed again, a hold keeps what it had and is not told to change.
         Some(hold) => {
             token = hold.token;
@@ -116,12 +123,12 @@ pub(super) fn claim_task(
         .iter()
         // Nobody can do what was erased, and nobody is to do what was invalidated.
         .filter(|id| state.work().task(**id).is_some_and(|task| !task.status.is_over()))
-        .map(ToString::to_string)
+        .map(|id| name(state, *id))
         .collect();
     if !waits_for.is_empty() {
         return Err(Rejection::new(
             Code::TaskNotReady,
-            format!("task {task_id} waits for {}", waits_for.join(", ")),
+            format!("task {called} waits for {}", waits_for.join(", ")),
             "take one of those, or one of hivemind://tasks/ready",
         ));
     }
@@ -145,7 +152,8 @@ fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
     let warning = |id: &TaskId| Warning {
         code: WarningCode::DependencyInvalidated,
         message: format!(
-            "task {id}, which is to be done before, was invalidated: look whether this one still makes sense"
+            "task {}, which is to be done before, was invalidated: look whether this one still makes sense",
+            name(state, *id)
         ),
         claim_id: None,
     };
@@ -163,7 +171,7 @@ fn collisions(
     let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
     let colliding = others.filter_map(|(task, hold)| {
         let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| mine.overlaps(lock)))?;
-        let (holder, until) = (&hold.agent, hold.until);
+        let (holder, until, task) = (&hold.agent, hold.until, name(state, task));
         let message = if hold.worktree.as_ref() == worktree {
             format!("{holder} holds {lock} until {until} for task {task}: agree first")
         } else {
@@ -186,12 +194,12 @@ pub(super) fn update_task(
 ) -> Result<Decision, Rejection> {
     let UpdateTask { task_id, status: to, note, fencing_token } = update.clone();
     let task = known_task(state, task_id)?;
-    let from = task.status;
+    let (from, called) = (task.status, name(state, task_id));
     if from.is_over() {
-        return Err(over(task_id, from, to));
+        return Err(over(&called, from, to));
     }
     if let Some(token) = fencing_token {
-        check_token(task_id, task, token, now)?;
+        check_token(&called, task, token, now)?;
     }
     let mine = |hold: &&Hold| Some(&hold.session) == session || fencing_token == Some(hold.token);
     let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
@@ -199,7 +207,7 @@ pub(super) fn update_task(
         && !mine(&hold)
         && ![AgentId::architect(), AgentId::operator()].contains(agent)
     {
-        return Err(taken(task_id, hold, agent));
+        return Err(taken(&called, hold, agent));
     }
     if note.is_none() && matches!(to, TaskStatus::Blocked | TaskStatus::Invalidated) {
         return Err(Rejection::invalid("note", format!("a task that is {to} needs a note: why")));
@@ -207,17 +215,17 @@ pub(super) fn update_task(
     let is_privileged = [AgentId::architect(), AgentId::operator()].contains(agent);
     if to == TaskStatus::Done && hold.is_none() && task.last_token > 0 && !is_privileged {
         // Whoever held it last may have lost it without noticing, and others may have worked on it since.
-        return Err(stale(task_id, task.last_token, "nobody holds it now"));
+        return Err(stale(&called, task.last_token, "no session holds it now"));
     }
     let mut decision = Decision::default();
     if to == TaskStatus::Active && hold.is_none() {
-        let hint = format!("claim_task {task_id} first: then nobody else takes it meanwhile");
-        return Err(Rejection::new(Code::InvalidTransition, format!("nobody holds task {task_id}"), hint)
+        let hint = format!("claim_task {called} first: then no other session takes it meanwhile");
+        return Err(Rejection::new(Code::InvalidTransition, format!("no session holds task {called}"), hint)
             .with("from", from)
             .with("to", to));
     }
     if from == to && note.is_none() {
-        let message = format!("task {task_id} is {to} already");
+        let message = format!("task {called} is {to} already");
         return Err(Rejection::new(Code::Duplicate, message, "nothing to do; add a note to say more"));
     }
     decision.events.push(TaskUpdated { task_id, from, to, note }.into());
@@ -226,10 +234,10 @@ pub(super) fn update_task(
     }
     decision.next = match to {
         TaskStatus::Done => Some(format!(
-            "if it taught something others need: create_claim, claim_type fact, origin_task_id {task_id}"
+            "if it taught something others need: create_claim, claim_type fact, origin_task_id {called}"
         )),
         TaskStatus::Invalidated => Some(format!(
-            "if an approach failed: create_claim, claim_type negative with a trigger, origin_task_id {task_id}"
+            "if an approach failed: create_claim, claim_type negative with a trigger, origin_task_id {called}"
         )),
         TaskStatus::Open | TaskStatus::Active | TaskStatus::Blocked => None,
     };
@@ -237,24 +245,24 @@ pub(super) fn update_task(
 }
 
 /// Refuses a writer that lost its hold without noticing.
-fn check_token(task_id: TaskId, task: &Task, token: u64, now: Timestamp) -> Result<(), Rejection> {
+fn check_token(called: &str, task: &Task, token: u64, now: Timestamp) -> Result<(), Rejection> {
     match &task.hold {
         Some(hold) if hold.token == token && hold.until >= now => return Ok(()),
         Some(hold) if hold.token == token => {}
         Some(hold) if token < hold.token => {
-            return Err(stale(task_id, token, &format!("{} holds it now", hold.agent))
+            return Err(stale(called, token, &format!("{} holds it now", hold.agent))
                 .with("holder", &hold.agent)
                 .with("session", &hold.session));
         }
         _ => {}
     }
-    Err(stale(task_id, token, "its lease ran out or it was given back"))
+    Err(stale(called, token, "its lease ran out or it was given back"))
 }
 
-fn stale(task_id: TaskId, token: u64, why: &str) -> Rejection {
+fn stale(called: &str, token: u64, why: &str) -> Rejection {
     Rejection::new(
         Code::StaleToken,
-        format!("hold {token} of task {task_id} is over: {why}"),
+        format!("hold {token} of task {called} is over: {why}"),
         "claim the task again, and look at what was done meanwhile before you go on",
     )
 }
@@ -272,16 +280,18 @@ pub(super) fn declare_intent(
         known_task(state, *id)?;
     }
     let plan_of_phase = phase_id
-        .map(|phase| state.work().plan_of(phase).ok_or_else(|| unknown("phase", phase)))
+        .map(|phase| state.work().plan_of(phase).ok_or_else(|| unknown(Sort::Phase, phase)))
         .transpose()?;
     if let Some(plan) = plan_id {
         if !state.work().knows_plan(plan) {
-            return Err(unknown("plan", plan));
+            return Err(unknown(Sort::Plan, plan));
         }
         if let (Some(of_phase), Some(phase)) = (plan_of_phase, phase_id)
             && of_phase != plan
         {
-            let problem = format!("phase {phase} belongs to plan {of_phase}");
+            let called = |id: Uuid| state.work().called(id);
+            let problem =
+                format!("phase {} belongs to plan {}", called(phase.uuid()), called(of_phase.uuid()));
             return Err(Rejection::invalid("phase_id", problem));
         }
     }
@@ -301,23 +311,25 @@ fn decided(events: Vec<Event>, next: String) -> Decision {
 
 /// The task with this id.
 pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> {
-    state.work().task(id).ok_or_else(|| unknown("task", id))
+    state.work().task(id).ok_or_else(|| unknown(Sort::Task, id))
 }
 
-fn unknown(what: &str, id: impl std::fmt::Display) -> Rejection {
-    Rejection::new(
-        Code::UnknownNode,
-        format!("no {what} has the id {id}"),
-        "take the id from a receipt or from hivemind://plan",
-    )
+/// The short name of a task.
+fn name(state: &State, id: TaskId) -> String {
+    state.work().called(id.uuid())
+}
+
+fn unknown(sort: Sort, id: impl std::fmt::Display) -> Rejection {
+    let (code, list) = sort.refusal();
+    Rejection::new(code, format!("no {} has the id {id}", sort.noun()), list)
 }
 
 /// The refusal of who does not hold a task. An agent whose other session does is told the ways to go on.
-fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
+fn taken(called: &str, hold: &Hold, asking: &AgentId) -> Rejection {
     let Hold { agent, session, token, until, .. } = hold;
     let (message, hint) = if agent == asking {
         (
-            format!("you, {agent}, hold task {task_id} in another session, {session}, until {until}"),
+            format!("you, {agent}, hold task {called} in another session, {session}, until {until}"),
             format!(
                 "go on as that session (HM_SESSION={session}), or name the hold when you update the task (hm task \
                  update --token {token}, fencing_token {token})"
@@ -325,7 +337,7 @@ fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
         )
     } else {
         (
-            format!("{agent} holds task {task_id} until {until}"),
+            format!("{agent} holds task {called} until {until}"),
             "take another one of hivemind://tasks/ready, or wait until the lease is over".to_owned(),
         )
     };
@@ -335,10 +347,10 @@ fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
         .with("until", hold.until.ms())
 }
 
-fn over(task_id: TaskId, from: TaskStatus, to: TaskStatus) -> Rejection {
+fn over(called: &str, from: TaskStatus, to: TaskStatus) -> Rejection {
     Rejection::new(
         Code::InvalidTransition,
-        format!("task {task_id} is {from}, and that is final"),
+        format!("task {called} is {from}, and that is final"),
         "add a new task for what is left",
     )
     .with("from", from)
