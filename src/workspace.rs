@@ -402,9 +402,9 @@ impl Workspace {
         let inside =
             Path::new(&real).strip_prefix(&self.root).map_err(|_| BadScope::Outside(text.to_owned()))?;
         let inside = format!("./{}", inside.to_string_lossy());
-        let scope = Scope::as_written(&inside, "").map_err(|problem| match problem {
-            BadScope::Outside(_) => BadScope::Outside(text.to_owned()),
-            other => other,
+        let scope = Scope::as_written(&inside, "").map_err(|problem| {
+            // The caller knows what was typed.
+            if matches!(problem, BadScope::Outside(_)) { BadScope::Outside(text.to_owned()) } else { problem }
         })?;
         scope.check_glob().map(|()| scope)
     }

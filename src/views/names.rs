@@ -16,12 +16,11 @@ pub fn resolve(reads: &mut Reads, sort: Sort, text: &str) -> Result<Uuid, Reject
     if let Reference::Id(id) = Reference::read(sort, text) {
         return Ok(id);
     }
-    let resolved = match reads.store().map_err(ViewError::from)? {
+    match reads.store().map_err(ViewError::from)? {
         Some(store) => store.resolve(sort, text).map_err(ViewError::from)?,
         None => {
             let given: String = text.trim().chars().take(60).collect();
             Err(sort.unknown(format!("no {} is called `{given}`", sort.noun()), &[]))
         }
-    };
-    resolved
+    }
 }

@@ -147,7 +147,7 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
         - pending proof, 7m ago, asks analyst, frontend: `WAITING` `RUN` the cache is cold
           to settle it: `hm experiment cancel RUN`
         - lease, ends in 0s unless its session writes, asks frontend: `SOON` mend the pool
-          to settle it: `hm task update SOON done --token 1` or `hm task update SOON open --token 1`
+          to settle it: `hm task update T1 done --token 1` or `hm task update T1 open --token 1`
         - rejected, 1m ago, asks analyst: `COMMAND` create_claim was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY
           to settle it: `hm log --type command.rejected`
         - fault, 0s ago, asks operator: `integrity` 1 finding: see integrity.log in the memory

@@ -264,7 +264,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: `12` is not a claim id: expected a UUID such as ID3; correct `id` and call again
             [exit 2]
             $ hm --agent ana claim create x --scope ../outside
-            hm: scope `DIR/../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
+            hm: scope `../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
             [exit 2]
             $ hm --agent ana claim create x --scope /etc/passwd
             hm: scope `/etc/passwd` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
@@ -783,8 +783,8 @@ fn every_line_fits_the_page_and_no_id_is_cut() {
         format!("hm --agent ops claim create \"{long}\" --scope src/{}", long.replace('-', "/")),
         format!("hm --agent qa claim challenge ID1 --reason \"no {wide}\""),
         format!("hm --agent devops plan add \"{wide}\""),
-        format!("hm --agent devops phase add \"words {wide}\" --plan ID3"),
-        format!("hm --agent devops task add \"some words {wide}\" --phase ID4"),
+        format!("hm --agent devops phase add \"words {wide}\" --plan P1"),
+        format!("hm --agent devops task add \"some words {wide}\" --phase P2"),
         format!("hm --agent devops anchor save DB_SCHEMA \"{long} {wide}\""),
     ] {
         let shown = shell.transcript(&line);
@@ -814,7 +814,8 @@ fn every_line_fits_the_page_and_no_id_is_cut() {
     for (verb, list) in [("claim list", "claims"), ("log", "events"), ("task ready", "tasks")] {
         let text = String::from_utf8(shell.run(&format!("hm {verb}")).stdout).expect("text");
         for one in shell.json(&format!("hm --json {verb}"))[list].as_array().expect("a list") {
-            assert!(text.contains(one["id"].as_str().expect("an id")), "{verb}: {one}\n{text}");
+            let called = one["name"].as_str().or(one["id"].as_str()).expect("a name or an id");
+            assert!(text.contains(called), "{verb}: {one}\n{text}");
         }
     }
     // Nor where it is part of a payload.

@@ -21,6 +21,7 @@ use hivemind::domain::command::{
 use hivemind::domain::event::{FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
 use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use hivemind::domain::names::Sort;
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
@@ -592,7 +593,6 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
             limit: LIMIT,
             ..TaskFilter::default()
         }),
-        View::Task(TaskId::from_uuid(Uuid::from_u128(1))),
         View::Sessions(Some(3_000), LIMIT),
         View::Session("w7".to_owned()),
         View::Session("w8".to_owned()),
@@ -697,7 +697,13 @@ fn no_statement_scans_what_grows() {
     drop(committer);
 
     let mut reads = Reads::of((*workspace).clone());
-    let views = views(&ids, run);
+    let mut views = views(&ids, run);
+    let named =
+        ["T1", "t2"].map(|name| hivemind::views::resolve(&mut reads, Sort::Task, name).expect("a task"));
+    views.extend(named.map(|id| View::Task(TaskId::from_uuid(id))));
+    let end = named[0].to_string()[28..].to_owned();
+    assert_eq!(hivemind::views::resolve(&mut reads, Sort::Task, &end), Ok(named[0]));
+    hivemind::views::resolve(&mut reads, Sort::Phase, "nothing").expect_err("no phase is called so");
     assert_eq!(
         views.iter().map(kind).collect::<BTreeSet<_>>().len(),
         KINDS,

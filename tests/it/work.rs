@@ -397,9 +397,9 @@ fn an_intent_moves_its_session_alone_unless_it_is_the_teams() {
         let trajectory = Trajectory { intent, plan_id: None, phase_id, task_ids: Vec::new() };
         Command::DeclareIntent(DeclareIntent { trajectory, team: false })
     };
-    let for_team = |command: Command| match command {
-        Command::DeclareIntent(declare) => Command::DeclareIntent(DeclareIntent { team: true, ..declare }),
-        other => other,
+    let for_team = |command: Command| {
+        let Command::DeclareIntent(declare) = command else { panic!("no intent: {command:?}") };
+        Command::DeclareIntent(DeclareIntent { team: true, ..declare })
     };
     team.does("s-1", declare("tune the pool", None));
     assert_eq!(team.reader().trajectory(Some("s-3")).expect("a query"), None, "it is the session's own");
