@@ -400,7 +400,7 @@ impl Workspace {
         let from = if here.starts_with(&self.root) && !is_of_root { here } else { &self.root };
         let real = self.real(&from.join(path));
         let inside =
-            Path::new(&real).strip_prefix(&self.root).map_err(|_| BadScope::Outside(text.to_owned()))?;
+            Path::new(&real).strip_prefix(root.as_ref()).map_err(|_| BadScope::Outside(text.to_owned()))?;
         let inside = format!("./{}", inside.to_string_lossy());
         let scope = Scope::as_written(&inside, "").map_err(|problem| {
             // The caller knows what was typed.
