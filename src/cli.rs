@@ -16,6 +16,7 @@ mod hook;
 mod import;
 mod init;
 mod log;
+mod names;
 mod output;
 mod plan;
 mod profile;
@@ -263,6 +264,8 @@ struct Context {
     config: Config,
     environment: Environment,
     global: Global,
+    /// The directory the verb is typed in.
+    here: PathBuf,
     /// Whether the override is on record already.
     overrode: Cell<bool>,
     /// The secrets among the variables, once they are asked for: most hooks ask for none.
@@ -280,16 +283,23 @@ impl Context {
         let environment = Environment::read();
         let workspace =
             Workspace::find(global.dir.as_deref(), here, &environment).map_err(Failure::usage)?.settled();
-        Self::of(workspace, environment, global)
+        Self::of(workspace, environment, global, here)
     }
 
-    fn of(workspace: Workspace, environment: Environment, global: Global) -> Result<Self, Failure> {
+    fn of(
+        workspace: Workspace,
+        environment: Environment,
+        global: Global,
+        here: &Path,
+    ) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
+        let here = here.to_owned();
         Ok(Self {
             workspace,
             config,
             environment,
             global,
+            here,
             overrode: Cell::new(false),
             known: OnceCell::new(),
         })
@@ -360,8 +370,8 @@ impl Context {
     }
 
     /// The task that new claims come out of: what `HM_TASK` says.
-    fn task(&self) -> Result<Option<TaskId>, Rejection> {
-        parse_optional("HM_TASK", self.environment.task.as_deref())
+    fn task(&self) -> Result<Option<TaskId>, Failure> {
+        self.task_named(self.environment.task.as_deref())
     }
 
     /// Who is asking: the pinned agent, the human at a terminal, or in an agent's shell the agent of its session.
@@ -464,9 +474,9 @@ impl Context {
         names.iter().map(|name| self.agent(argument, name)).collect()
     }
 
-    /// A scope named in an argument; an absolute path inside the workspace becomes relative to it.
+    /// A scope named in an argument: a path is relative to the directory the verb is typed in.
     fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
-        self.workspace.scope(text).map_err(|problem| Rejection::invalid(argument, problem))
+        self.workspace.scope_in(&self.here, text).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
     /// A command as its speaker hands it in.

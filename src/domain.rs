@@ -15,6 +15,7 @@ pub mod event;
 pub mod evidence;
 pub mod experiment;
 pub mod ids;
+pub mod names;
 pub mod pairs;
 pub mod plan;
 pub mod privacy;

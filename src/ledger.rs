@@ -145,6 +145,7 @@ impl Stored {
             session: self.session.clone(),
             causation: self.causation,
             at: self.at,
+            erased: body.is_none().then(|| self.kind.clone()),
             event: body,
         })
     }

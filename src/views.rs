@@ -7,6 +7,7 @@ mod context;
 mod delta;
 mod experiments;
 mod markdown;
+mod names;
 mod ran;
 mod receipt;
 mod versions;
@@ -34,7 +35,7 @@ use crate::standing::{Damage, Standing};
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
     DecisionFilter, DecisionPage, ExperimentFilter, ExperimentPage, LeftOut, PhaseView, PlanGraph, Reader,
-    RejectedCommand, Search, SearchPage, StoreError, Target,
+    RejectedCommand, Search, SearchPage, StoreError, Target, TaskFilter,
 };
 use crate::workspace::Workspace;
 use crate::writer::Spool;
@@ -46,6 +47,7 @@ pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, profiles, undecided};
 pub use markdown::{event_line, inline, status_of};
+pub use names::resolve;
 pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 
@@ -97,6 +99,10 @@ pub enum View {
     Plan(Option<String>),
     /// Tasks that can be taken now.
     ReadyTasks,
+    /// Tasks, in any status.
+    Tasks(TaskFilter),
+    /// One task, with the claims that came out of it.
+    Task(TaskId),
     /// Sessions older than the page before, newest first; at most so many.
     Sessions(Option<u64>, usize),
     /// One session.
@@ -368,6 +374,8 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Agents
         | View::Plan(_)
         | View::ReadyTasks
+        | View::Tasks(_)
+        | View::Task(_)
         | View::Sessions(..)
         | View::Session(_)
         | View::Turn0(_)
@@ -532,7 +540,17 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         View::Plan(session) => {
             Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
         }
-        View::ReadyTasks => Ok(shown_as(seq, work::ready(&store.ready_tasks(DEFAULT_LIMIT)?, now))),
+        View::ReadyTasks => {
+            let (ready, has_tasks) = (store.ready_tasks(DEFAULT_LIMIT)?, store.has_tasks()?);
+            Ok(shown_as(seq, work::ready(&ready, has_tasks, now)))
+        }
+        View::Tasks(filter) => Ok(shown_as(seq, work::tasks(&store.tasks(filter)?, now))),
+        View::Task(id) => {
+            let unknown = || ViewError::NotFound(unknown_task(*id));
+            let task = store.task(*id)?.ok_or_else(unknown)?;
+            let of_it = ClaimFilter { task: Some(*id), limit: DEFAULT_LIMIT, ..ClaimFilter::default() };
+            Ok(shown_as(seq, work::one_task(&task, &store.claims(&of_it)?, now)))
+        }
         View::Sessions(before, limit) => {
             let (found, next) = store.sessions_before(*before, *limit)?;
             Ok(shown_as(seq, work::sessions(&found, now)).followed_by("cursor", next))
@@ -589,11 +607,19 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
             Ok(claims_page(0, &nothing, "dead ends", now))
         }
         View::Plan(_) => {
-            let inbox = PhaseView { id: None, title: "inbox".to_owned(), status: "open", tasks: Vec::new() };
+            let inbox = PhaseView {
+                id: None,
+                name: None,
+                title: "inbox".to_owned(),
+                status: "open",
+                tasks: Vec::new(),
+            };
             let graph = PlanGraph { trajectory: None, plans: Vec::new(), inbox };
             Ok(shown_as(0, work::plan(&graph, now)))
         }
-        View::ReadyTasks => Ok(shown_as(0, work::ready(&[], now))),
+        View::ReadyTasks => Ok(shown_as(0, work::ready(&[], false, now))),
+        View::Tasks(_) => Ok(shown_as(0, work::tasks(&[], now))),
+        View::Task(id) => Err(ViewError::NotFound(unknown_task(*id))),
         View::Sessions(..) => Ok(shown_as(0, work::sessions(&[], now))),
         View::Session(id) | View::Turn0(id) => Err(unknown_session(id)),
         View::Anchors => Ok(shown_as(0, work::anchors(&[], now))),
@@ -620,6 +646,10 @@ fn worktree(workspace: &Workspace) -> Option<Worktree> {
 
 fn unknown_run(id: RunId) -> ViewError {
     ViewError::NotFound(format!("no run has the id {id}"))
+}
+
+fn unknown_task(id: TaskId) -> String {
+    format!("no task has the id {id}: see hivemind://tasks")
 }
 
 fn unknown_claim(id: ClaimId) -> String {

@@ -16,7 +16,7 @@ use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::checkout::Checkout;
 use crate::domain::ids::RunId;
-use crate::domain::scope::{BadScope, Scope};
+use crate::domain::scope::{self, BadScope, Scope};
 use crate::domain::text::Worktree;
 use crate::private;
 use crate::system::Environment;
@@ -376,12 +376,50 @@ impl Workspace {
         inside.join(below).to_string_lossy().into_owned()
     }
 
-    /// A scope as somebody wrote it: a path is taken from the root, and an absolute one leads there, by links too.
+    /// A scope as a client wrote it: a path is relative to the root.
     ///
     /// # Errors
     /// [`BadScope`].
     pub fn scope(&self, text: &str) -> Result<Scope, BadScope> {
-        Scope::parse(&self.spelled(text.trim()), &self.root.to_string_lossy())
+        self.scope_in(&self.root, text)
+    }
+
+    /// A scope as it was typed in a directory: a path is relative to it, or to the root where the directory lies outside
+    /// the workspace. A path as receipts show it, from the root, is taken as that when only the root has such a
+    /// directory. An absolute path and a symbolic link lead to the same scope.
+    ///
+    /// # Errors
+    /// [`BadScope`].
+    pub fn scope_in(&self, here: &Path, text: &str) -> Result<Scope, BadScope> {
+        let root = self.root.to_string_lossy();
+        let Some(path) = scope::typed_path(text)? else { return Scope::parse(text, &root) };
+        let path = path.replace('\\', "/");
+        let is_of_root = path.split_once('/').is_some_and(|(first, _)| {
+            !first.starts_with('.') && !here.join(first).exists() && self.root.join(first).exists()
+        });
+        let from = if here.starts_with(&self.root) && !is_of_root { here } else { &self.root };
+        let real = self.real(&from.join(path));
+        let inside =
+            Path::new(&real).strip_prefix(root.as_ref()).map_err(|_| BadScope::Outside(text.to_owned()))?;
+        let inside = format!("./{}", inside.to_string_lossy());
+        let scope = Scope::as_written(&inside, "").map_err(|problem| {
+            // The caller knows what was typed.
+            if matches!(problem, BadScope::Outside(_)) { BadScope::Outside(text.to_owned()) } else { problem }
+        })?;
+        scope.check_glob().map(|()| scope)
+    }
+
+    /// Where a path of this workspace leads, by links too: the deepest part of it that exists names one file in one way.
+    /// A link that leads out of the workspace stays as it is.
+    fn real(&self, path: &Path) -> String {
+        let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+        match found {
+            Some((part, real)) if real.starts_with(&self.root) => {
+                let below = path.strip_prefix(part).expect("a path begins with each of its ancestors");
+                real.join(below).to_string_lossy().into_owned()
+            }
+            _ => self.spelled(&path.to_string_lossy()),
+        }
     }
 
     /// `.hivemind/` itself: of this work tree or, where its branch has none, of the main one.

@@ -158,6 +158,7 @@ impl Rehearsal {
                 causation: *command_id,
                 at: now,
                 event: Some(event),
+                erased: None,
             };
             self.state.evolve(&recorded);
             self.made.push(recorded);
@@ -370,6 +371,8 @@ impl Run<'_> {
             Err(failed) if matches!(failed.code, Code::Unavailable | Code::VersionMismatch) => {
                 return Err(failed.into());
             }
+            // The key names the event: what it seeds is there, in the form that an older release gave it.
+            Err(other) if other.code == Code::IdempotencyConflict => self.tally(what).already_there += 1,
             Err(rejection) => self.refused(place, &rejection, what),
         }
         Ok(())

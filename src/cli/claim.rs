@@ -278,7 +278,7 @@ impl Claim {
 }
 
 impl Create {
-    fn command(&self, context: &Context) -> Result<CreateClaim, Rejection> {
+    fn command(&self, context: &Context) -> Result<CreateClaim, Failure> {
         let scopes = |argument: &str, texts: &[String]| {
             texts.iter().map(|text| context.scope(argument, text)).collect::<Result<Vec<_>, _>>()
         };
@@ -289,7 +289,10 @@ impl Create {
             error_signature: parse_optional("trigger-error", self.trigger_error.as_deref())?,
         };
         Ok(CreateClaim {
-            origin_task_id: parse_optional("task", self.task.as_deref())?.or(context.task()?),
+            origin_task_id: match self.task.as_deref() {
+                Some(task) => context.task_named(Some(task))?,
+                None => context.task()?,
+            },
             claim_id: ClaimId::from_uuid(system::new_id()),
             statement: parse("statement", &self.statement)?,
             claim_type: parse("type", &self.claim_type)?,
@@ -343,10 +346,10 @@ impl List {
         Ok(())
     }
 
-    fn filter(&self, context: &Context) -> Result<ClaimFilter, Rejection> {
+    fn filter(&self, context: &Context) -> Result<ClaimFilter, Failure> {
         let owner = self.owner.as_deref().map(|name| context.agent("owner", name)).transpose()?;
         Ok(ClaimFilter {
-            task: parse_optional("task", self.task.as_deref())?,
+            task: context.task_named(self.task.as_deref())?,
             id: None,
             status: parse_all("status", &self.status)?,
             in_force: !self.all,

@@ -18,7 +18,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::{in_work_tree, means};
+use crate::domain::plan::in_work_tree;
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
@@ -360,7 +360,7 @@ impl Hooked {
                     continue;
                 }
                 let locks = || task.file_locks.iter().filter_map(|lock| lock.parse::<Scope>().ok());
-                let locked = action.paths.iter().find(|path| locks().any(|lock| means(&lock, path)));
+                let locked = action.paths.iter().find(|path| locks().any(|lock| lock.covers(path)));
                 if let (Some(path), Ok(id)) = (locked, task.id.parse())
                     && fresh(Guard::Task(id))?
                 {
@@ -380,17 +380,18 @@ impl Hooked {
             if !said.is_empty() {
                 said.push('\n');
             }
+            let name = &task.name;
             let holder = views::inline(task.holder.as_deref().unwrap_or("somebody"), 40);
             let (file, title) = (views::inline(path.as_str(), 200), views::inline(&task.title, 120));
             if task.worktree.as_deref() == here.as_ref().map(Worktree::as_str) {
                 said.push_str(&format!(
-                    "hivemind: {holder} holds {file} for task {id} ({title}). Agree first, or work elsewhere."
+                    "hivemind: {holder} holds {file} for task {name} ({title}). Agree first, or work elsewhere."
                 ));
             } else {
                 let there = task.worktree.as_deref().map(|name| views::inline(name, 120));
                 let there = in_work_tree(there.as_deref());
                 said.push_str(&format!(
-                    "hivemind: {holder} edits {file} {there} for task {id} ({title}): it will conflict when merged; \
+                    "hivemind: {holder} edits {file} {there} for task {name} ({title}): it will conflict when merged; \
                      agree first."
                 ));
             }

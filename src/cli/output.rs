@@ -143,6 +143,8 @@ const fn exit_code(code: Code) -> u8 {
         | Code::NotAttachable
         | Code::Duplicate
         | Code::UnknownNode
+        | Code::UnknownTask
+        | Code::UnknownPlan
         | Code::UnknownSession
         | Code::UnknownWorktree
         | Code::TaskTaken
@@ -308,12 +310,14 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
 }
 
 /// What tools and their arguments are called here; the longer of two that begin alike first.
-const IN_VERBS: [(&str, &str); 16] = [
+const IN_VERBS: [(&str, &str); 18] = [
     ("report_event and add_evidence", "hm claim evidence"),
     ("add_evidence", "hm claim evidence"),
     ("add_phase", "hm phase add"),
     ("add_task", "hm task add"),
+    ("alias_target", "hm target alias"),
     ("create_claim", "hm claim create"),
+    ("declare_intent with team true", "hm intent --team"),
     ("declare_intent", "hm intent"),
     ("record_decision", "hm decision record"),
     ("run_experiment", "hm experiment run"),
@@ -345,7 +349,7 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("{cited}\n"));
     }
     for warning in &receipt.warnings {
-        text.push_str(&format!("warning: {}\n", warning.message));
+        text.push_str(&format!("warning: {}\n", in_verbs(&warning.message)));
     }
     for id in &receipt.similar {
         text.push_str(&format!("similar: hm claim show {id}\n"));

@@ -10,11 +10,13 @@ use crate::domain::command::{
     SaveAnchor, UpdateTask,
 };
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
+use crate::domain::names::Sort;
 use crate::domain::plan::Trajectory;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::store::TaskFilter;
 use crate::system;
-use crate::views::{self, View};
+use crate::views::{self, MAX_LIMIT, View};
 
 /// What is wanted now.
 #[derive(Debug, Args)]
@@ -30,6 +32,9 @@ pub(super) struct Intent {
     /// On which task; may be repeated
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
+    /// For the whole team, not this session alone; the operator always speaks for the team
+    #[arg(long)]
+    team: bool,
 }
 
 /// What can be done with plans.
@@ -40,6 +45,9 @@ pub(super) enum Plan {
     Add {
         /// What it is called
         title: String,
+        /// What the title does not say
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
         /// The file that holds the plan itself
         #[arg(long, value_name = "PATH")]
         path: Option<String>,
@@ -72,7 +80,7 @@ pub(super) enum Plan {
 #[derive(Debug, Subcommand)]
 pub(super) enum Phase {
     /// Add a phase to a plan
-    #[command(after_help = "Example: hm phase add \"Storage\" --plan 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm phase add \"Storage\" --plan P1")]
     Add {
         /// What it is called
         title: String,
@@ -91,11 +99,20 @@ pub(super) enum Task {
     /// Add a task for anyone to take
     #[command(after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
     Add(Add),
+    /// List tasks, whatever their status, oldest first
+    #[command(after_help = "Example: hm task list --status open,blocked --phase P2")]
+    List(List),
+    /// Show one task: its description, what it waits for, the claims that came out of it
+    #[command(after_help = "Example: hm task show T7")]
+    Show {
+        /// The task
+        id: String,
+    },
     /// List the tasks that can be taken now
     #[command(after_help = "Example: hm task ready --json")]
     Ready,
     /// Take a task: one session holds it, while it writes something every so often
-    #[command(after_help = "Example: hm task claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --lock src/db")]
+    #[command(after_help = "Example: hm task claim T7 --lock src/db")]
     Claim {
         /// The task
         id: String,
@@ -107,9 +124,7 @@ pub(super) enum Task {
         locks: Vec<String>,
     },
     /// Say how a task goes, or end it
-    #[command(
-        after_help = "Example: hm task update 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 done --note \"42 tests\""
-    )]
+    #[command(after_help = "Example: hm task update T7 done --note \"42 tests\"")]
     Update {
         /// The task
         id: String,
@@ -129,6 +144,9 @@ pub(super) enum Task {
 pub(super) struct Add {
     /// What is to be done
     title: String,
+    /// What the title does not say
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
     /// The phase it belongs to; left out: where the team is looking
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
@@ -141,6 +159,27 @@ pub(super) struct Add {
     /// What it is about; may be repeated
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// open, active, blocked, done or invalidated; several with commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<String>,
+    /// Of this plan
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<String>,
+    /// Of this phase
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+    /// Held by this agent
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = MAX_LIMIT as u64,
+        value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
+    limit: u64,
 }
 
 /// What can be done with anchors.
@@ -169,16 +208,16 @@ impl Intent {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let trajectory = Trajectory {
             intent: parse("intent", &self.intent)?,
-            plan_id: parse_optional("plan", self.plan.as_deref())?,
-            phase_id: parse_optional("phase", self.phase.as_deref())?,
-            task_ids: parse_all("task", &self.tasks)?,
+            plan_id: context.plan_named(self.plan.as_deref())?,
+            phase_id: context.phase_named(self.phase.as_deref())?,
+            task_ids: context.tasks_named(&self.tasks)?,
         };
-        let command = Command::DeclareIntent(DeclareIntent { trajectory });
+        let command = Command::DeclareIntent(DeclareIntent { trajectory, team: self.team });
         let name = command.name();
         let mut submission = context.submission(command, None)?;
-        // The operator and the architect speak to the whole team, where they name no session. Anybody else may be the
-        // shell of a client that names none there (Gemini CLI, Cursor), and speaks for no other pane.
-        if [AgentId::operator(), AgentId::architect()].contains(&submission.agent) {
+        // Who speaks for the team and names no session moves every session. The shell of an agent whose client names
+        // none there (Gemini CLI, Cursor) is a session too.
+        if self.team || submission.agent == AgentId::operator() {
             submission.session = context.given_session();
         }
         let front = context.front()?;
@@ -191,23 +230,26 @@ impl Intent {
 impl Plan {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::Add { title, path } => {
+            Self::Add { title, description, path } => {
                 let command = AddPlan {
                     plan_id: PlanId::from_uuid(system::new_id()),
                     title: parse("title", title)?,
+                    description: parse_optional("description", description.as_deref())?,
                     sot_path: path.as_deref().map(|path| context.scope("path", path)).transpose()?,
                 };
                 context.submit("plan added", Command::AddPlan(command), None)
             }
             Self::Rename { id, title } => {
-                let command = RenamePlan { plan_id: parse("id", id)?, title: parse("title", title)? };
+                let plan_id = PlanId::from_uuid(context.named(Sort::Plan, id)?);
+                let command = RenamePlan { plan_id, title: parse("title", title)? };
                 context.submit("plan renamed", Command::RenamePlan(command), None)
             }
             Self::Abandon { id, reason } => {
-                let command = AbandonPlan { plan_id: parse("id", id)?, reason: parse("reason", reason)? };
+                let plan_id = PlanId::from_uuid(context.named(Sort::Plan, id)?);
+                let command = AbandonPlan { plan_id, reason: parse("reason", reason)? };
                 context.submit("plan abandoned", Command::AbandonPlan(command), None)
             }
-            Self::Show => context.show(&View::Plan(None)),
+            Self::Show => context.show(&View::Plan(context.given_session().map(String::from))),
         }
     }
 }
@@ -217,7 +259,7 @@ impl Phase {
         let Self::Add { title, plan, order } = self;
         let command = AddPhase {
             phase_id: PhaseId::from_uuid(system::new_id()),
-            plan_id: parse("plan", plan)?,
+            plan_id: PlanId::from_uuid(context.named(Sort::Plan, plan)?),
             title: parse("title", title)?,
             order: *order,
         };
@@ -229,10 +271,12 @@ impl Task {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::Add(add) => context.submit("task added", Command::AddTask(add.command(context)?), None),
+            Self::List(list) => context.show(&View::Tasks(list.filter(context)?)),
+            Self::Show { id } => context.show(&View::Task(TaskId::from_uuid(context.named(Sort::Task, id)?))),
             Self::Ready => context.show(&View::ReadyTasks),
             Self::Claim { id, lease, locks } => {
                 let command = ClaimTask {
-                    task_id: parse("id", id)?,
+                    task_id: TaskId::from_uuid(context.named(Sort::Task, id)?),
                     lease_minutes: *lease,
                     file_locks: scopes(context, "lock", locks)?,
                 };
@@ -240,7 +284,7 @@ impl Task {
             }
             Self::Update { id, status, note, token } => {
                 let command = UpdateTask {
-                    task_id: parse("id", id)?,
+                    task_id: TaskId::from_uuid(context.named(Sort::Task, id)?),
                     status: parse("status", status)?,
                     note: parse_optional("note", note.as_deref())?,
                     fencing_token: *token,
@@ -252,14 +296,27 @@ impl Task {
 }
 
 impl Add {
-    fn command(&self, context: &Context) -> Result<AddTask, Rejection> {
+    fn command(&self, context: &Context) -> Result<AddTask, Failure> {
         Ok(AddTask {
             task_id: TaskId::from_uuid(system::new_id()),
             title: parse("title", &self.title)?,
-            phase_id: parse_optional("phase", self.phase.as_deref())?,
-            parent_task_id: parse_optional("parent", self.parent.as_deref())?,
-            depends_on: parse_all("after", &self.after)?,
+            description: parse_optional("description", self.description.as_deref())?,
+            phase_id: context.phase_named(self.phase.as_deref())?,
+            parent_task_id: context.task_named(self.parent.as_deref())?,
+            depends_on: context.tasks_named(&self.after)?,
             scopes: scopes(context, "scope", &self.scopes)?,
+        })
+    }
+}
+
+impl List {
+    fn filter(&self, context: &Context) -> Result<TaskFilter, Failure> {
+        Ok(TaskFilter {
+            status: parse_all("status", &self.status)?,
+            plan: context.plan_named(self.plan.as_deref())?,
+            phase: context.phase_named(self.phase.as_deref())?,
+            holder: self.holder.as_deref().map(|name| context.agent("holder", name)).transpose()?,
+            limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
         })
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use super::{Context, parse, parse_all};
+use super::{Context, parse};
 use crate::domain::experiment::ProfileName;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -133,7 +133,8 @@ fn untrust(context: &Context, name: &ProfileName, trusted: &TrustedProfiles) -> 
 
 impl List {
     fn run(self, context: &Context, catalog: &Catalog) -> Result<(), Failure> {
-        let scopes: Vec<Scope> = parse_all("scope", &self.scopes)?;
+        let scopes = self.scopes.iter().map(|text| context.scope("scope", text));
+        let scopes: Vec<Scope> = scopes.collect::<Result<_, _>>()?;
         let fits = |known: &&Known| scopes.is_empty() || known.profile.speaks_to(&scopes);
         let listed: Vec<&Known> = catalog.profiles().filter(fits).collect();
         let mut text = String::new();

@@ -166,7 +166,7 @@ impl Session {
                     prompt: parse("prompt", prompt)?,
                     turn0,
                     profile,
-                    parent_task_id: parse_optional("task", task.as_deref())?,
+                    parent_task_id: context.task_named(task.as_deref())?,
                     mission: None,
                 };
                 let key = parse_optional("key", key.as_deref())?;

@@ -30,7 +30,8 @@ impl Writer {
             (Some(root), Some(memory)) => {
                 let environment = Environment::read();
                 let workspace = Workspace::served(root, memory, &environment).map_err(Failure::usage)?;
-                Context::of(workspace, environment, global)?
+                let here = root.clone();
+                Context::of(workspace, environment, global, &here)?
             }
             _ => Context::find(global)?,
         };

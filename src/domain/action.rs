@@ -16,7 +16,6 @@ pub use pipe::{Piped, piped};
 pub use sight::{scope_named, trigger_run};
 
 use crate::domain::claim::{Trigger, word};
-use crate::domain::plan::{certain, means_any};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature};
 
@@ -67,7 +66,7 @@ impl Action {
     pub fn of(attempt: Attempt<'_>, cwd: &str, root: &str) -> Self {
         let in_workspace = |path: &String| {
             let path = volatile::absolute(path, cwd);
-            Scope::parse(&path, root).ok().filter(Scope::is_path)
+            Scope::as_written(&path, root).ok().filter(Scope::is_path)
         };
         Self {
             root: root.to_owned(),
@@ -123,7 +122,7 @@ pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
     let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
     keys.extend(signature(trigger).map(|error| (Kind::Error, error.into())));
     keys.extend(symbols_of(trigger).map(|symbol| (Kind::Symbol, symbol.to_owned())));
-    keys.extend(paths_of(trigger).filter_map(certain).map(|path| (Kind::Path, path.to_string())));
+    keys.extend(paths_of(trigger).map(|path| (Kind::Path, path.certain().to_string())));
     keys.sort_unstable();
     keys.dedup();
     keys
@@ -152,7 +151,7 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     {
         return Some((Kind::Symbol, symbol.to_owned()));
     }
-    let path = paths_of(trigger).find(|path| means_any(path, &action.paths))?;
+    let path = paths_of(trigger).find(|path| path.covers_any(&action.paths))?;
     Some((Kind::Path, path.to_string()))
 }
 
@@ -161,7 +160,7 @@ fn signature(trigger: &Trigger) -> Option<ErrorSignature> {
 }
 
 fn paths_of(trigger: &Trigger) -> impl Iterator<Item = &Scope> {
-    trigger.paths.iter().filter(|path| path.is_path() && path.as_str() != ".")
+    trigger.paths.iter().filter(|path| path.is_path() && !path.is_whole())
 }
 
 /// Symbols of a trigger that say enough, named as such or as a scope.

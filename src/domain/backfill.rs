@@ -34,7 +34,7 @@ pub struct Seed<'t> {
     pub becomes: Becomes,
     /// What was said.
     pub text: &'t str,
-    /// What it is about; none for the workspace.
+    /// What it is about; none where it names no path.
     pub scopes: &'t [Scope],
 }
 
@@ -160,6 +160,7 @@ impl Seed<'_> {
                 return Ok(Command::AddTask(AddTask {
                     task_id: TaskId::from_uuid(id),
                     title: self.text.parse().map_err(|problem| Rejection::invalid("title", problem))?,
+                    description: None,
                     phase_id: None,
                     parent_task_id: None,
                     depends_on: Vec::new(),
@@ -169,7 +170,11 @@ impl Seed<'_> {
         };
         let mut scopes: Vec<Scope> = self.scopes.iter().take(MAX_SCOPES).cloned().collect();
         if scopes.is_empty() {
-            scopes.push(Scope::parse(".", "").expect("the workspace itself is a scope"));
+            // A scope of the whole repository would match everything that is asked.
+            let tag =
+                TAGS.iter().find(|(_, becomes)| *becomes == self.becomes).map_or("note", |(tag, _)| tag);
+            let tag = format!("tag:{}", tag.trim_end_matches(':'));
+            scopes.push(tag.parse().expect("a word is a tag"));
         }
         let statement = self.text.parse().map_err(|problem| Rejection::invalid("statement", problem))?;
         if claim_type == ClaimType::Decision {

@@ -19,8 +19,8 @@ use crate::domain::scope::Scope;
 use crate::domain::seat::Unpinned;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, Prompt, Rationale, Reason,
-    Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
+    AnchorKey, AnchorValue, CommandLine, Description, ErrorSignature, Label, MessageText, Prompt, Rationale,
+    Reason, Recipient, Said, Statement, Summary, Title, ToolName, Turn0,
 };
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
@@ -366,6 +366,9 @@ pub struct AddPlan {
     pub plan_id: PlanId,
     /// What it is called.
     pub title: Title,
+    /// What the title does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
     /// The file that holds the plan itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sot_path: Option<Scope>,
@@ -410,6 +413,9 @@ pub struct AddTask {
     pub task_id: TaskId,
     /// What is to be done.
     pub title: Title,
+    /// What the title does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
     /// The phase it belongs to; none for where the team is looking, else the inbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<PhaseId>,
@@ -458,6 +464,9 @@ pub struct DeclareIntent {
     /// Where to look from now on.
     #[serde(flatten)]
     pub trajectory: Trajectory,
+    /// Whether an agent speaks for the whole team; the operator always does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub team: bool,
 }
 
 /// Say that the session starts, or starts again.
@@ -911,11 +920,13 @@ impl Command {
             Self::AcceptLoss(accept) => texts.push(("reason", accept.reason.as_str())),
             Self::AddPlan(plan) => {
                 texts.push(("title", plan.title.as_str()));
+                texts.extend(plan.description.iter().map(|more| ("description", more.as_str())));
                 texts.extend(plan.sot_path.iter().map(|path| ("sot_path", path.as_str())));
             }
             Self::AddPhase(phase) => texts.push(("title", phase.title.as_str())),
             Self::AddTask(task) => {
                 texts.push(("title", task.title.as_str()));
+                texts.extend(task.description.iter().map(|more| ("description", more.as_str())));
                 texts.extend(task.scopes.iter().map(|scope| ("scopes", scope.as_str())));
             }
             Self::ClaimTask(claim) => {

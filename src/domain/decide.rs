@@ -181,7 +181,7 @@ pub fn decide(
         Command::AddTask(add) => plan::add_task(state, session, add),
         Command::ClaimTask(claim) => plan::claim_task(state, agent, (session, checkout), claim, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
-        Command::DeclareIntent(declare) => plan::declare_intent(state, declare),
+        Command::DeclareIntent(declare) => plan::declare_intent(state, agent, session, declare),
         Command::StartSession(start) => session::start(state, session, start),
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),

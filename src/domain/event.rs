@@ -22,8 +22,8 @@ use crate::domain::rejection::Code;
 use crate::domain::scope::Scope;
 use crate::domain::session::{Belief, EndCause, Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, CommandLine, ErrorSignature, Label, MessageText, OutputTail, Prompt, Rationale,
-    Reason, Recipient, Said, Statement, Summary, Title, ToolName, Turn0, Worktree,
+    AnchorKey, AnchorValue, CommandLine, Description, ErrorSignature, Label, MessageText, OutputTail, Prompt,
+    Rationale, Reason, Recipient, Said, Statement, Summary, Title, ToolName, Turn0, Worktree,
 };
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
@@ -437,6 +437,9 @@ pub struct PlanAdded {
     pub plan_id: PlanId,
     /// What it is called.
     pub title: Title,
+    /// What the title does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
     /// The file that holds the plan itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sot_path: Option<Scope>,
@@ -480,6 +483,9 @@ pub struct TaskAdded {
     pub task_id: TaskId,
     /// What is to be done.
     pub title: Title,
+    /// What the title does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
     /// The phase it belongs to; none for the inbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<PhaseId>,
@@ -544,6 +550,9 @@ pub struct IntentDeclared {
     /// Where to look from now on.
     #[serde(flatten)]
     pub trajectory: Trajectory,
+    /// Whether it moves the session that said it, and the team stays where it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
 }
 
 /// A session started, or started again.
@@ -1245,4 +1254,6 @@ pub struct Recorded {
     pub at: Timestamp,
     /// What happened; `None` where an operator erased the payload.
     pub event: Option<Event>,
+    /// The type of the event, where the payload is erased.
+    pub erased: Option<String>,
 }

@@ -1,6 +1,5 @@
 //! The plan graph's words: tasks, who holds them and for how long, and where the team is looking.
 
-use globset::{ErrorKind, GlobBuilder, GlobSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
@@ -106,40 +105,12 @@ pub fn in_work_tree(worktree: Option<&str>) -> String {
     worktree.map_or_else(|| "in the main work tree".to_owned(), |name| format!("in work tree `{name}`"))
 }
 
-/// What makes a path a glob.
-const WILD: [char; 4] = ['*', '?', '[', '{'];
-
-/// The part of a path or glob that names a directory or file for certain: what lies there is meant.
-pub fn certain(lock: &Scope) -> Option<Scope> {
-    let text = lock.as_str();
-    let Some(wild) = text.find(WILD) else { return Some(lock.clone()) };
-    let directory = text[..wild].rfind('/').map_or(".", |at| &text[..at]);
-    Scope::try_from(directory.to_owned()).ok()
-}
-
-/// Whether two locks may mean the same file. Globs are compared by the directory they begin with: a needless
-/// warning costs less than a lost edit.
-pub fn may_collide(one: &Scope, other: &Scope) -> bool {
-    match (certain(one), certain(other)) {
-        (Some(one), Some(other)) => one.overlaps(&other),
-        _ => false,
-    }
-}
-
-/// Whether a path of a lock or trigger means this very file: a path and all below it, or a glob. Either is tried, for
-/// directories are called `[id]`, too.
-pub fn means(path: &Scope, file: &Scope) -> bool {
-    means_any(path, std::slice::from_ref(file))
-}
-
-/// Whether a path of a lock or trigger [`means`] one of these files. A glob is read once for all of them, which costs
-/// far more than to match with it.
-pub fn means_any(path: &Scope, files: &[Scope]) -> bool {
-    let files = || files.iter().filter(|file| file.is_path());
-    path.is_path()
-        && (files().any(|file| path.covers(file))
-            || (path.as_str().contains(WILD)
-                && matcher(path).is_ok_and(|glob| files().any(|file| glob.is_match(file.as_str())))))
+/// The phase that work goes on in: the one that was named, or the next of its plan once all of its tasks are over.
+/// `phases` are those of the plan in their order, each with whether that is so.
+pub fn current_phase<Id: PartialEq>(named: Id, phases: impl IntoIterator<Item = (Id, bool)>) -> Id {
+    let mut from_here = phases.into_iter().skip_while(|(id, _)| *id != named);
+    let open = from_here.find(|(_, is_over)| !is_over);
+    open.map_or(named, |(id, _)| id)
 }
 
 /// Refuses paths that look like globs and can be read as none: they would mean nothing, silently.
@@ -147,47 +118,8 @@ pub fn means_any(path: &Scope, files: &[Scope]) -> bool {
 /// # Errors
 /// `invalid` with what is wrong with the glob.
 pub fn check_globs(argument: &str, paths: &[Scope]) -> Result<(), Rejection> {
-    for path in paths.iter().filter(|path| path.is_path() && path.as_str().contains(WILD)) {
-        matcher(path).map_err(|problem| {
-            // Such a problem quotes pages of a regex that nobody wrote.
-            let is_of_regex = matches!(problem.kind(), ErrorKind::Regex(_));
-            let why = if is_of_regex {
-                "it has too many parts, or too many within each other".to_owned()
-            } else {
-                problem.kind().to_string()
-            };
-            Rejection::invalid(
-                argument,
-                format!("`{path}` is no glob: {why}; write src/*.rs, or src/** for all below"),
-            )
-        })?;
-    }
-    Ok(())
-}
-
-/// As a set of one: a glob alone panics where its regex cannot be made.
-fn matcher(path: &Scope) -> Result<GlobSet, globset::Error> {
-    GlobSet::new([GlobBuilder::new(path.as_str()).literal_separator(true).build()?])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn locks_collide_where_they_may_mean_one_file() {
-        let scope = |text: &str| Scope::parse(text, "").expect("a path");
-        let collide = |one: &str, other: &str| may_collide(&scope(one), &scope(other));
-        assert!(collide("src/db", "src/db/pool.rs"));
-        assert!(collide("src/**/*.rs", "src/db/pool.rs"));
-        assert!(collide("*.md", "src"));
-        assert!(!collide("src/db/*.rs", "src/ui/app.ts"));
-        assert!(!collide("src/db", "src/dbx"));
-        let locked = |lock: &str, file: &str| means(&scope(lock), &scope(file));
-        assert!(locked("src/db", "src/db/pool.rs") && locked("src/**/*.rs", "src/db/pool.rs"));
-        assert!(locked("app/[id]", "app/[id]/page.tsx"), "some directories are called so");
-        assert!(
-            !locked("src/*.rs", "src/db/pool.rs") && !locked("src/[", "src/a") && !locked("src/db", "src")
-        );
-    }
+    paths
+        .iter()
+        .try_for_each(|path| path.check_glob())
+        .map_err(|problem| Rejection::invalid(argument, problem))
 }

@@ -95,6 +95,9 @@ pub struct Receipt {
     /// The claim or event the command made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Uuid>,
+    /// Its short name, once it is committed and where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Ledger position of the command's last event; only when committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,

@@ -62,8 +62,12 @@ pub enum Code {
     DuplicateAlias,
     /// The name is no alias of a target.
     NoAlias,
-    /// No plan, phase or task has this id.
+    /// No plan, phase or task has this id; only in ledgers of releases before names.
     UnknownNode,
+    /// No task, or more than one, goes by this name.
+    UnknownTask,
+    /// No plan or phase, or more than one, goes by this name.
+    UnknownPlan,
     /// No session goes by this name.
     UnknownSession,
     /// No work tree of this name has this memory.
@@ -123,6 +127,8 @@ impl Code {
             Self::Duplicate => "duplicate",
             Self::DuplicateAlias => "duplicate_alias",
             Self::UnknownNode => "unknown_node",
+            Self::UnknownTask => "unknown_task",
+            Self::UnknownPlan => "unknown_plan",
             Self::UnknownSession => "unknown_session",
             Self::UnknownWorktree => "unknown_worktree",
             Self::TaskTaken => "task_taken",

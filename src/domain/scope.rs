@@ -1,5 +1,7 @@
 //! What a claim is about: a path, a symbol, a target or a tag, in one normal form.
 
+mod glob;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,7 +12,11 @@ pub const MAX_SCOPES: usize = 16;
 /// The longest a scope may be; a Linux path component is at most 255 bytes, two of those fit.
 pub const MAX_SCOPE_CHARS: usize = 512;
 
-/// A normalised scope: a workspace-relative path with `/`, or `symbol:`, `target:`, `tag:` and a name.
+/// What stands before the name of a scope that is no path.
+const PREFIXES: [&str; 3] = ["symbol:", "target:", "tag:"];
+
+/// A normalised scope: a workspace-relative path or glob with `/`, or `symbol:`, `target:`, `tag:` and a name. A stored
+/// scope is read back as it was written ([`Scope::as_written`]), whatever today's rules refuse.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Scope(String);
@@ -27,20 +33,40 @@ pub enum BadScope {
     /// Too long or unprintable.
     #[error("scope `{0}` is longer than {MAX_SCOPE_CHARS} characters or holds a control character")]
     Unprintable(String),
+    /// What a shell would have replaced.
+    #[error(
+        "scope `{0}` holds what only a shell replaces: write the path itself, relative to the workspace root"
+    )]
+    Unexpanded(String),
+    /// A glob that does not parse.
+    #[error("`{0}` is no glob: {1}; write src/*.rs, or src/** for all below")]
+    Glob(String, String),
 }
 
 impl Scope {
-    /// Parses and normalises one scope. `root` is the workspace root as the caller would write it,
-    /// so that an absolute path inside it becomes relative.
+    /// Parses and normalises one scope as a person or an agent types it. `root` is the workspace root as the caller
+    /// would write it, so that an absolute path inside it becomes relative. A line number behind a path is left out.
     ///
     /// # Errors
     /// [`BadScope`] with the way to write it instead.
     pub fn parse(text: &str, root: &str) -> Result<Self, BadScope> {
-        let text = text.trim();
-        if text.chars().count() > MAX_SCOPE_CHARS || text.chars().any(char::is_control) {
-            return Err(BadScope::Unprintable(text.chars().take(60).collect()));
+        match typed_path(text)? {
+            None => Self::as_written(text, root),
+            Some(path) => {
+                let scope = Self::as_written(path, root)?;
+                scope.check_glob()?;
+                Ok(scope)
+            }
         }
-        for prefix in ["symbol:", "target:", "tag:"] {
+    }
+
+    /// The scope of a path or name that is taken as it is: the name of a file that was edited, or a stored scope.
+    ///
+    /// # Errors
+    /// [`BadScope`], where it is empty, leaves the workspace or cannot be printed.
+    pub fn as_written(text: &str, root: &str) -> Result<Self, BadScope> {
+        let text = printable(text)?;
+        for prefix in PREFIXES {
             let Some(name) = strip_prefix_ignoring_case(text, prefix) else {
                 continue;
             };
@@ -61,7 +87,10 @@ impl Scope {
     /// [`BadScope`].
     pub fn target(name: &str) -> Result<Self, BadScope> {
         let name = name.trim();
-        Self::parse(&format!("target:{}", strip_prefix_ignoring_case(name, "target:").unwrap_or(name)), "")
+        Self::as_written(
+            &format!("target:{}", strip_prefix_ignoring_case(name, "target:").unwrap_or(name)),
+            "",
+        )
     }
 
     fn parse_path(text: &str, root: &str) -> Result<Self, BadScope> {
@@ -101,7 +130,7 @@ impl Scope {
 
     /// Whether this is a path (the whole workspace is `.`).
     pub fn is_path(&self) -> bool {
-        !["symbol:", "target:", "tag:"].iter().any(|prefix| self.0.starts_with(prefix))
+        !PREFIXES.iter().any(|prefix| self.0.starts_with(prefix))
     }
 
     /// What stands after `symbol:`, `target:` or `tag:`; a path as it is.
@@ -114,20 +143,9 @@ impl Scope {
         self.0.starts_with("target:")
     }
 
-    /// Whether `other` is this scope or a path below it.
-    pub fn covers(&self, other: &Self) -> bool {
-        if self == other {
-            return true;
-        }
-        if !self.is_path() || !other.is_path() {
-            return false;
-        }
-        self.0 == "." || other.0.strip_prefix(&self.0).is_some_and(|rest| rest.starts_with('/'))
-    }
-
-    /// Whether either covers the other.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.covers(other) || other.covers(self)
+    /// Whether this is the whole workspace. It covers everything, so it says nothing about any part.
+    pub fn is_whole(&self) -> bool {
+        self.0 == "."
     }
 
     /// This scope and, for a path, every directory above it up to `.`.
@@ -136,6 +154,62 @@ impl Scope {
         let parents = self.0.match_indices('/').rev().filter(move |_| path).map(|(at, _)| &self.0[..at]);
         std::iter::once(self.as_str()).chain(parents).chain(path.then_some("."))
     }
+}
+
+/// The path that a typed scope names, without a line number; none for a symbol, a target or a tag.
+///
+/// # Errors
+/// [`BadScope`], for what cannot be a path.
+pub fn typed_path(text: &str) -> Result<Option<&str>, BadScope> {
+    let text = printable(text)?;
+    if PREFIXES.iter().any(|prefix| strip_prefix_ignoring_case(text, prefix).is_some()) {
+        return Ok(None);
+    }
+    let path = without_line(text);
+    let first = path.split('/').next().unwrap_or_default();
+    let is_variable = first.strip_prefix('$').is_some_and(|name| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    });
+    let is_home = first == "~" || first.starts_with('~') && path.contains('/');
+    match path {
+        "" => Err(BadScope::Empty),
+        path if is_variable
+            || is_home
+            || path.contains("${")
+            || path.contains("$(")
+            || path.contains('`') =>
+        {
+            Err(BadScope::Unexpanded(text.to_owned()))
+        }
+        path => Ok(Some(path)),
+    }
+}
+
+fn printable(text: &str) -> Result<&str, BadScope> {
+    let text = text.trim();
+    if text.chars().count() > MAX_SCOPE_CHARS || text.chars().any(char::is_control) {
+        return Err(BadScope::Unprintable(text.chars().take(60).collect()));
+    }
+    Ok(text)
+}
+
+/// A path without `:42`, `:42-57` or `:42:7` at its end.
+fn without_line(path: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_line = |text: &str| {
+        is_number(text) || text.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b))
+    };
+    let cut = |path: &'_ str| {
+        path.rsplit_once(':')
+            .filter(|(path, line)| !path.is_empty() && is_line(line))
+            .map(|(path, _)| path.len())
+    };
+    let mut end = path.len();
+    // A line, or a line and a column.
+    for _ in 0..2 {
+        end = cut(&path[..end]).unwrap_or(end);
+    }
+    &path[..end]
 }
 
 fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
@@ -147,7 +221,7 @@ impl TryFrom<String> for Scope {
     type Error = BadScope;
 
     fn try_from(text: String) -> Result<Self, BadScope> {
-        Self::parse(&text, "")
+        Self::as_written(&text, "")
     }
 }
 
@@ -155,7 +229,7 @@ impl FromStr for Scope {
     type Err = BadScope;
 
     fn from_str(text: &str) -> Result<Self, BadScope> {
-        Self::parse(text, "")
+        Self::as_written(text, "")
     }
 }
 
@@ -207,6 +281,18 @@ mod tests {
                 "tag:",
                 "  ",
                 "文档/設計.md",
+                "src/db.rs:42",
+                "src/db.rs:42-57",
+                "src/db.rs:42:7",
+                "src/*.rs:3",
+                "tag:release:42",
+                "src/[",
+                "$HOME/x",
+                "${ROOT}/src",
+                "~/x",
+                "routes/$id.tsx",
+                "app/[id]/page.tsx",
+                "a\tb",
             ],
             expect![[r#"
                 src/db/pool.rs -> src/db/pool.rs [src/db/pool.rs src/db src .]
@@ -221,7 +307,19 @@ mod tests {
                 TAG:Auth -> tag:auth [tag:auth]
                 tag: -> a scope is empty: name a path, or symbol:NAME, target:NAME, tag:NAME
                    -> a scope is empty: name a path, or symbol:NAME, target:NAME, tag:NAME
-                文档/設計.md -> 文档/設計.md [文档/設計.md 文档 .]"#]],
+                文档/設計.md -> 文档/設計.md [文档/設計.md 文档 .]
+                src/db.rs:42 -> src/db.rs [src/db.rs src .]
+                src/db.rs:42-57 -> src/db.rs [src/db.rs src .]
+                src/db.rs:42:7 -> src/db.rs [src/db.rs src .]
+                src/*.rs:3 -> src/*.rs [src/*.rs src .]
+                tag:release:42 -> tag:release:42 [tag:release:42]
+                src/[ -> `src/[` is no glob: unclosed character class; missing ']'; write src/*.rs, or src/** for all below
+                $HOME/x -> scope `$HOME/x` holds what only a shell replaces: write the path itself, relative to the workspace root
+                ${ROOT}/src -> scope `${ROOT}/src` holds what only a shell replaces: write the path itself, relative to the workspace root
+                ~/x -> scope `~/x` holds what only a shell replaces: write the path itself, relative to the workspace root
+                routes/$id.tsx -> routes/$id.tsx [routes/$id.tsx routes .]
+                app/[id]/page.tsx -> app/[id]/page.tsx [app/[id]/page.tsx app/[id] app .]
+                a	b -> scope `a	b` is longer than 512 characters or holds a control character"#]],
         );
     }
 

@@ -466,24 +466,19 @@ impl State {
 
     /// Dead ends in force whose scope or trigger path overlaps `scope`, oldest first.
     pub fn dead_ends_at(&self, scope: &Scope) -> BTreeSet<ClaimId> {
-        let at_or_above = scope.and_ancestors().filter_map(|above| {
+        // All that a glob means lies in one directory.
+        let (whole, directory) = (scope.certain().is_whole(), scope.certain());
+        let at_or_above = directory.and_ancestors().filter_map(|above| {
             // Ancestors of a normal scope are normal.
-            self.dead_ends.get(&Scope::try_from(above.to_owned()).ok()?)
+            self.dead_ends.get_key_value(&Scope::try_from(above.to_owned()).ok()?)
         });
         // Everything is below the workspace itself; below a directory is one range of names.
-        let whole = scope.as_str() == ".";
-        let below = self
-            .dead_ends
-            .iter()
-            .filter(move |_| whole)
-            .chain(
-                self.dead_ends
-                    .range(scope.clone()..)
-                    .take_while(move |(known, _)| !whole && known.as_str().starts_with(scope.as_str())),
-            )
-            .filter(|(known, _)| scope.covers(known))
-            .map(|(_, ids)| ids);
-        at_or_above.chain(below).flatten().copied().collect()
+        let below = self.dead_ends.range(directory.clone()..);
+        let below = below.take_while(|(known, _)| known.as_str().starts_with(directory.as_str()));
+        // A glob can mean what lies far from where its name stands.
+        let others = self.dead_ends.iter().filter(|(known, _)| whole || known.is_glob());
+        let near = at_or_above.chain(below).chain(others).filter(|(known, _)| known.overlaps(scope));
+        near.flat_map(|(_, ids)| ids).copied().collect()
     }
 
     /// Agents other than `operator` and `system` with an event within `hours` before `now`.
@@ -894,6 +889,7 @@ mod tests {
                 causation: CommandId::from_uuid(id),
                 at: Timestamp::from_ms(0),
                 event: Some(created.into()),
+                erased: None,
             });
         }
         let found = |at: &str| -> Vec<u128> {

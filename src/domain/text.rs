@@ -134,6 +134,10 @@ bounded_text!(
     Reason, "reason", 2_000
 );
 bounded_text!(
+    /// What the title of a task or plan does not say, in 1 to 2,000 characters.
+    Description, "description", 2_000
+);
+bounded_text!(
     /// Why something was chosen, in 10 to 2,000 characters (spec 02).
     Rationale, "rationale", 2_000
 );

@@ -9,6 +9,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::event::Event;
 use crate::domain::experiment::RunState;
+use crate::domain::names::Sort;
+use crate::domain::plan::TaskStatus;
 use crate::store::{ContradictionFilter, Matches, Reader, StoreError};
 use crate::views;
 
@@ -72,10 +74,15 @@ impl Server {
                 store.targets_like(&typed, MOST)
             }),
             "task" => self.of_store(|store| store.task_ids(typed, MOST)),
+            "plan" => self.of_store(|store| store.names_beginning(Sort::Plan, typed, MOST)),
+            "phase" => self.of_store(|store| store.names_beginning(Sort::Phase, typed, MOST)),
             "session" => self.of_store(|store| store.sessions(typed, MOST)),
-            "agent" | "owner" => Ok(self.names(self.caller().roster().agents().iter(), typed)),
+            "agent" | "owner" | "holder" => Ok(self.names(self.caller().roster().agents().iter(), typed)),
             "status" if template.starts_with("hivemind://experiments") => {
                 Ok(starting(RunState::ALL.iter().map(|state| state.as_str()), typed))
+            }
+            "status" if template.starts_with("hivemind://tasks") => {
+                Ok(one_more_of(TaskStatus::ALL.iter().map(|status| status.as_str()), typed))
             }
             "status" => Ok(one_more_of(Status::ALL.iter().map(|status| status.as_str()), typed)),
             "type" if is_of_events => Ok(starting(Event::KINDS.iter().copied(), typed)),

@@ -6,7 +6,9 @@ use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMes
 use super::server::Server;
 use crate::domain::agent::AgentId;
 use crate::domain::clean;
-use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::ids::{ClaimId, SessionId, TaskId};
+use crate::domain::names::Sort;
+use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::seat::Unpinned;
 use crate::identity::Speaker;
@@ -78,7 +80,7 @@ const PROMPTS: [Known; 7] = [
     Known {
         name: "post-mortem",
         description: "A task that failed, and how to leave a warning where the next one would repeat it",
-        arguments: &[("task", "The task's id", true)],
+        arguments: &[("task", "The task: T7, or its id", true)],
         text: include_str!("../../prompts/post-mortem.md"),
         fill: post_mortem,
     },
@@ -214,7 +216,8 @@ fn design_experiment(server: &Server, given: &Given<'_>) -> Result<Filling, Erro
 }
 
 fn post_mortem(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
-    let id = given.parsed("task")?;
+    let wrong = |refused: Rejection| ErrorData::invalid_params(format!("task: {refused}"), None);
+    let id = TaskId::from_uuid(server.named(Sort::Task, given.needed("task")?).map_err(wrong)?);
     let task = server.ask(|reads| views::task(reads, id, system::now()))?;
     Ok(vec![("id", id.to_string()), ("task", quoted(&task))])
 }

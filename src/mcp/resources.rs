@@ -10,6 +10,7 @@ use super::server::Server;
 use super::uri;
 use crate::domain::clean;
 use crate::domain::ids::SessionId;
+use crate::domain::names::Sort;
 use crate::reads::TravelError;
 use crate::store::StoreError;
 use crate::system;
@@ -27,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name, description of each concrete resource.
-const CONCRETE: [(&str, &str, &str); 16] = [
+const CONCRETE: [(&str, &str, &str); 17] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -42,6 +43,7 @@ const CONCRETE: [(&str, &str, &str); 16] = [
     ("hivemind://experiments", "experiments", "Runs that show whether a claim holds, newest first"),
     ("hivemind://profiles", "profiles", "Commands that run_experiment may run, with their parameters"),
     ("hivemind://plan", "plan", "What is wanted now, the plans, their phases and tasks, who holds which"),
+    ("hivemind://tasks", "tasks", "Tasks in any status, oldest first"),
     ("hivemind://tasks/ready", "tasks-ready", "Tasks that can be taken now, oldest first"),
     ("hivemind://sessions", "sessions", "Sessions of the team's clients, newest first"),
     ("hivemind://anchors", "anchors", "Facts that no compaction loses"),
@@ -51,7 +53,7 @@ const CONCRETE: [(&str, &str, &str); 16] = [
 ];
 
 /// Address, name, description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 19] = [
+const TEMPLATES: [(&str, &str, &str); 21] = [
     (
         "hivemind://context/{agent}{?session,budget,context_window,used_tokens}",
         "context-of",
@@ -94,6 +96,16 @@ const TEMPLATES: [(&str, &str, &str); 19] = [
     ("hivemind://experiments/{run}/stdout", "experiment-stdout", "What a run wrote to standard output"),
     ("hivemind://experiments/{run}/stderr", "experiment-stderr", "What a run wrote to standard error"),
     ("hivemind://plan{?session}", "plan-of", "The plan as a session looks at it"),
+    (
+        "hivemind://tasks{?status,plan,phase,holder,limit}",
+        "tasks-filtered",
+        "Tasks by status, plan, phase and holder; status takes several with commas",
+    ),
+    (
+        "hivemind://tasks/{task}",
+        "task",
+        "One task, such as T7: its description and the claims that came out of it",
+    ),
     (
         "hivemind://sessions/{session}",
         "session",
@@ -215,7 +227,8 @@ impl Server {
     fn address_in(&self, address: &str, session: &SessionId) -> Result<uri::Address, ErrorData> {
         let me = || self.reader(session);
         let reader = uri::Reader { roster: self.caller().roster(), session, me: &me };
-        uri::parse(address, &reader, &self.root(), system::now()).map_err(|problem| match problem {
+        let names = |sort: Sort, text: &str| self.named(sort, text);
+        uri::parse(address, &reader, &self.root(), system::now(), &names).map_err(|problem| match problem {
             uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),
             uri::BadAddress::NotPlain | uri::BadAddress::Parameter { .. } => {
                 ErrorData::invalid_params(problem.to_string(), None)

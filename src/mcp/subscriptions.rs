@@ -364,7 +364,8 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())),
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
-        View::Plan(_) | View::ReadyTasks => Ok(event.task_id().is_some()
+        View::Task(id) => Ok(event.task_id() == Some(*id)),
+        View::Plan(_) | View::ReadyTasks | View::Tasks(_) => Ok(event.task_id().is_some()
             || matches!(
                 event,
                 Event::PlanAdded(_)

@@ -1,15 +1,18 @@
 //! Resource addresses: `hivemind://…` becomes a view and a format.
 
 use url::Url;
+use uuid::Uuid;
 
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::{SearchMode, Status, Tier};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::names::Sort;
+use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search};
+use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
 use crate::views::{ContextOf, DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, UNSEATED, View};
 
 /// A parsed address.
@@ -48,11 +51,13 @@ pub(super) struct Reader<'r> {
 }
 
 /// Parses an address for a reader: `hivemind://context` is the reader's own, and `3d` is so long before `now`.
+/// `names` looks up what a short name means.
 pub(super) fn parse(
     text: &str,
     caller: &Reader<'_>,
     root: &str,
     now: Timestamp,
+    names: Names<'_>,
 ) -> Result<Address, BadAddress> {
     let unknown = || BadAddress::Unknown(text.chars().take(200).collect());
     let url = Url::parse(text).map_err(|_| unknown())?;
@@ -76,7 +81,7 @@ pub(super) fn parse(
     };
     let moment = parameters.moment("at", now)?;
     let view = match (kind, id) {
-        ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, root, now)?),
+        ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, (root, now), names)?),
         ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
         ("search", "") => View::Search(search(&mut parameters, root, now)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?, parameters.parse("cursor")?),
@@ -91,8 +96,16 @@ pub(super) fn parse(
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
         ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
         ("status", "") => View::Status,
-        ("plan", "") => View::Plan(parameters.take("session")),
+        ("plan", "") => {
+            let session = parameters.take("session");
+            View::Plan(session.or_else(|| Some(caller.session.to_string())))
+        }
         ("tasks", "ready") => View::ReadyTasks,
+        ("tasks", "") => View::Tasks(task_filter(&mut parameters, caller, names)?),
+        ("tasks", id) => {
+            let named = names(Sort::Task, id).map_err(|refused| bad("task", refused))?;
+            View::Task(TaskId::from_uuid(named))
+        }
         ("sessions", "") => View::Sessions(parameters.parse("cursor")?, limit(&mut parameters)?),
         ("sessions", path) => session_view(path)?,
         ("anchors", "") => View::Anchors,
@@ -128,6 +141,9 @@ pub(super) fn next_page(address: &str, next: &Next) -> String {
     url.into()
 }
 
+/// The id of what a name, an id or its end means.
+pub(super) type Names<'a> = &'a dyn Fn(Sort, &str) -> Result<Uuid, Rejection>;
+
 /// The query parameters not yet looked at.
 struct Parameters(Vec<(String, String)>);
 
@@ -147,6 +163,12 @@ impl Parameters {
         T::Err: std::fmt::Display,
     {
         self.take(name).map(|value| value.parse().map_err(|problem| bad(name, problem))).transpose()
+    }
+
+    /// The id that a parameter names.
+    fn named(&mut self, sort: Sort, names: Names<'_>) -> Result<Option<Uuid>, BadAddress> {
+        let name = self.take(sort.noun());
+        name.map(|text| names(sort, &text).map_err(|refused| bad(sort.noun(), refused))).transpose()
     }
 
     fn moment(&mut self, name: &str, now: Timestamp) -> Result<Option<Moment>, BadAddress> {
@@ -218,9 +240,10 @@ fn search(parameters: &mut Parameters, root: &str, now: Timestamp) -> Result<Sea
 fn claim_filter(
     parameters: &mut Parameters,
     caller: &Reader<'_>,
-    root: &str,
-    now: Timestamp,
+    (root, now): (&str, Timestamp),
+    names: Names<'_>,
 ) -> Result<ClaimFilter, BadAddress> {
+    let task = parameters.named(Sort::Task, names)?.map(TaskId::from_uuid);
     let owner = parameters.take("owner").map(|name| agent(caller, &name)).transpose()?;
     Ok(ClaimFilter {
         status: statuses(parameters)?,
@@ -228,12 +251,28 @@ fn claim_filter(
         scope: scope(parameters, root)?,
         owner: owner.map(|agent| agent.to_string()),
         session: parameters.take("session"),
-        task: parameters.parse("task")?,
+        task,
         since: parameters.moment("since", now)?,
         until: parameters.moment("until", now)?,
         limit: limit(parameters)?,
         before: parameters.parse("cursor")?,
         ..ClaimFilter::default()
+    })
+}
+
+fn task_filter(
+    parameters: &mut Parameters,
+    caller: &Reader<'_>,
+    names: Names<'_>,
+) -> Result<TaskFilter, BadAddress> {
+    let words = parameters.take("status").unwrap_or_default();
+    let status: Result<_, _> = words.split(',').filter(|word| !word.is_empty()).map(str::parse).collect();
+    Ok(TaskFilter {
+        status: status.map_err(|problem| bad("status", problem))?,
+        plan: parameters.named(Sort::Plan, names)?.map(PlanId::from_uuid),
+        phase: parameters.named(Sort::Phase, names)?.map(PhaseId::from_uuid),
+        holder: parameters.take("holder").map(|name| agent(caller, &name)).transpose()?,
+        limit: limit(parameters)?,
     })
 }
 
@@ -315,21 +354,30 @@ fn event_filter(parameters: &mut Parameters, caller: &Reader<'_>) -> Result<ledg
 mod tests {
     use expect_test::{Expect, expect};
 
+    use uuid::Uuid;
+
     use super::{Reader, parse};
     use crate::domain::agent::Roster;
+    use crate::domain::names::Sort;
     use crate::domain::time::Timestamp;
 
     fn check(addresses: &[&str], expected: Expect) {
         let (roster, session) = (Roster::default(), "s".parse().expect("a session id"));
         let me = || roster.resolve("ops").ok();
         let caller = Reader { roster: &roster, session: &session, me: &me };
+        let names = |sort: Sort, text: &str| match text {
+            "T7" => Ok(Uuid::from_u128(7)),
+            _ => Err(sort.unknown(format!("no {} is called `{text}`", sort.noun()), &[])),
+        };
         let lines: Vec<String> = addresses
             .iter()
-            .map(|address| match parse(address, &caller, "/shop", Timestamp::from_ms(1_795_309_837_834)) {
-                Ok(parsed) => {
-                    format!("{address} -> {:?}{}", parsed.view, if parsed.json { " json" } else { "" })
+            .map(|address| {
+                match parse(address, &caller, "/shop", Timestamp::from_ms(1_795_309_837_834), &names) {
+                    Ok(parsed) => {
+                        format!("{address} -> {:?}{}", parsed.view, if parsed.json { " json" } else { "" })
+                    }
+                    Err(problem) => format!("{address} -> {problem}"),
                 }
-                Err(problem) => format!("{address} -> {problem}"),
             })
             .collect();
         expected.assert_eq(&lines.join("\n"));
@@ -360,6 +408,9 @@ mod tests {
                 "hivemind://search?q=pool&cursor=next",
                 "hivemind://negative?cursor=7",
                 "hivemind://events?after=12&type=claim.created",
+                "hivemind://tasks/T7",
+                "hivemind://tasks/T8",
+                "hivemind://tasks?status=open,blocked&holder=ana",
                 "hivemind://nothing",
                 "hivemind://user:pw@claims:80#x",
                 "hivemind://user@claims",
@@ -391,6 +442,9 @@ mod tests {
                 hivemind://search?q=pool&cursor=next -> cursor: this is no cursor of a search: take it from the page before, as it is
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))
                 hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
+                hivemind://tasks/T7 -> Task(TaskId(00000000-0000-0000-0000-000000000007))
+                hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: hivemind://tasks and hm task list show all
+                hivemind://tasks?status=open,blocked&holder=ana -> Tasks(TaskFilter { status: [Open, Blocked], plan: None, phase: None, holder: Some(AgentId("analyst")), limit: 50 })
                 hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
                 hivemind://user:pw@claims:80#x -> an address has no user, no port and no fragment: see resources/list and resources/templates/list
                 hivemind://user@claims -> an address has no user, no port and no fragment: see resources/list and resources/templates/list

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
-use super::index::{self, Limit};
+use super::index::{Around, Limit};
 use super::{Changed, Expired, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
@@ -46,13 +46,13 @@ pub struct ClaimFilter {
 }
 
 impl ClaimFilter {
-    /// The part of the filter that the search index answers; none when it limits nothing there. `names` are
-    /// those of the scope.
-    pub(super) fn limits(&self, names: &[String]) -> Option<String> {
+    /// The part of the filter that the search index answers; none when it limits nothing there. `around` is what the
+    /// scope is looked up by.
+    pub(super) fn limits(&self, around: &Around) -> Option<String> {
         let owner = self.owner.as_deref().map(|owner| Limit::Owner(owner).token());
         let session = self.session.as_deref().map(|session| Limit::Session(session).token());
         let claim_type = self.claim_type.map(|claim_type| Limit::Type(claim_type.as_str()).token());
-        let scope = self.scope.as_ref().and_then(|scope| index::around(scope, names));
+        let scope = around.limit();
         let task = self.task.map(|task| Limit::Task(task).token());
         let limits = [scope, session, task, owner, claim_type].into_iter().flatten();
         let all: Vec<String> = limits.map(|any| format!("s : ({any})")).collect();
@@ -377,9 +377,10 @@ impl Reader {
             let Some((column, value)) = moment.map(made_at) else { continue };
             select.require_if(&format!("c.{column} {comparison}"), Some(value));
         }
-        let names = filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
+        let around = filter.scope.as_ref().map(|scope| self.around(scope)).transpose()?;
         let mut position = "c.created_seq";
-        if let Some(limits) = filter.limits(&names.unwrap_or_default()).filter(|_| !filter.starts_at_status())
+        if let Some(limits) =
+            filter.limits(&around.unwrap_or_default()).filter(|_| !filter.starts_at_status())
         {
             // CROSS JOIN keeps the order: one claim, or the newest in the index first.
             if filter.id.is_some() {

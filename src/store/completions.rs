@@ -5,12 +5,12 @@ use rusqlite::{Connection, params};
 use super::{Reader, StoreError};
 use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::SessionId;
+use crate::domain::names::Sort;
 
 /// The scopes and the session of a new claim, for who types them next.
 pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
-    let mut scopes = db.prepare_cached("INSERT OR IGNORE INTO scopes (scope, seq) VALUES (?1, ?2)")?;
     for scope in body.scopes.iter() {
-        scopes.execute(params![scope.as_str(), at.seq as i64])?;
+        super::scopes::add(db, scope, at.seq as i64)?;
     }
     if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
         db.prepare_cached("INSERT OR IGNORE INTO sessions (session, seq) VALUES (?1, ?2)")?
@@ -53,12 +53,24 @@ impl Reader {
         self.newest_ids("experiments", typed, limit)
     }
 
-    /// Tasks whose ids begin so, newest first.
+    /// Tasks whose names begin so, newest first; or whose ids do, where no name does.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn task_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        self.newest_ids("tasks", typed, limit)
+        let named = self.names_beginning(Sort::Task, typed, limit)?;
+        if named.total > 0 { Ok(named) } else { self.newest_ids("tasks", typed, limit) }
+    }
+
+    /// Names that begin so, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn names_beginning(&self, sort: Sort, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        let mut values = self.names(sort, typed)?;
+        let total = values.len() as u64;
+        values.truncate(limit);
+        Ok(Matches { values, total })
     }
 
     /// Names of targets, as scopes, sorted.

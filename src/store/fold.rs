@@ -21,7 +21,8 @@ const CHUNK: usize = 2_000;
 /// ask for in tables of its own (5 was never released), 7 who works on what, and the triggers of dead ends, 8
 /// sessions from the moment they are split off and what they were told, and triggers that are globs, 11 seats, what
 /// was seen of files, retracted evidence, which name an alias was joined to, proposals against the operator's word,
-/// questions and silence, and stems that part letters from digits.
+/// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
+/// letters from digits.
 pub const FOLD_VERSION: u32 = 11;
 
 /// Chunks that may wait between the thread that reads and the one that writes.

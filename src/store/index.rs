@@ -164,13 +164,20 @@ fn limits_of(scope: &Scope) -> Vec<String> {
     below.chain([Limit::At(scope.as_str()).token()]).collect()
 }
 
-/// Limits to what is about a scope under any of its names, below it or above it; `None` for the whole workspace.
-pub(super) fn around(scope: &Scope, names: &[String]) -> Option<String> {
-    if scope.as_str() == "." {
-        return None;
+/// What a scope is looked up by in the index.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// Scopes that count with all that lies below them: the scope under each of its names.
+    pub(super) below: Vec<String>,
+    /// Scopes that count exactly: what lies above, and what only the rule of globs finds.
+    pub(super) at: Vec<String>,
+}
+
+impl Around {
+    /// Limits to what is about the scope; none for the whole workspace.
+    pub(super) fn limit(&self) -> Option<String> {
+        let at = self.at.iter().map(|scope| Limit::At(scope).token());
+        let any: Vec<String> = at.chain(self.below.iter().map(|name| Limit::Below(name).token())).collect();
+        (!any.is_empty()).then(|| any.join(" OR "))
     }
-    let above = scope.and_ancestors().skip(1).map(|above| Limit::At(above).token());
-    let below = names.iter().map(|name| Limit::Below(name).token());
-    let any: Vec<String> = above.chain(below).collect();
-    Some(any.join(" OR "))
 }

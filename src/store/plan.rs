@@ -4,17 +4,18 @@ use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
 use super::{Reader, StoreError, json};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::BadWord;
 use crate::domain::event::{
     IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, Recorded, TaskAdded, TaskClaimed,
     TaskReleased, TaskUpdated,
 };
-use crate::domain::ids::{SessionId, TaskId};
-use crate::domain::plan::TaskStatus;
+use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::plan::{TaskStatus, current_phase};
 use crate::domain::scope::Scope;
-use crate::domain::text::Worktree;
+use crate::domain::text::{Description, Worktree};
 
-/// The session under which the latest trajectory of anybody stands: where a session looks that never said.
+/// The session under which the trajectory of the team stands: where a session looks that declared none.
 const TEAM: &str = "";
 
 /// An event of a session moves the end of what it holds, unless that was over before.
@@ -31,7 +32,8 @@ pub(super) fn heartbeat(db: &Connection, at: &Recorded) -> Result<(), StoreError
 
 pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Result<(), StoreError> {
     db.prepare_cached(
-        "INSERT INTO plans (id, title, sot_path, added_by, created_at, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO plans (id, title, sot_path, added_by, created_at, seq, description) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?
     .execute(params![
         body.plan_id.to_string(),
@@ -39,7 +41,8 @@ pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Re
         body.sot_path.as_ref().map(Scope::as_str),
         at.agent.as_str(),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.description.as_ref().map(Description::as_str)
     ])?;
     Ok(())
 }
@@ -74,7 +77,8 @@ pub(super) fn phase_added(db: &Connection, at: &Recorded, body: &PhaseAdded) -> 
 pub(super) fn task_added(db: &Connection, at: &Recorded, body: &TaskAdded) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO tasks (id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, \
-         created_at, touched_at, created_seq, seq) VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?8, ?9, ?9)",
+         created_at, touched_at, created_seq, seq, description) \
+         VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?8, ?9, ?9, ?10)",
     )?
     .execute(params![
         body.task_id.to_string(),
@@ -85,7 +89,8 @@ pub(super) fn task_added(db: &Connection, at: &Recorded, body: &TaskAdded) -> Re
         json(&body.scopes)?,
         at.agent.as_str(),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.description.as_ref().map(Description::as_str)
     ])?;
     Ok(())
 }
@@ -151,7 +156,8 @@ pub(super) fn intent_declared(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     let own = at.session.as_ref().map(SessionId::as_str);
-    for session in [TEAM].into_iter().chain(own) {
+    let team = (!body.own).then_some(TEAM);
+    for session in team.into_iter().chain(own) {
         moved.execute(params![
             session,
             looking.intent.as_str(),
@@ -213,21 +219,35 @@ pub(super) fn unlike(error: impl std::error::Error + Send + Sync + 'static) -> r
 pub struct TaskView {
     /// Its id.
     pub id: String,
+    /// Its short name, such as `T7`.
+    pub name: String,
     /// What is to be done.
     pub title: String,
+    /// What the title does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Where it is.
     pub status: TaskStatus,
     /// The phase it belongs to; none for the inbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<String>,
+    /// The short name of that phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// The task it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task_id: Option<String>,
     /// What must be done before it.
     pub depends_on: Vec<String>,
-    /// Which of those nobody will do any more: they hold nothing up, and whoever takes the task is to know.
+    /// The names of those that are still open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
+    /// Those that were invalidated: they hold nothing up, and who takes the task is to know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invalidated: Vec<String>,
+    /// The names of those.
+    #[serde(skip)]
+    pub dropped: Vec<String>,
     /// What it is about.
     pub scopes: Vec<String>,
     /// Who added it.
@@ -267,6 +287,9 @@ pub struct PhaseView {
     /// Its id; none for the inbox, where tasks without a phase are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// Its short name, such as `P2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What it is called.
     pub title: String,
     /// `open`, `active` or `done`, by its tasks.
@@ -280,8 +303,13 @@ pub struct PhaseView {
 pub struct PlanView {
     /// Its id.
     pub id: String,
+    /// Its short name, such as `P1`.
+    pub name: String,
     /// What it is called.
     pub title: String,
+    /// What the title does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// `draft`, `active` or `done`, by its tasks, or `abandoned`.
     pub status: &'static str,
     /// Why it was given up, if it was.
@@ -315,6 +343,21 @@ pub struct TrajectoryView {
     pub seq: u64,
 }
 
+/// Which tasks to list: every field that is set must match.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Where they are; empty for any.
+    pub status: Vec<TaskStatus>,
+    /// Of this plan.
+    pub plan: Option<PlanId>,
+    /// Of this phase.
+    pub phase: Option<PhaseId>,
+    /// Held by this agent.
+    pub holder: Option<AgentId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
 /// The whole plan graph.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanGraph {
@@ -339,18 +382,31 @@ pub struct Titles {
 /// Reads tasks. A malformed list fails its own row, where it is parsed, and not the whole statement.
 pub(super) const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
      session, worktree, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
+     description, coalesce((SELECT letter || number FROM names WHERE names.id = tasks.id), tasks.id) AS name, \
+     (SELECT letter || number FROM names WHERE names.id = tasks.phase_id) AS phase, \
+     (SELECT json_group_array(n.letter || n.number) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) \
+      JOIN tasks t ON t.id = json_each.value JOIN names n ON n.id = t.id \
+      WHERE t.status NOT IN ('done', 'invalidated')) AS waits_for, \
+     (SELECT json_group_array(n.letter || n.number) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) \
+      JOIN tasks t ON t.id = json_each.value JOIN names n ON n.id = t.id \
+      WHERE t.status = 'invalidated') AS dropped, \
      (SELECT json_group_array(t.id) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) JOIN tasks t ON t.id = json_each.value \
       WHERE t.status = 'invalidated') AS invalidated FROM tasks";
 
 pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
     Ok(TaskView {
         id: row.get("id")?,
+        name: row.get("name")?,
         title: row.get("title")?,
+        description: row.get("description")?,
         status: word(row, "status")?,
         phase_id: row.get("phase_id")?,
+        phase: row.get("phase")?,
         parent_task_id: row.get("parent_task_id")?,
         depends_on: list(row, "depends_on")?,
+        waits_for: list(row, "waits_for")?,
         invalidated: list(row, "invalidated")?,
+        dropped: list(row, "dropped")?,
         scopes: list(row, "scopes")?,
         added_by: row.get("added_by")?,
         note: row.get("note")?,
@@ -406,6 +462,34 @@ impl Reader {
              AND {is_next} ORDER BY created_seq LIMIT ?1"
         ))?;
         self.kept_of(free.query(params![limit as i64, freed])?, |row| self.task_of(row))
+    }
+
+    /// Tasks that match, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn tasks(&self, filter: &TaskFilter) -> Result<Vec<TaskView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!(
+            "{TASK} WHERE created_seq > ?1 AND (?2 IS NULL OR phase_id = ?2) \
+             AND (?3 IS NULL OR phase_id IN (SELECT id FROM phases WHERE plan_id = ?3)) ORDER BY created_seq"
+        ))?;
+        let (phase, plan) = (filter.phase.map(|id| id.to_string()), filter.plan.map(|id| id.to_string()));
+        let mut tasks = self.kept_of(found.query(params![0, phase, plan])?, |row| self.task_of(row))?;
+        tasks.retain(|task| {
+            (filter.status.is_empty() || filter.status.contains(&task.status))
+                && filter.holder.as_ref().is_none_or(|holder| task.holder.as_deref() == Some(holder.as_str()))
+        });
+        tasks.truncate(filter.limit);
+        Ok(tasks)
+    }
+
+    /// Whether there is any task.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn has_tasks(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id > '')";
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
     /// Tasks in a status, oldest first.
@@ -483,11 +567,29 @@ impl Reader {
                     seq: row.get::<_, i64>("seq")? as u64,
                 })
             })?;
-            if found.is_some() {
-                return Ok(found);
+            if let Some(mut looking) = found {
+                if let Some(phase) = looking.phase_id.take() {
+                    looking.phase_id = Some(self.current_phase(phase)?);
+                }
+                return Ok(Some(looking));
             }
         }
         Ok(None)
+    }
+
+    /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
+    fn current_phase(&self, from: String) -> Result<String, StoreError> {
+        let sql = "SELECT p.id, EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id), \
+                   EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id AND t.status NOT IN ('done', 'invalidated')) \
+                   FROM phases p WHERE p.plan_id = (SELECT plan_id FROM phases WHERE id = ?1) ORDER BY p.place, p.seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let phases = self.kept_of(statement.query([&from])?, |row| {
+            Ok::<_, rusqlite::Error>((
+                row.get::<_, String>(0)?,
+                row.get::<_, bool>(1)? && !row.get::<_, bool>(2)?,
+            ))
+        })?;
+        Ok(current_phase(from, phases))
     }
 
     /// What a plan and a phase are called.
@@ -511,21 +613,26 @@ impl Reader {
     pub fn plan_graph(&self, session: Option<&str>, limit: usize) -> Result<PlanGraph, StoreError> {
         let mut plans = Vec::new();
         let mut found = self.db.prepare_cached(
-            "SELECT id, title, sot_path, abandoned_for FROM plans ORDER BY id DESC LIMIT ?1",
+            "SELECT id, title, sot_path, description, abandoned_for FROM plans ORDER BY id DESC LIMIT ?1",
         )?;
         let rows = self.kept_of(found.query([limit as i64])?, |row| {
-            Ok::<(String, String, Option<String>, Option<String>), rusqlite::Error>((
-                row.get(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get(3)?,
-            ))
+            Ok::<_, rusqlite::Error>(PlanView {
+                id: row.get(0)?,
+                name: String::new(),
+                title: row.get(1)?,
+                description: row.get(3)?,
+                status: "draft",
+                abandoned_for: row.get(4)?,
+                sot_path: row.get(2)?,
+                phases: Vec::new(),
+            })
         })?;
-        for (id, title, sot_path, abandoned_for) in rows {
-            let phases = self.phases_of(&id, limit)?;
+        for plan in rows {
+            let phases = self.phases_of(&plan.id, limit)?;
             let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
-            let status = if abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
-            plans.push(PlanView { status, abandoned_for, id, title, sot_path, phases });
+            let status = if plan.abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
+            let name = self.name_of(&plan.id)?;
+            plans.push(PlanView { status, name, phases, ..plan });
         }
         let inbox = self.phase(None, "inbox".to_owned(), limit)?;
         Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox })
@@ -544,6 +651,7 @@ impl Reader {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE phase_id IS ?1 ORDER BY created_seq LIMIT ?2"))?;
         let tasks = self.kept_of(found.query(params![id, limit as i64])?, |row| self.task_of(row))?;
-        Ok(PhaseView { status: status_of(&tasks, "open"), id, title, tasks })
+        let name = id.as_deref().map(|id| self.name_of(id)).transpose()?;
+        Ok(PhaseView { status: status_of(&tasks, "open"), id, name, title, tasks })
     }
 }

@@ -18,8 +18,8 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, plan, proposals, questions, researchers, retracted,
-    sessions, triggers, versions,
+    StoreError, completions, experiments, files, json, names, plan, proposals, questions, researchers,
+    retracted, sessions, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -82,6 +82,7 @@ pub(super) fn project(
 ) -> Result<(), StoreError> {
     tally.saw(recorded);
     plan::heartbeat(db, recorded)?;
+    names::count(db, recorded)?;
     let Some(event) = &recorded.event else {
         return Ok(());
     };

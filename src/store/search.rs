@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary, Select, made_at, malformed};
+use super::index::Around;
 use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
@@ -178,11 +179,11 @@ impl Search {
     }
 
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
-    /// `names` are those of the scope it is limited to.
-    fn expression(&self, question: &Question, names: &[String]) -> String {
+    /// `around` is what the scope it is limited to is looked up by.
+    fn expression(&self, question: &Question, around: &Around) -> String {
         let words: Vec<String> = question.words().iter().map(|word| format!("\"{word}\"")).collect();
         let words = format!("t : ({})", words.join(" OR "));
-        match self.filter.limits(names) {
+        match self.filter.limits(around) {
             Some(limits) => format!("{words} AND {limits}"),
             None => words,
         }
@@ -258,12 +259,12 @@ impl Reader {
 
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
-        let names = search.filter.scope.as_ref().map(|scope| self.names_of(scope)).transpose()?;
-        let names = names.unwrap_or_default();
-        let expression = search.expression(question, &names);
+        let around = search.filter.scope.as_ref().map(|scope| self.around(scope)).transpose()?;
+        let around = around.unwrap_or_default();
+        let expression = search.expression(question, &around);
         // Where the question is limited, few may pass, and then nobody has to say which are the best: FTS5 would
         // look at every claim that holds a word, whatever the limits, before it can.
-        if search.filter.limits(&names).is_some()
+        if search.filter.limits(&around).is_some()
             && let Some(all) = self.matches(search, question, &expression, Wanted::All)?
         {
             return Ok(all);

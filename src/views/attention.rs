@@ -198,7 +198,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             continue;
         };
         let settle =
-            ["done", "open"].map(|end| format!("hm task update {} {end} --token {}", task.id, task.token));
+            ["done", "open"].map(|end| format!("hm task update {} {end} --token {}", task.name, task.token));
         let moves = task.holder.iter().flat_map(|holder| move_of(holder, settle.clone())).collect();
         needs.push(Need {
             changed_at: until - EXPIRES_SOON_MS,

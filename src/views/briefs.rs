@@ -36,16 +36,7 @@ pub fn task(reads: &mut Reads, id: TaskId, now: Timestamp) -> Result<String, Vie
     let (found, left_out) = reads.ask(now, |store| Ok((store.task(id)?, store.claims(&wanted)?)))?;
     let (task, claims) = found.ok_or_else(unknown)?;
     let task = task.ok_or_else(unknown)?;
-    let mut text = work::task_line(&task, now);
-    for scope in task.scopes.iter().chain(&task.file_locks) {
-        let _ = writeln!(text, "- at {}", markdown::inline(scope, 200));
-    }
-    if claims.claims.is_empty() {
-        text.push_str("- no claim came out of it\n");
-    } else {
-        let _ = write!(text, "\nClaims that came out of it:\n\n{}", markdown::claims(&claims, "claims", now));
-    }
-    Ok(text + &without(left_out.count()))
+    Ok(work::one_task(&task, &claims, now).1 + &without(left_out.count()))
 }
 
 /// One contradiction, and all that is known of the claims on its sides.

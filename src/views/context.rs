@@ -300,7 +300,7 @@ fn places(mine: &[TaskView], files: &[String]) -> Vec<Scope> {
     let of_tasks = mine.iter().flat_map(|task| task.scopes.iter().chain(&task.file_locks));
     for text in of_tasks.chain(files) {
         let Ok(scope) = text.parse::<Scope>() else { continue };
-        if scope.as_str() != "." && !places.contains(&scope) && places.len() < MAX_PLACES {
+        if !scope.is_whole() && !places.contains(&scope) && places.len() < MAX_PLACES {
             places.push(scope);
         }
     }
@@ -398,7 +398,7 @@ fn attention(
     let leases = found.tasks.iter().filter(is_mine).filter_map(|task| {
         let left = task.lease_until? - now.ms();
         (left <= EXPIRES_SOON_MS).then(|| Attention::Lease {
-            task: task.id.clone(),
+            task: task.name.clone(),
             title: task.title.clone(),
             left: now.age(Timestamp::from_ms(task.lease_until.unwrap_or_default())),
         })
@@ -423,8 +423,8 @@ pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
 fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> pack::Task {
     let here = reader.and_then(|session| session.worktree.as_deref());
     pack::Task {
-        id: task.id.clone(),
-        phase: task.phase_id.clone(),
+        id: task.name.clone(),
+        phase: task.phase.clone(),
         status: task.status.to_string(),
         lease_left: task.lease_until.map(|until| now.age(Timestamp::from_ms(until))),
         files: task.file_locks.len() as u64,
@@ -441,7 +441,7 @@ pub(super) fn anti_pattern(
     places: &[Scope],
 ) -> pack::AntiPattern {
     let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let matches = scopes.into_iter().any(|scope| places.iter().any(|place| place.overlaps(&scope)));
+    let matches = scopes.into_iter().any(|scope| !scope.is_whole() && scope.is_at(places));
     let trigger = warning.and_then(|warning| warning.trigger.as_ref()).map(ToString::to_string);
     pack::AntiPattern {
         claim,
@@ -491,7 +491,7 @@ pub(super) fn claim_for(
 
 fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timestamp) -> pack::Claim {
     let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let touched = scopes.into_iter().any(|scope| files.iter().any(|file| scope.overlaps(file)));
+    let touched = scopes.into_iter().any(|scope| !scope.is_whole() && scope.is_at(files));
     pack::Claim {
         id: summary.id.clone(),
         statement: summary.statement.clone(),

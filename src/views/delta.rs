@@ -174,7 +174,7 @@ fn changes(
             continue;
         }
         let (status, to) = (task.status.to_string(), task.holder);
-        changes.tasks.push(TaskMove { id: task.id, title: task.title, status, from: None, to });
+        changes.tasks.push(TaskMove { id: task.name, title: task.title, status, from: None, to });
     }
     for key in &seen.anchors {
         changes.anchors.extend(store.anchor_history(key.as_str())?.first().map(anchor));
@@ -206,8 +206,8 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
     let pending = ClaimFilter { status: vec![Status::PendingProof], limit, ..ClaimFilter::default() };
     let pending = store.claims(&pending)?.claims.into_iter();
     Ok(Gate {
-        active_tasks: active.into_iter().map(|task| task.id).collect(),
-        leases: leased.into_iter().map(|task| task.id).collect(),
+        active_tasks: active.into_iter().map(|task| task.name).collect(),
+        leases: leased.into_iter().map(|task| task.name).collect(),
         without_evidence: without_evidence.map(|claim| claim.id).collect(),
         pending_proofs: pending
             .filter(|claim| claim.owner == of.agent.as_str())

@@ -30,7 +30,8 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
 
 /// What was done to what, and whether it stands: `support 0190…: committed at seq 12`.
 pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
-    let id = receipt.entity_id.map_or_else(String::new, |id| format!(" {id}"));
+    let id = receipt.name.clone().or_else(|| receipt.entity_id.map(|id| id.to_string()));
+    let id = id.map_or_else(String::new, |id| format!(" {id}"));
     let state = match (receipt.state, receipt.seq) {
         (Acceptance::Committed, Some(seq)) if receipt.proposed => {
             format!("proposed to the operator and not done, at seq {seq}")

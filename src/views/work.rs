@@ -11,40 +11,53 @@ use crate::domain::plan::in_work_tree;
 use crate::domain::session::Stance;
 use crate::domain::time::Timestamp;
 use crate::store::{
-    AnchorView, BeliefSnapshot, PhaseView, PlanGraph, ResearcherView, SessionView, SplitView, TaskView,
-    TurnView,
+    AnchorView, BeliefSnapshot, ClaimPage, PhaseView, PlanGraph, ResearcherView, SessionView, SplitView,
+    TaskView, TurnView,
 };
 
 /// A title or a note in a list is cut here.
 const LIST_CHARS: usize = 160;
 
+/// Names that a line shows.
+const MAX_NAMES: usize = 5;
+
 /// How long until a lease ends.
 fn lease(task: &TaskView, now: Timestamp) -> String {
     let Some(until) = task.lease_until else { return String::new() };
     let holder = name(task.holder.as_deref().unwrap_or("?"));
-    let left = (until - now.ms()) / 60_000;
+    // A begun minute counts: a lease of 15 minutes has 15 left at first.
+    let left = (until - now.ms() + 59_999) / 60_000;
     let there = task
         .worktree
         .as_deref()
         .map_or_else(String::new, |name| format!(" {}", in_work_tree(Some(&inline(name, LIST_CHARS)))));
-    format!(", {holder} for {left}m{there}")
+    format!(", {holder}, lease: {left} min left{there}")
 }
 
 pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
     let mut line =
-        format!("- `{}` {}{}: {}", task.id, task.status, lease(task, now), inline(&task.title, LIST_CHARS));
-    if !task.depends_on.is_empty() {
-        let dropped = match task.invalidated.len() {
-            0 => String::new(),
-            count => format!(", {count} of them invalidated"),
-        };
-        let _ = write!(line, " (after {} more{dropped})", task.depends_on.len());
+        format!("- `{}` {}{}: {}", task.name, task.status, lease(task, now), inline(&task.title, LIST_CHARS));
+    let waits = (!task.waits_for.is_empty() && !task.status.is_over())
+        .then(|| format!("waits for {}", several(&task.waits_for)));
+    let dropped = (!task.dropped.is_empty()).then(|| format!("invalidated: {}", several(&task.dropped)));
+    let before: Vec<String> = waits.into_iter().chain(dropped).collect();
+    if !before.is_empty() {
+        let _ = write!(line, " ({})", before.join("; "));
     }
     if let Some(note) = &task.note {
         let _ = write!(line, "\n  {}", inline(note, LIST_CHARS));
     }
     line.push('\n');
     line
+}
+
+/// Names, the first of many.
+fn several(names: &[String]) -> String {
+    let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// The tasks of all plans and the inbox, and which are parts of which.
@@ -102,19 +115,22 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
         let _ = writeln!(text, "Now: {} ({}, {ago} ago)", inline(&looking.intent, 500), name(&looking.agent));
     }
     for plan in &graph.plans {
-        let _ = writeln!(text, "\n## {} ({}) `{}`", inline(&plan.title, LIST_CHARS), plan.status, plan.id);
+        let _ = writeln!(text, "\n## `{}` {} ({})", plan.name, inline(&plan.title, LIST_CHARS), plan.status);
         if let Some(reason) = &plan.abandoned_for {
             let _ = writeln!(text, "\nGiven up: {}", inline(reason, LIST_CHARS));
+        }
+        if let Some(more) = &plan.description {
+            let _ = writeln!(text, "\n{}", inline(more, 2_000));
         }
         if let Some(path) = &plan.sot_path {
             let _ = writeln!(text, "\nThe plan itself: {}", inline(path, LIST_CHARS));
         }
         for phase in &plan.phases {
-            let id = phase.id.as_ref().map_or_else(String::new, |id| format!(" `{id}`"));
+            let name = phase.name.as_ref().map_or_else(String::new, |name| format!("`{name}` "));
             let title = inline(&phase.title, LIST_CHARS);
             let tasks = tree.phase(phase, now);
             let gap = if tasks.is_empty() { "" } else { "\n" };
-            let _ = write!(text, "\n### {title} ({}){id}\n{gap}{tasks}", phase.status);
+            let _ = write!(text, "\n### {name}{title} ({})\n{gap}{tasks}", phase.status);
         }
     }
     let inbox = tree.phase(&graph.inbox, now);
@@ -127,8 +143,41 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
     (to_json(graph), text)
 }
 
-pub(super) fn ready(tasks: &[TaskView], now: Timestamp) -> (Value, String) {
+/// Tasks in any status.
+pub(super) fn tasks(tasks: &[TaskView], now: Timestamp) -> (Value, String) {
     let text = if tasks.is_empty() {
+        "No task matches: add_task, or hm task add.\n".to_owned()
+    } else {
+        tasks.iter().map(|task| task_line(task, now)).collect()
+    };
+    (json!({ "tasks": tasks }), text)
+}
+
+/// One task with what its list line leaves out, and the claims that came out of it.
+pub(super) fn one_task(task: &TaskView, claims: &ClaimPage, now: Timestamp) -> (Value, String) {
+    let mut text = task_line(task, now);
+    if let Some(more) = &task.description {
+        let _ = writeln!(text, "\n{}\n", inline(more, 2_000));
+    }
+    if let Some(phase) = &task.phase {
+        let _ = writeln!(text, "- in phase {phase}");
+    }
+    for scope in task.scopes.iter().chain(&task.file_locks) {
+        let _ = writeln!(text, "- at {}", inline(scope, 200));
+    }
+    if claims.claims.is_empty() {
+        text.push_str("- no claim came out of it\n");
+    } else {
+        let shown = super::markdown::claims(claims, "claims", now);
+        let _ = write!(text, "\nClaims that came out of it:\n\n{shown}");
+    }
+    (json!({ "task": task, "claims": claims.claims }), text)
+}
+
+pub(super) fn ready(tasks: &[TaskView], has_tasks: bool, now: Timestamp) -> (Value, String) {
+    let text = if !has_tasks {
+        "No task yet: add_task, or hm task add.\n".to_owned()
+    } else if tasks.is_empty() {
         "No task is ready: all are held, blocked, done, or wait for others.\n".to_owned()
     } else {
         tasks.iter().map(|task| task_line(task, now)).collect()

@@ -472,7 +472,7 @@ impl Committer {
         }
         if batches.is_empty() {
             self.check_ground()?;
-            return Ok(progress.into_iter().map(|done| answer(done, &[])).collect());
+            return Ok(progress.into_iter().map(|done| self.named(answer(done, &[]))).collect());
         }
         self.crash(CrashPoint::Decided);
         let start = self.ledger.head();
@@ -504,7 +504,16 @@ impl Committer {
         }
         self.crash(CrashPoint::Projected);
         let appended = receipts(start, &batches, &recorded);
-        Ok(progress.into_iter().map(|done| answer(done, &appended)).collect())
+        Ok(progress.into_iter().map(|done| self.named(answer(done, &appended))).collect())
+    }
+
+    /// An answer with the short name of what it is about.
+    fn named(&self, answer: Result<Receipt, Rejection>) -> Result<Receipt, Rejection> {
+        let names = self.state.work().names();
+        answer.map(|receipt| {
+            let name = receipt.entity_id.and_then(|id| names.of(id)).map(|name| name.to_string());
+            Receipt { name, ..receipt }
+        })
     }
 
     /// Puts the rules of this writer on record where the ledger last recorded others.
@@ -816,6 +825,7 @@ impl Committer {
                 causation: batch.command_id,
                 at: batch.at,
                 event: Some(event.clone()),
+                erased: None,
             };
             self.state.evolve(&event);
             recorded.push(event);
@@ -1466,6 +1476,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         command_id,
         state: Acceptance::Committed,
         entity_id,
+        name: None,
         seq: Some(seq),
         duplicate: false,
         proposed: false,

@@ -128,6 +128,7 @@ impl Spool {
             command_id: first.command_id,
             state: Acceptance::Queued,
             entity_id: first.command.entity(),
+            name: None,
             seq: None,
             duplicate,
             proposed: false,

@@ -89,7 +89,15 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
         name(task_id.to_string(), called);
         let title = title.parse().expect("a title");
         let (depends_on, scopes) = (Vec::new(), Vec::new());
-        let add = AddTask { task_id, title, phase_id: None, parent_task_id: None, depends_on, scopes };
+        let add = AddTask {
+            task_id,
+            title,
+            description: None,
+            phase_id: None,
+            parent_task_id: None,
+            depends_on,
+            scopes,
+        };
         commit(&request("frontend", Command::AddTask(add)));
         let lease_minutes = Some(minutes);
         let hold = ClaimTask { task_id, lease_minutes, file_locks: Vec::new() };

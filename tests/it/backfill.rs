@@ -14,7 +14,7 @@ use hivemind::system;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::{block_on, committed, request, wait_until};
+use crate::harness::{block_on, committed, fact, request, wait_until, with_key};
 use crate::terminal::AS_OPERATOR;
 
 /// Puts a history on record.
@@ -119,7 +119,7 @@ fn history_becomes_claims_once_and_telemetry_does_not() {
         shown,
         [
             r#"devops "fact" "the pool leaks" ["src/db","src/pool"]"#,
-            r#"analyst "decision" "we use WAL" ["."]"#,
+            r#"analyst "decision" "we use WAL" ["tag:decision"]"#,
             r#"frontend "negative" "vendoring breaks the build" ["vendor"]"#,
         ]
     );
@@ -148,6 +148,19 @@ fn history_becomes_claims_once_and_telemetry_does_not() {
     }
     bench.kill_writer();
     bench.assert_sound();
+}
+
+#[test]
+fn what_an_older_release_made_with_another_scope_is_there_already() {
+    let bench = Bench::new();
+    write(&bench, [("reviewer", report(ReportKind::Blocker, "no VPN", &[]))]);
+    let reported = bench.events().last().expect("a report").id;
+    let key = format!("backfill:event.reported:{reported}");
+    let old = with_key(request("reviewer", Command::CreateClaim(fact("no VPN"))), &key);
+    let front = hivemind::writer::Front::new(bench.workspace().clone(), bench.binary().to_owned());
+    block_on(committed(&front, &old)).expect("an accepted claim");
+    let run = backfill(&bench, &[]);
+    assert_eq!(run["claims"], json!({ "inserted": 0, "already_there": 1, "queued": 0 }), "{run}");
 }
 
 fn mail(bench: &Bench, lines: &[String]) -> String {
@@ -221,6 +234,12 @@ fn messages_are_put_on_record_once_and_their_tags_become_claims_and_tasks() {
     assert_eq!(made(&bench).into_iter().collect::<Vec<_>>(), said, "twice is once");
     let ledger = std::fs::read(bench.workspace().ledger()).expect("the ledger");
     assert!(!ledger.windows(secret.len()).any(|bytes| bytes == secret.as_bytes()));
+    // What names no path is about what it is, not about the whole repository: it warns nobody at every turn.
+    let shown = bench.hm(&["--json", "claim", "list", "--type", "negative"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    assert_eq!(shown["claims"][0]["scopes"], json!(["tag:blocker"]), "{shown}");
+    let context = bench.hm(&["--agent", "frontend", "context"]);
+    assert!(!String::from_utf8_lossy(&context.stdout).contains("<avoid"), "{context:?}");
     let missing = bench.hm(&["backfill", "--agent", "operator", "--messages", "no-such-file"]);
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     bench.kill_writer();

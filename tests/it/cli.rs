@@ -792,8 +792,8 @@ fn every_line_fits_the_page_and_no_id_is_cut() {
         format!("hm --agent ops claim create \"{long}\" --scope src/{}", long.replace('-', "/")),
         format!("hm --agent qa claim challenge ID1 --reason \"no {wide}\""),
         format!("hm --agent devops plan add \"{wide}\""),
-        format!("hm --agent devops phase add \"words {wide}\" --plan ID3"),
-        format!("hm --agent devops task add \"some words {wide}\" --phase ID4"),
+        format!("hm --agent devops phase add \"words {wide}\" --plan P1"),
+        format!("hm --agent devops task add \"some words {wide}\" --phase P2"),
         format!("hm --agent devops anchor save DB_SCHEMA \"{long} {wide}\""),
     ] {
         let shown = shell.transcript(&line);
@@ -823,7 +823,8 @@ fn every_line_fits_the_page_and_no_id_is_cut() {
     for (verb, list) in [("claim list", "claims"), ("log", "events"), ("task ready", "tasks")] {
         let text = String::from_utf8(shell.run(&format!("hm {verb}")).stdout).expect("text");
         for one in shell.json(&format!("hm --json {verb}"))[list].as_array().expect("a list") {
-            assert!(text.contains(one["id"].as_str().expect("an id")), "{verb}: {one}\n{text}");
+            let called = one["name"].as_str().or(one["id"].as_str()).expect("a name or an id");
+            assert!(text.contains(called), "{verb}: {one}\n{text}");
         }
     }
     // Nor where it is part of a payload.
@@ -837,23 +838,22 @@ fn a_ready_task_says_what_was_invalidated_before_it() {
     Shell::new().check(
         &[
             "hm --agent devops task add tables",
-            "hm --agent devops task add indexes --after ID1",
-            "hm --agent devops task update ID1 invalidated --note \"no database any more\"",
+            "hm --agent devops task add indexes --after T1",
+            "hm --agent devops task update T1 invalidated --note \"no database any more\"",
             "hm task ready",
         ],
         expect![[r#"
             $ hm --agent devops task add tables
-            task added ID1: committed at seq 1
-            next: hm task claim ID1 before working on it
-            $ hm --agent devops task add indexes --after ID1
-            task added ID2: committed at seq 2
-            next: hm task claim ID2 before working on it
-            $ hm --agent devops task update ID1 invalidated --note "no database any more"
-            task updated ID1: committed at seq 3
-            next: if an approach failed: hm claim create, --type negative with a trigger, --task
-                ID1
+            task added T1: committed at seq 1
+            next: hm task claim T1 before working on it
+            $ hm --agent devops task add indexes --after T1
+            task added T2: committed at seq 2
+            next: hm task claim T2 before working on it
+            $ hm --agent devops task update T1 invalidated --note "no database any more"
+            task updated T1: committed at seq 3
+            next: if an approach failed: hm claim create, --type negative with a trigger, --task T1
             $ hm task ready
-            - `ID2` open: indexes (after 1 more, 1 of them invalidated)
+            - `T2` open: indexes (invalidated: T1)
         "#]],
     );
 }
@@ -864,45 +864,45 @@ fn a_part_of_a_task_is_shown_below_it_whatever_its_phase() {
     shell.check(
         &[
             "hm --agent devops plan add Storage",
-            "hm --agent devops phase add Schema --plan ID1",
-            "hm --agent devops task add tables --phase ID2",
-            "hm --agent devops task add indexes --parent ID3",
-            "hm --agent devops task add \"the partial one\" --parent ID4",
+            "hm --agent devops phase add Schema --plan P1",
+            "hm --agent devops task add tables --phase P2",
+            "hm --agent devops task add indexes --parent T1",
+            "hm --agent devops task add \"the partial one\" --parent T2",
             "hm --agent devops task add \"read the papers\"",
             "hm plan show",
         ],
         expect![[r#"
             $ hm --agent devops plan add Storage
-            plan added ID1: committed at seq 1
-            next: hm phase add with --plan ID1, or hm intent to look at it
-            $ hm --agent devops phase add Schema --plan ID1
-            phase added ID2: committed at seq 2
-            next: hm task add with --phase ID2
-            $ hm --agent devops task add tables --phase ID2
-            task added ID3: committed at seq 3
-            next: hm task claim ID3 before working on it
-            $ hm --agent devops task add indexes --parent ID3
-            task added ID4: committed at seq 4
-            next: hm task claim ID4 before working on it
-            $ hm --agent devops task add "the partial one" --parent ID4
-            task added ID5: committed at seq 5
-            next: hm task claim ID5 before working on it
+            plan added P1: committed at seq 1
+            next: hm phase add with --plan P1, or hm intent to look at it
+            $ hm --agent devops phase add Schema --plan P1
+            phase added P2: committed at seq 2
+            next: hm task add with --phase P2
+            $ hm --agent devops task add tables --phase P2
+            task added T1: committed at seq 3
+            next: hm task claim T1 before working on it
+            $ hm --agent devops task add indexes --parent T1
+            task added T2: committed at seq 4
+            next: hm task claim T2 before working on it
+            $ hm --agent devops task add "the partial one" --parent T2
+            task added T3: committed at seq 5
+            next: hm task claim T3 before working on it
             $ hm --agent devops task add "read the papers"
-            task added ID6: committed at seq 6
-            next: hm task claim ID6 before working on it
+            task added T4: committed at seq 6
+            next: hm task claim T4 before working on it
             $ hm plan show
 
-            ## Storage (draft) `ID1`
+            ## `P1` Storage (draft)
 
-            ### Schema (open) `ID2`
+            ### `P2` Schema (open)
 
-            - `ID3` open: tables
-              - `ID4` open: indexes
-                - `ID5` open: the partial one
+            - `T1` open: tables
+              - `T2` open: indexes
+                - `T3` open: the partial one
 
             ## Without a phase: inbox (open)
 
-            - `ID6` open: read the papers
+            - `T4` open: read the papers
         "#]],
     );
 }

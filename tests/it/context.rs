@@ -71,6 +71,7 @@ fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
     let add = AddTask {
         task_id,
         title: title.parse().expect("a title"),
+        description: None,
         phase_id: None,
         parent_task_id: None,
         depends_on: Vec::new(),
@@ -83,7 +84,7 @@ fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
 fn intent(committer: &mut Committer, intent: &str, task_ids: &[TaskId]) {
     let intent = intent.parse().expect("an intent");
     let trajectory = Trajectory { intent, plan_id: None, phase_id: None, task_ids: task_ids.to_vec() };
-    does(committer, "devops", "s-1", Command::DeclareIntent(DeclareIntent { trajectory }));
+    does(committer, "devops", "s-1", Command::DeclareIntent(DeclareIntent { trajectory, team: false }));
 }
 
 fn update(task_id: TaskId, status: TaskStatus) -> Command {
@@ -220,6 +221,23 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     let since = before.last().map_or(0, |event| event.seq);
     let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta").0;
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
+}
+
+#[test]
+fn a_scope_of_the_whole_repository_is_no_match() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    let negative = |claim: &mut CreateClaim| claim.claim_type = ClaimType::Negative;
+    let everywhere = claims(&mut committer, "there is no VPN", ".", negative);
+    let here = claims(&mut committer, "vendoring breaks the build", "src/db/**", negative);
+    let of_here = claims(&mut committer, "one writer holds the pool", "src/db", |_| ());
+    let of_all = claims(&mut committer, "the licence is MIT", ".", |_| ());
+    let text = told(&workspace, 9_500, now).text;
+    let avoided = |id: ClaimId| text.contains(&format!("<avoid claim=\"{id}\""));
+    assert!(avoided(here) && !avoided(everywhere), "{text}");
+    let place =
+        |id: ClaimId| text.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+    assert!(place(of_here) < place(of_all), "the newer claim says nothing about src/db: {text}");
 }
 
 #[test]

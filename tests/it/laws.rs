@@ -425,6 +425,7 @@ fn claims_move_only_as_the_table_says() {
                     causation: submission.command_id,
                     at: now,
                     event: Some(event),
+                    erased: None,
                 });
             }
             observed.agrees_with(&state);
@@ -760,6 +761,7 @@ fn backfilled() -> impl Strategy<Value = Command> {
             causation: CommandId::from_uuid(Uuid::nil()),
             at: Timestamp::from_ms(0),
             event: Some(said),
+            erased: None,
         };
         let mut made = backfill::commands(&recorded, || claim_id.uuid());
         let (_, _, command) = made.remove(0);

@@ -228,6 +228,7 @@ fn what_time_ends_has_ended_whether_a_writer_says_so_or_not() {
         phase_id: None,
         parent_task_id: None,
         title: "mend the pool".parse().expect("a title"),
+        description: None,
         depends_on: Vec::new(),
         scopes: Vec::new(),
     };

@@ -59,6 +59,7 @@ mod rules;
 #[cfg(unix)]
 mod runner;
 mod schedule;
+mod scopes;
 mod search;
 mod search_faces;
 mod seats;
@@ -66,6 +67,7 @@ mod secrets;
 mod sessions;
 mod settle;
 mod shell;
+mod sides;
 mod spool;
 #[cfg(target_os = "linux")]
 mod stalls;

@@ -1,265 +1,240 @@
-//! Names right in any history: who owns and who holds each side of what is shown, against a small oracle that reads
-//! the raw events and nothing else.
+//! Short names of tasks, plans and phases: given out by the fold, taken wherever an id is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use expect_test::expect;
+use hivemind::mcp::{Era, Pane};
+use serde_json::{Value, json};
 
-use hivemind::config::Config;
-use hivemind::domain::claim::{ClaimType, ContradictionKind, Position, Status};
-use hivemind::domain::command::{
-    AddEvidence, Command, CreateClaim, DeprecateClaim, Submission, TakePosition,
-};
-use hivemind::domain::event::{Event, Side};
-use hivemind::domain::ids::ClaimId;
-use hivemind::reads::Reads;
-use hivemind::store::{Contradiction, ContradictionFilter};
-use hivemind::views::{View, answer};
-use serde_json::Value;
+use crate::bench::Bench;
+use crate::shell::Shell;
 
-use crate::harness::{Dice, TempWorkspace, agent, body, claim_of, fact, request, seed};
+#[test]
+fn a_name_is_taken_wherever_an_id_is() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm task ready",
+            "hm --agent devops plan add \"Ship 1.0\" --description \"what the release needs\"",
+            "hm --agent devops phase add Build --plan P1",
+            "hm --agent devops task add tables --phase p2 --description \"all seven of them\"",
+            "hm --agent devops task add indexes --after T1",
+            "hm --agent devops task add docs --after T1 --after hivemind://tasks/T2",
+            "hm --agent devops task claim T2",
+            "hm --agent devops task claim t1 --lock src/db",
+            "hm task list",
+            "hm task list --status open --plan P1",
+            "hm task show T1",
+            "hm --agent devops task update T1 done --note \"42 tests\"",
+            "hm task ready",
+            "hm task show T3",
+            "hm plan show",
+            "hm --agent devops intent \"ship it\" --plan P1 --task T2",
+        ],
+        expect![[r#"
+            $ hm task ready
+            No task yet: add_task, or hm task add.
+            $ hm --agent devops plan add "Ship 1.0" --description "what the release needs"
+            plan added P1: committed at seq 1
+            next: hm phase add with --plan P1, or hm intent to look at it
+            $ hm --agent devops phase add Build --plan P1
+            phase added P2: committed at seq 2
+            next: hm task add with --phase P2
+            $ hm --agent devops task add tables --phase p2 --description "all seven of them"
+            task added T1: committed at seq 3
+            next: hm task claim T1 before working on it
+            $ hm --agent devops task add indexes --after T1
+            task added T2: committed at seq 4
+            next: hm task claim T2 before working on it
+            $ hm --agent devops task add docs --after T1 --after hivemind://tasks/T2
+            task added T3: committed at seq 5
+            next: hm task claim T3 before working on it
+            $ hm --agent devops task claim T2
+            hm: task T2 waits for T1; take one of those, or one of hivemind://tasks/ready
+            [exit 1]
+            $ hm --agent devops task claim t1 --lock src/db
+            task claimed T1: committed at seq 6
+            next: it is yours while you write something every 15 min; end it with hm task update, --token 1
+            $ hm task list
+            - `T1` active, devops, lease: 15 min left: tables
+            - `T2` open: indexes (waits for T1)
+            - `T3` open: docs (waits for T1, T2)
+            $ hm task list --status open --plan P1
+            No task matches: add_task, or hm task add.
+            $ hm task show T1
+            - `T1` active, devops, lease: 15 min left: tables
 
-/// Histories, and how many of them share a workspace: each has its own scope and words, so that none meets another.
-const HISTORIES: usize = 1_000;
-const IN_ONE: usize = 20;
-/// Commands of a history.
-const STEPS: usize = 14;
-const AGENTS: [&str; 4] = ["architect", "devops", "analyst", "reviewer"];
+            all seven of them
 
-/// What the raw events say.
-#[derive(Default)]
-struct Oracle {
-    /// Who made each claim, and what it says.
-    owner: BTreeMap<String, (String, String)>,
-    positions: BTreeMap<(String, String), Position>,
-    /// Open contradictions by the ids of their events: kind, and the sides' claims and holders.
-    open: BTreeMap<String, (ContradictionKind, [(String, String); 2])>,
-    successor: BTreeMap<String, String>,
-    deprecated: BTreeSet<String>,
-}
+            - in phase P2
+            - at src/db
+            - no claim came out of it
+            $ hm --agent devops task update T1 done --note "42 tests"
+            task updated T1: committed at seq 7
+            next: if it taught something others need: hm claim create, --type fact, --task T1
+            $ hm task ready
+            - `T2` open: indexes
+            $ hm task show T3
+            - `T3` open: docs (waits for T2)
+            - no claim came out of it
+            $ hm plan show
 
-impl Oracle {
-    fn of(workspace: &TempWorkspace) -> Self {
-        let mut oracle = Self::default();
-        for event in workspace.events() {
-            let by = event.agent.to_string();
-            let event_id = event.id.to_string();
-            let event = body(&event);
-            if let Event::ClaimCreated(made) = event {
-                oracle.owner.insert(made.claim_id.to_string(), (by, made.statement.to_string()));
-            } else if let Event::PositionTaken(taken) = event {
-                oracle.positions.insert((taken.claim_id.to_string(), by), taken.position);
-            } else if let Event::ClaimSuperseded(link) = event {
-                oracle.successor.insert(link.claim_id.to_string(), link.superseded_by.to_string());
-            } else if let Event::StatusChanged(change) = event {
-                if change.to == Status::Deprecated {
-                    oracle.deprecated.insert(change.claim_id.to_string());
-                }
-            } else if let Event::ContradictionDetected(found) = event {
-                oracle.open.insert(event_id, (found.kind, [&found.left, &found.right].map(side)));
-            } else if let Event::ContradictionResolved(over) = event {
-                let sides = [&over.left, &over.right].map(side);
-                oracle.open.retain(|_, open| *open != (over.kind, sides.clone()));
-            }
-        }
-        oracle
+            ## `P1` Ship 1.0 (done)
+
+            what the release needs
+
+            ### `P2` Build (done)
+
+            - `T1` done: tables
+              42 tests
+
+            ## Without a phase: inbox (open)
+
+            - `T2` open: indexes
+            - `T3` open: docs (waits for T2)
+            $ hm --agent devops intent "ship it" --plan P1 --task T2
+            intent declared: committed at seq 8
+            next: your next context follows, the team's stays; hm intent --team moves the team
+        "#]],
+    );
+    let whole = shell.json("hm task list --json")["tasks"][0]["id"].as_str().expect("an id").to_owned();
+    let end = &whole[whole.len() - 6..];
+    for text in [whole.as_str(), end, &end.to_uppercase(), &format!("hivemind://tasks/{whole}")] {
+        let shown = shell.json(&format!("hm --json task show {text}"));
+        assert_eq!((&shown["task"]["id"], &shown["task"]["name"]), (&json!(whole), &json!("T1")), "{text}");
     }
-
-    fn owner_of(&self, claim: &str) -> &str {
-        &self.owner[claim].0
-    }
-
-    /// The agents that a contradiction may name as holders of its sides, by its kind and the positions alone.
-    fn check(&self, both: &Contradiction) {
-        let (kind, sides) = &self.open[&both.id];
-        assert_eq!(both.kind, *kind);
-        for (side, (claim, holder)) in [&both.left, &both.right].into_iter().zip(sides) {
-            assert_eq!((&side.claim_id, &side.agent), (claim, holder), "{both:?}");
-            assert_eq!(side.owner.as_deref(), Some(self.owner_of(claim)), "the owner made it: {both:?}");
-            assert_eq!(side.statement.as_deref(), Some(self.owner[claim].1.as_str()));
-        }
-        let held = |claim: &str, by: &str| self.positions.get(&(claim.to_owned(), by.to_owned())).copied();
-        let [(left, left_agent), (right, right_agent)] = sides;
-        match kind {
-            ContradictionKind::Position => {
-                assert_eq!((left, left_agent.as_str()), (right, self.owner_of(left)));
-                assert_eq!(held(right, right_agent), Some(Position::Challenge), "{both:?}");
-            }
-            ContradictionKind::Supersession => {
-                assert_eq!(held(left, left_agent), Some(Position::Support), "{both:?}");
-                assert_ne!(self.owner_of(left), self.owner_of(right), "no quarrel over an own successor");
-                assert_eq!(self.successor.get(left), Some(right));
-                assert_eq!(right_agent, self.owner_of(right));
-            }
-            ContradictionKind::Polarity
-            | ContradictionKind::Value
-            | ContradictionKind::Target
-            | ContradictionKind::Explicit => {
-                assert_eq!(left_agent, self.owner_of(left));
-                assert_eq!(right_agent, self.owner_of(right));
-            }
-        }
-        assert_eq!(both.is_own, left_agent == right_agent, "{both:?}");
-    }
-
-    /// Whose move each open contradiction is.
-    fn movers(&self, id: &str) -> BTreeSet<String> {
-        let (kind, [(left, left_agent), (right, _)]) = &self.open[id];
-        match kind {
-            ContradictionKind::Position => [self.owner_of(left).to_owned()].into(),
-            ContradictionKind::Supersession => [left_agent.clone()].into(),
-            ContradictionKind::Polarity
-            | ContradictionKind::Value
-            | ContradictionKind::Target
-            | ContradictionKind::Explicit => {
-                [left, right].map(|claim| self.owner_of(claim).to_owned()).into()
-            }
-        }
-    }
-}
-
-fn side(side: &Side) -> (String, String) {
-    (side.claim_id.to_string(), side.agent.to_string())
-}
-
-/// One command of a history; what is refused changes nothing.
-fn step(dice: &mut Dice, history: usize, claims: &mut Vec<ClaimId>) -> Submission {
-    let by = *dice.pick(&AGENTS);
-    let known = (!claims.is_empty()).then(|| *dice.pick(claims));
-    let what = dice.below(10);
-    let Some(claim_id) = known.filter(|_| what > 3) else {
-        let pool = format!("pool{history}");
-        let value = dice.below(40);
-        let statement = match dice.below(4) {
-            0 => format!("the {pool} does not give connections back"),
-            1 => format!("the {pool} gives connections back"),
-            _ => format!("the {pool} size is {value}"),
-        };
-        let create = CreateClaim {
-            scopes: vec![format!("src/{pool}").parse().expect("a scope")],
-            claim_type: *dice.pick(&[ClaimType::Fact, ClaimType::Fact, ClaimType::Negative]),
-            supersedes: known.filter(|_| dice.below(2) == 0),
-            ..fact(&statement)
-        };
-        let made = request(by, Command::CreateClaim(create));
-        claims.push(claim_of(&made));
-        return made;
-    };
-    let reason = || Some("seen otherwise".parse().expect("a reason"));
-    let command = match what {
-        4..=8 => Command::TakePosition(TakePosition {
-            claim_id,
-            position: *dice.pick(&[
-                Position::Support,
-                Position::Support,
-                Position::Challenge,
-                Position::Challenge,
-                Position::Abstain,
-            ]),
-            reason: reason(),
-            evidence_ref: None,
-        }),
-        _ if dice.below(2) == 0 => {
-            Command::DeprecateClaim(DeprecateClaim { claim_id, reason: "no more".parse().expect("a reason") })
-        }
-        _ => Command::AddEvidence(AddEvidence {
-            claim_id,
-            evidence_ref: dice.pick(claims).creation_event().into(),
-            relation: hivemind::domain::claim::Relation::Contradicts,
-            weight: hivemind::domain::claim::Share::FULL,
-            note: None,
-        }),
-    };
-    request(by, command)
+    let claim = "hm --agent devops --json claim create \"seven tables hold it\" --scope src --task T1";
+    assert_eq!(shell.json(claim)["state"], "committed");
+    let of_it = shell.json("hm --json claim list --task T1");
+    assert_eq!(of_it["claims"][0]["origin_task_id"], json!(whole), "{of_it}");
+    let mut at_work =
+        shell.command("hm --agent devops --json claim create \"it came out of T2\" --scope src");
+    let made = at_work.env("HM_TASK", "T2").output().expect("hm runs");
+    assert!(made.status.success(), "{made:?}");
+    assert_eq!(shell.json("hm --json claim list --task T2")["claims"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
-fn names_are_right_in_a_thousand_histories() {
-    let seed = seed("names");
-    let mut dice = Dice::new(seed);
-    let mut seen: BTreeMap<ContradictionKind, usize> = BTreeMap::new();
-    let mut questions = 0;
-    for first in (0..HISTORIES).step_by(IN_ONE) {
-        let workspace = TempWorkspace::new();
-        let mut committer = workspace.committer(first as u64 + 1);
-        let mut commands = Vec::new();
-        for history in first..first + IN_ONE {
-            let mut claims = Vec::new();
-            commands.extend((0..STEPS).map(|_| step(&mut dice, history, &mut claims)));
-        }
-        for group in commands.chunks(200) {
-            drop(committer.commit(group).expect("a group"));
-        }
-        let oracle = Oracle::of(&workspace);
-        let mut reads = Reads::of((*workspace).clone());
-        let now = workspace.events().last().expect("events").at;
-        let mut shown = BTreeSet::new();
-        for weak in [false, true] {
-            let all = ContradictionFilter { weak, limit: 10_000, ..ContradictionFilter::default() };
-            let (found, _) = reads.ask(now, |store| store.contradictions(&all)).expect("an answer");
-            for both in found.expect("a page").contradictions {
-                oracle.check(&both);
-                *seen.entry(both.kind).or_default() += 1;
-                shown.insert(both.id);
-            }
-        }
-        assert_eq!(shown, oracle.open.keys().cloned().collect(), "HM_SEED={seed}: what is open is shown");
-        questions += check_attention(&workspace, &oracle, &mut reads);
-    }
-    for kind in [
-        ContradictionKind::Position,
-        ContradictionKind::Polarity,
-        ContradictionKind::Value,
-        ContradictionKind::Explicit,
-        ContradictionKind::Supersession,
-    ] {
-        assert!(seen.get(&kind).is_some_and(|times| *times > 20), "HM_SEED={seed}: {kind} came up: {seen:?}");
-    }
-    assert!(questions > 50, "HM_SEED={seed}: {questions} questions");
+fn what_names_nothing_is_refused_with_the_nearest() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm task show T1",
+            "hm --agent devops task add tables",
+            "hm --agent devops task add indexes",
+            "hm --agent devops plan add \"Ship 1.0\"",
+            "hm --agent devops task claim T7",
+            "hm --agent devops task claim indexes",
+            "hm --agent devops task add more --after T2 --phase P1",
+            "hm --agent devops phase add Build --plan P9",
+            "hm --agent devops task claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47",
+        ],
+        expect![[r#"
+            $ hm task show T1
+            hm: no task is called `T1`; there is none yet: hivemind://tasks and hm task list show all
+            [exit 1]
+            $ hm --agent devops task add tables
+            task added T1: committed at seq 1
+            next: hm task claim T1 before working on it
+            $ hm --agent devops task add indexes
+            task added T2: committed at seq 2
+            next: hm task claim T2 before working on it
+            $ hm --agent devops plan add "Ship 1.0"
+            plan added P1: committed at seq 3
+            next: hm phase add with --plan P1, or hm intent to look at it
+            $ hm --agent devops task claim T7
+            hm: no task is called `T7`; did you mean T2 (indexes), T1 (tables)? hivemind://tasks and hm task list show all
+            [exit 1]
+            $ hm --agent devops task claim indexes
+            hm: no task is called `indexes`; did you mean T2 (indexes), T1 (tables)? hivemind://tasks and hm task list show all
+            [exit 1]
+            $ hm --agent devops task add more --after T2 --phase P1
+            hm: no phase is called `P1`; there is none yet: hivemind://plan and hm plan show show all
+            [exit 1]
+            $ hm --agent devops phase add Build --plan P9
+            hm: no plan is called `P9`; did you mean P1 (Ship 1.0)? hivemind://plan and hm plan show show all
+            [exit 1]
+            $ hm --agent devops task claim ID1
+            hm: no task has the id ID1; hivemind://tasks and hm task list show all
+            [exit 1]
+        "#]],
+    );
 }
 
-/// What attention says of moves; the number of questions.
-fn check_attention(workspace: &TempWorkspace, oracle: &Oracle, reads: &mut Reads) -> usize {
-    let config = Config::load(&workspace.config()).expect("a configuration");
-    let now = workspace.events().last().expect("events").at;
-    let mut questions = 0;
-    for whom in AGENTS {
-        let shown = answer(reads, &config, &View::Attention(Some(agent(whom))), now).expect("an answer");
-        for need in shown.json["needs"].as_array().expect("needs") {
-            let word = |value: &Value| value.as_str().expect("a text").to_owned();
-            let asked: BTreeSet<String> = need["asked"].as_array().expect("names").iter().map(word).collect();
-            let ids: Vec<String> = need["ids"].as_array().expect("ids").iter().map(word).collect();
-            match need["kind"].as_str() {
-                Some("contradiction") => {
-                    for id in ids.iter().filter(|id| oracle.open.contains_key(*id)) {
-                        assert_eq!(asked, oracle.movers(id), "{need}");
-                    }
-                    let claims = ids.iter().filter(|id| oracle.owner.contains_key(*id));
-                    for claim in claims {
-                        let (owner, statement) = &oracle.owner[claim];
-                        let says = |what: &Value| {
-                            let what = word(what);
-                            what.starts_with(owner.as_str()) && what.ends_with(statement.as_str())
-                        };
-                        let what = need["what"].as_array().expect("texts");
-                        assert!(what.iter().any(says), "{owner} said {statement}: {need}");
-                    }
-                }
-                Some("question") => {
-                    questions += 1;
-                    let [new, old] = ids.as_slice() else { panic!("{need}") };
-                    assert_eq!(oracle.successor.get(old), Some(new), "{need}");
-                    assert_eq!(oracle.owner_of(old), oracle.owner_of(new), "{need}");
-                    assert!(!oracle.deprecated.contains(new), "{need}");
-                    for name in &asked {
-                        let held = |claim: &str| oracle.positions.get(&(claim.to_owned(), name.clone()));
-                        assert_eq!((held(old), held(new)), (Some(&Position::Support), None), "{need}");
-                    }
-                }
-                Some("contested") => {
-                    assert_eq!(asked, [oracle.owner_of(&ids[0]).to_owned()].into(), "{need}");
-                }
-                other => panic!("{other:?}: {need}"),
-            }
-        }
+#[tokio::test]
+async fn names_stay_as_they_are_over_a_rebuild_and_an_erasure() {
+    let bench = Bench::new();
+    let pane = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Modern, "all")
+        .await
+        .expect("a pane");
+    let mut ids = Vec::new();
+    for title in ["one", "two", "three"] {
+        let added = bench.accepted(&pane, "add_task", json!({ "title": title })).await;
+        ids.push(added.field("task_id").to_owned());
+        assert_eq!(added.field("name"), format!("T{}", ids.len()));
+        assert!(added.text.contains(&format!("T{}: committed", ids.len())), "{}", added.text);
     }
-    questions
+    let plan =
+        bench.accepted(&pane, "add_plan", json!({ "title": "Ship", "description": "all of it" })).await;
+    let phase = bench.accepted(&pane, "add_phase", json!({ "title": "Build", "plan_id": "P1" })).await;
+    assert_eq!((plan.field("name"), phase.field("name")), ("P1", "P2"));
+    let described =
+        json!({ "title": "four", "phase_id": "P2", "depends_on": ["T1", "T3"], "description": "the last" });
+    bench.accepted(&pane, "add_task", described).await;
+    let shown = pane.read("hivemind://tasks/T4").await.expect("a task");
+    assert!(shown.contains("`T4` open: four (waits for T1, T3)") && shown.contains("the last"), "{shown}");
+    let intent = json!({ "intent": "build", "phase_id": "P2", "task_ids": ["T4"] });
+    bench.accepted(&pane, "declare_intent", intent).await;
+    let claim = json!({ "statement": "two is the hardest", "claim_type": "fact", "scopes": ["src"], "origin_task_id": "T2" });
+    bench.accepted(&pane, "create_claim", claim).await;
+    let of_it = pane.read("hivemind://claims?task=T2").await.expect("claims");
+    assert!(of_it.contains("two is the hardest"), "{of_it}");
+    let refused = pane.call("claim_task", json!({ "task_id": "T9" })).await.expect("an answer");
+    assert_eq!((refused.refused, refused.field("code")), (true, "unknown_task"));
+    let refused = pane.call("add_task", json!({ "title": "x", "phase_id": "P1" })).await.expect("an answer");
+    assert_eq!((refused.refused, refused.field("code")), (true, "unknown_plan"));
+
+    let erased = bench.hm(&["--agent", "operator", "forget", &ids[0], "--reason", "a name of a customer"]);
+    assert!(erased.status.success(), "{erased:?}");
+    let names = || {
+        let listed = bench.hm(&["--json", "task", "list"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+        let tasks = listed["tasks"].as_array().expect("tasks").clone();
+        tasks.iter().map(|task| format!("{} {}", task["name"], task["title"])).collect::<Vec<_>>()
+    };
+    let expected = [r#""T2" "two""#, r#""T3" "three""#, r#""T4" "four""#];
+    assert_eq!(names(), expected);
+    bench.kill_writer();
+    bench.assert_sound();
+    assert_eq!(names(), expected, "a rebuild counts what was erased");
+    let added = bench.hm(&["--agent", "devops", "--json", "task", "add", "five"]);
+    let added: Value = serde_json::from_slice(&added.stdout).expect("JSON");
+    assert_eq!(added["name"], "T5", "{added}");
+}
+
+#[test]
+fn the_phase_moves_on_when_its_tasks_are_done() {
+    let shell = Shell::new();
+    for line in [
+        "plan add Ship",
+        "phase add Build --plan P1",
+        "phase add Test --plan P1",
+        "task add tables --phase P2",
+        "task add measure --phase P3",
+        "intent --team \"ship it\" --phase P2",
+    ] {
+        let done = shell.run(&format!("hm --agent devops {line}"));
+        assert!(done.status.success(), "{done:?}");
+    }
+    let phase = || {
+        let context = shell.run("hm --agent analyst context");
+        let context = String::from_utf8(context.stdout).expect("text");
+        context.split("phase=\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned)
+    };
+    assert_eq!(phase().as_deref(), Some("Build"));
+    assert!(shell.run("hm --agent devops task claim T1").status.success());
+    assert!(shell.run("hm --agent devops task update T1 done").status.success());
+    assert_eq!(phase().as_deref(), Some("Test"));
+    // A new task goes where the work goes on.
+    let added = shell.json("hm --agent analyst --json task add \"read the figures\"");
+    let shown = shell.json(&format!("hm --json task show {}", added["task_id"].as_str().expect("an id")));
+    assert_eq!(shown["task"]["phase"], "P3", "{shown}");
 }

@@ -21,6 +21,7 @@ use hivemind::domain::command::{
 use hivemind::domain::event::{FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
 use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use hivemind::domain::names::Sort;
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
@@ -30,7 +31,7 @@ use hivemind::ledger;
 use hivemind::reads::Reads;
 use hivemind::store::{
     ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Matches, Reader, Search, Seen,
-    StoreError,
+    StoreError, TaskFilter,
 };
 use hivemind::system;
 use hivemind::views::{ContextOf, View, answer};
@@ -411,7 +412,12 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let (phase_id, task_id) = (PhaseId::from_uuid(system::new_id()), TaskId::from_uuid(system::new_id()));
         let mut group = Vec::new();
         if index == 0 {
-            group.push(Command::AddPlan(AddPlan { plan_id, title: title("a plan"), sot_path: None }));
+            group.push(Command::AddPlan(AddPlan {
+                plan_id,
+                title: title("a plan"),
+                description: None,
+                sot_path: None,
+            }));
         }
         if index % 100 == 0 {
             group.push(Command::AddPhase(AddPhase {
@@ -426,6 +432,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let add = AddTask {
             task_id,
             title: title("a task"),
+            description: None,
             phase_id: None,
             parent_task_id: None,
             depends_on: Vec::new(),
@@ -434,7 +441,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let source = Source::Startup;
         group.extend([
             Command::StartSession(StartSession { source, client: None, parent_session: None }),
-            Command::DeclareIntent(DeclareIntent { trajectory }),
+            Command::DeclareIntent(DeclareIntent { trajectory, team: false }),
             Command::AddTask(add),
             Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
             Command::SaveAnchor(SaveAnchor {
@@ -602,6 +609,12 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Plan(None),
         View::Plan(Some("w7".to_owned())),
         View::ReadyTasks,
+        View::Tasks(TaskFilter { limit: LIMIT, ..TaskFilter::default() }),
+        View::Tasks(TaskFilter {
+            phase: Some(PhaseId::from_uuid(Uuid::from_u128(1))),
+            limit: LIMIT,
+            ..TaskFilter::default()
+        }),
         View::Sessions(Some(3_000), LIMIT),
         View::Session("w7".to_owned()),
         View::Session("w8".to_owned()),
@@ -644,6 +657,8 @@ const fn kind(view: &View) -> &'static str {
         View::Status => "status",
         View::Plan(_) => "plan",
         View::ReadyTasks => "ready",
+        View::Tasks(_) => "tasks",
+        View::Task(_) => "task",
         View::Sessions(..) => "sessions",
         View::Session(_) => "session",
         View::Turn0(_) => "turn0",
@@ -653,7 +668,7 @@ const fn kind(view: &View) -> &'static str {
         View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 24;
+const KINDS: usize = 26;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
@@ -708,6 +723,12 @@ fn no_statement_scans_what_grows() {
     let mut views = views(&ids, run);
     let found = workspace.events().into_iter().find(|event| event.kind == "contradiction.detected");
     views.push(View::Contradiction(found.expect("a contradiction").id));
+    let named =
+        ["T1", "t2"].map(|name| hivemind::views::resolve(&mut reads, Sort::Task, name).expect("a task"));
+    views.extend(named.map(|id| View::Task(TaskId::from_uuid(id))));
+    let end = named[0].to_string()[28..].to_owned();
+    assert_eq!(hivemind::views::resolve(&mut reads, Sort::Task, &end), Ok(named[0]));
+    hivemind::views::resolve(&mut reads, Sort::Phase, "nothing").expect_err("no phase is called so");
     assert_eq!(
         views.iter().map(kind).collect::<BTreeSet<_>>().len(),
         KINDS,

@@ -80,12 +80,9 @@ async fn each_prompt_is_about_what_it_was_asked() {
             assert!(text.contains(word), "{name} does not say {word}:\n{text}");
         }
     };
-    let gate = format!("- 1 active task: {task} (update_task");
+    let gate = "- 1 active task: T1 (update_task".to_owned();
     says("pre-stop-gate", &["You are devops", &gate, &format!("1 claim without evidence: {claim}")]);
-    says(
-        "hand-off",
-        &["You are devops, handing over to analyst", &format!("> - `{task}` active, devops for")],
-    );
+    says("hand-off", &["You are devops, handing over to analyst", "> - `T1` active, devops, lease: "]);
     says(
         "review-claim",
         &[&format!("Review claim `{claim}`"), "> # contested fact", "> - analyst challenge"],
@@ -107,7 +104,7 @@ async fn each_prompt_is_about_what_it_was_asked() {
     bench.accepted(devops, "update_task", json!({ "task_id": task, "status": "done", "note": "so" })).await;
     bench.accepted(devops, "deprecate_claim", json!({ "claim_id": claim, "reason": "it was wrong" })).await;
     let gate = devops.prompt("pre-stop-gate", &[]).await.expect("a prompt");
-    assert!(gate.contains("Nothing of your session is open") && !gate.contains(task), "{gate}");
+    assert!(gate.contains("Nothing of your session is open") && !gate.contains("T1"), "{gate}");
     let empty = devops.prompt("hand-off", &[("to", "reviewer")]).await.expect("a prompt");
     assert!(empty.contains("> (no task)"), "{empty}");
     // Before anything was ever written there is nothing open either.
@@ -190,7 +187,7 @@ async fn what_is_not_there_is_refused_and_what_is_there_is_completed() {
             vec![("id", story.claim.as_str())],
             "no contradiction has the id",
         ),
-        (&story.devops, "post-mortem", vec![("task", "7")], "task: `7` is not a task id"),
+        (&story.devops, "post-mortem", vec![("task", "7")], "task: no task is called `7`"),
         (&story.devops, "post-mortem", vec![("task", nobody)], "no task has the id"),
         (&story.devops, "hand-off", vec![("to", "grok")], "to: no agent is called `grok`"),
         (&story.devops, "hand-off", vec![], "to is missing: prompts/list says what it is"),
@@ -204,7 +201,7 @@ async fn what_is_not_there_is_refused_and_what_is_there_is_completed() {
     for (name, argument, typed, wanted) in [
         ("review-claim", "claim", "", &story.claim),
         ("design-experiment", "claim", &story.claim[..8], &story.claim),
-        ("post-mortem", "task", "", &story.task),
+        ("post-mortem", "task", "", &"T1".to_owned()),
         ("resolve-contradiction", "id", "", &story.contradiction),
         ("hand-off", "to", "reviewer", &"reviewer".to_owned()),
     ] {

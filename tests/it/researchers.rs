@@ -247,7 +247,7 @@ async fn who_cannot_be_sent_out_is_not() {
         "profile": "scout", "prompt": "find it", "parent_task_id": "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47"
     });
     let orphan = pane.call("spawn_researcher", orphan).await.expect("an answer");
-    assert_eq!(orphan.field("code"), "unknown_node");
+    assert_eq!(orphan.field("code"), "unknown_task");
     let run = pane.call("run_experiment", json!({ "profile": "scout" })).await.expect("an answer");
     assert_eq!(run.field("code"), "wrong_profile", "{}", run.text);
     let spawned = bench.hm(&["--agent", "operator", "session", "spawn", "scout", "find it"]);
@@ -273,5 +273,6 @@ async fn a_claim_made_on_the_command_line_belongs_to_the_task_of_its_environment
     let created = bench.events().iter().rfind(|event| event.kind == "claim.created").map(payload);
     assert_eq!(created.expect("a claim")["origin_task_id"], task);
     let wrong = create("the pool leaks more", "7");
-    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
+    assert!(String::from_utf8_lossy(&wrong.stdout).contains("unknown_task"), "{wrong:?}");
 }

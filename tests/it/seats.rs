@@ -125,7 +125,16 @@ impl Search {
             let seq = u64::try_from(self.ids).expect("a short search");
             let (agent, session) = (seat.agent.clone(), Some(session.clone()));
             let id = EventId::from_uuid(id);
-            self.state.evolve(&Recorded { seq, id, agent, session, causation, at: now, event: Some(event) });
+            self.state.evolve(&Recorded {
+                seq,
+                id,
+                agent,
+                session,
+                causation,
+                at: now,
+                event: Some(event),
+                erased: None,
+            });
         }
         Ok(())
     }

@@ -131,7 +131,7 @@ fn a_server_of_many_is_in_the_session_of_none_of_them() {
 }
 
 #[test]
-fn only_who_speaks_for_the_team_moves_every_pane() {
+fn an_agent_declares_its_sessions_intent_and_the_operator_the_teams() {
     let shell = Shell::new();
     let within = |session: &str, line: &str| {
         let mut command = shell.command(line);
@@ -144,12 +144,18 @@ fn only_who_speaks_for_the_team_moves_every_pane() {
         let intent = context.split("intent=\"").nth(1).and_then(|rest| rest.split('"').next());
         intent.unwrap_or_else(|| panic!("no intent: {context}")).to_owned()
     };
+    shell.json("hm intent \"ship 1.0\" --agent operator --json");
     within("said", "hm intent \"tune the pool\" --agent devops");
-    // The shell of a client that names no session there: it has its say, and takes nothing from who had theirs.
-    shell.json("hm intent \"measure the menu\" --agent analyst --json");
-    assert_eq!([looks("said"), looks("silent")], ["tune the pool", "measure the menu"]);
+    // The shell of a client that names no session there is a session of its own.
+    shell.json("hm intent \"measure the menu\" --agent architect --json");
+    assert_eq!([looks("said"), looks("silent")], ["tune the pool", "ship 1.0"]);
+    within("other", "hm intent \"the docs first\" --team --agent analyst");
+    assert_eq!(
+        [looks("said"), looks("silent"), looks("other")],
+        ["tune the pool", "the docs first", "the docs first"]
+    );
     for (agent, intent) in [("architect", "ship what there is"), ("operator", "stop, and talk to me")] {
-        shell.json(&format!("hm intent \"{intent}\" --agent {agent} --json"));
+        shell.json(&format!("hm intent \"{intent}\" --team --agent {agent} --json"));
         assert_eq!([looks("said"), looks("silent")], [intent, intent]);
     }
 }

@@ -59,7 +59,7 @@ async fn a_task_goes_from_pane_to_pane() {
     let shown = devops.read("hivemind://plan").await.expect("a plan");
     assert!(shown.contains("Now: tune the pool") && shown.contains("done: Mend it"), "{shown}");
     let (plan, json) = (hm(&bench, &["plan", "show"]), hm(&bench, &["plan", "show", "--json"]));
-    assert!(plan.contains("## Ship it (done)"), "{plan}");
+    assert!(plan.contains("## `P1` Ship it (done)"), "{plan}");
     assert!(json.contains("\"status\":\"done\""), "{json}");
 }
 
@@ -125,7 +125,13 @@ async fn the_command_line_shows_what_an_agent_is_told() {
     let devops = bench.pane(Some("devops"), Era::Modern).await;
     let analyst = bench.pane(Some("analyst"), Era::Legacy).await;
     does(&bench, &devops, "declare_intent", json!({ "intent": "tune the pool", "session": "night" })).await;
-    does(&bench, &devops, "declare_intent", json!({ "intent": "fix the UI", "session": "day" })).await;
+    does(
+        &bench,
+        &devops,
+        "declare_intent",
+        json!({ "intent": "fix the UI", "session": "day", "team": true }),
+    )
+    .await;
     let task = json!({ "title": "Mend it", "session": "day" });
     does(&bench, &devops, "add_task", task).await;
     let claim = bench.claim(&devops, "the pool gives connections back", "src/db").await;

@@ -122,6 +122,7 @@ fn the_past_is_judged_by_the_clock_of_then() {
         phase_id: None,
         parent_task_id: None,
         title: "mend the pool".parse().expect("a title"),
+        description: None,
         depends_on: Vec::new(),
         scopes: Vec::new(),
     };
@@ -163,9 +164,9 @@ fn the_past_is_judged_by_the_clock_of_then() {
         assert_eq!(answers[0], answers[1], "{name} at {minutes}");
         answers[0].0.clone()
     };
-    assert!(at("plan", 0).contains("devops for 15m"), "{}", at("plan", 0));
+    assert!(at("plan", 0).contains("devops, lease: 15 min left"), "{}", at("plan", 0));
     assert!(at("context", 0).contains("lease=\"15m\""), "{}", at("context", 0));
-    assert!(at("plan", 10).contains("devops for 5m"), "{}", at("plan", 10));
+    assert!(at("plan", 10).contains("devops, lease: 5 min left"), "{}", at("plan", 10));
     assert!(!at("plan", 20).contains("devops for"), "{}", at("plan", 20));
     assert!(at("claim", 60).starts_with("# proposed hypothesis"), "{}", at("claim", 60));
     assert!(at("claim", 200).starts_with("# deprecated hypothesis"), "{}", at("claim", 200));

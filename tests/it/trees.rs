@@ -302,7 +302,7 @@ async fn an_edit_makes_stale_only_what_was_seen_in_its_own_work_tree() {
 async fn a_lock_of_another_work_tree_is_told_as_a_conflict_to_come() {
     let trees = Trees::new();
     let (here, there) = (trees.pane("main", "analyst").await, trees.pane("wt", "devops").await);
-    let (task, _) = holds(&there, "mend the pool", &["src/a.rs"]).await;
+    holds(&there, "mend the pool", &["src/a.rs"]).await;
     for (tree, session) in [("main", "s-main"), ("wt", "s-wt")] {
         trees.starts(tree, session);
         trees.told(tree, session, "UserPromptSubmit", json!({ "prompt": "go on" }));
@@ -313,7 +313,7 @@ async fn a_lock_of_another_work_tree_is_told_as_a_conflict_to_come() {
     assert_eq!(
         about_to_edit("main", "s-main", "src/a.rs"),
         format!(
-            "hivemind: devops edits src/a.rs in work tree `wt` for task {task} (mend the pool): it will conflict when \
+            "hivemind: devops edits src/a.rs in work tree `wt` for task T1 (mend the pool): it will conflict when \
              merged; agree first."
         )
     );
@@ -321,36 +321,33 @@ async fn a_lock_of_another_work_tree_is_told_as_a_conflict_to_come() {
     assert_eq!(
         about_to_edit("wt", "s-wt", "src/a.rs"),
         format!(
-            "hivemind: devops holds src/a.rs for task {task} (mend the pool). Agree first, or work elsewhere."
+            "hivemind: devops holds src/a.rs for task T1 (mend the pool). Agree first, or work elsewhere."
         ),
         "in the same work tree nothing changes"
     );
     // Who takes a task with the same file is warned, and gets it.
-    let (other, claimed) = holds(&here, "measure it", &["src/*.rs"]).await;
+    let (_, claimed) = holds(&here, "measure it", &["src/*.rs"]).await;
     let warnings = claimed.body["warnings"].as_array().expect("warnings");
     let warned = warnings[0]["message"].as_str().expect("a message");
     assert!(warned.starts_with("devops edits src/a.rs in work tree `wt` until "), "{warned}");
-    assert!(
-        warned.ends_with(&format!("for task {task}: it will conflict when merged; agree first")),
-        "{warned}"
-    );
+    assert!(warned.ends_with("for task T1: it will conflict when merged; agree first"), "{warned}");
     // And the other way round.
     trees.told("wt", "s-wt", "UserPromptSubmit", json!({ "prompt": "go on" }));
     let told = about_to_edit("wt", "s-wt", "src/b.rs");
     assert_eq!(
         told,
         format!(
-            "hivemind: analyst edits src/b.rs in the main work tree for task {other} (measure it): it will conflict \
+            "hivemind: analyst edits src/b.rs in the main work tree for task T2 (measure it): it will conflict \
              when merged; agree first."
         )
     );
     // Lists and packs name a work tree that is another one than the reader's.
     let plan = trees.shown("main", &["plan", "show"]);
     let of = |agent: &str| plan.lines().find(|line| line.contains(agent)).expect("a task").to_owned();
-    assert!(of("devops").contains("m in work tree `wt`: mend the pool"), "{plan}");
-    assert!(of("analyst").contains("m: measure it"), "{plan}");
+    assert!(of("devops").contains("min left in work tree `wt`: mend the pool"), "{plan}");
+    assert!(of("analyst").contains("min left: measure it"), "{plan}");
     let element = |text: &str| {
-        let line = text.lines().find(|line| line.contains(&task)).expect("the task").to_owned();
+        let line = text.lines().find(|line| line.contains("<task id=\"T1\"")).expect("the task").to_owned();
         line.contains("worktree=\"wt\"")
     };
     let pack = |tree: &str, session: &str, agent: &str| {

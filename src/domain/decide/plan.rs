@@ -6,14 +6,17 @@ use crate::domain::checkout::Checkout;
 use crate::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, RenamePlan, UpdateTask,
 };
+use uuid::Uuid;
+
 use crate::domain::event::{
     Event, IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, TaskAdded, TaskClaimed,
     TaskReleased, TaskUpdated,
 };
 use crate::domain::ids::{EventId, PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::names::{Named, Sort};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
-    in_work_tree, may_collide,
+    in_work_tree,
 };
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -24,9 +27,10 @@ use crate::domain::time::Timestamp;
 
 pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
     fresh_id(state, "plan_id", EventId::from_uuid(add.plan_id.uuid()))?;
-    let AddPlan { plan_id, title, sot_path } = add.clone();
-    let next = format!("add_phase with plan_id {plan_id}, or declare_intent to look at it");
-    Ok(decided(vec![PlanAdded { plan_id, title, sot_path }.into()], next))
+    let AddPlan { plan_id, title, description, sot_path } = add.clone();
+    let name = state.work().names().next(Named::Plan);
+    let next = format!("add_phase with plan_id {name}, or declare_intent to look at it");
+    Ok(decided(vec![PlanAdded { plan_id, title, description, sot_path }.into()], next))
 }
 
 pub(super) fn abandon(
@@ -43,7 +47,7 @@ pub(super) fn abandon(
     for (task_id, task) in state.work().open_tasks_of(plan_id) {
         let others = |hold: &&Hold| hold.until >= now && Some(&hold.session) != session;
         if let Some(hold) = task.hold.as_ref().filter(others).filter(|_| !may_end_any) {
-            return Err(taken(task_id, hold, agent));
+            return Err(taken(&name(state, task_id), hold, agent));
         }
         let note = Some("its plan was abandoned".parse().expect("a short reason"));
         let (from, to) = (task.status, TaskStatus::Invalidated);
@@ -66,7 +70,7 @@ pub(super) fn rename(state: &State, rename: &RenamePlan) -> Result<Decision, Rej
 /// Refuses a plan that does not exist or was given up.
 fn check_plan(state: &State, id: PlanId) -> Result<(), Rejection> {
     if !state.work().knows_plan(id) {
-        return Err(unknown("plan", id));
+        return Err(unknown(Sort::Plan, id));
     }
     check_goes_on(state, id)
 }
@@ -87,7 +91,7 @@ pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejec
     let AddPhase { phase_id, plan_id, title, order } = add.clone();
     check_plan(state, plan_id)?;
     let order = order.unwrap_or_else(|| state.work().next_place(plan_id));
-    let next = format!("add_task with phase_id {phase_id}");
+    let next = format!("add_task with phase_id {}", state.work().names().next(Named::Plan));
     Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
 }
 
@@ -101,13 +105,14 @@ pub(super) fn add_task(
     if add.scopes.len() > MAX_SCOPES {
         return Err(Rejection::invalid("scopes", format!("a task has at most {MAX_SCOPES} scopes")));
     }
-    let AddTask { task_id, title, phase_id, parent_task_id, mut depends_on, scopes } = add.clone();
+    let AddTask { task_id, title, description, phase_id, parent_task_id, mut depends_on, scopes } =
+        add.clone();
     if let Some(phase) = phase_id {
-        check_goes_on(state, state.work().plan_of(phase).ok_or_else(|| unknown("phase", phase))?)?;
+        check_goes_on(state, state.work().plan_of(phase).ok_or_else(|| unknown(Sort::Phase, phase))?)?;
     }
     // Tasks that are there cannot depend on one that is not, so this is the only way to a circle.
     if depends_on.contains(&task_id) || parent_task_id == Some(task_id) {
-        return Err(Rejection::invalid("depends_on", format!("task {task_id} cannot wait for itself")));
+        return Err(Rejection::invalid("depends_on", "a task cannot wait for itself"));
     }
     for id in depends_on.iter().chain(&parent_task_id) {
         known_task(state, *id)?;
@@ -119,10 +124,11 @@ pub(super) fn add_task(
     let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
     let goes_on =
         |phase: &PhaseId| state.work().plan_of(*phase).is_some_and(|plan| !state.work().is_abandoned(plan));
+    let looking_at = looking_at.map(|phase| state.work().current_phase(phase));
     let phase_id = phase_id.or(looking_at).filter(goes_on);
     let warnings = invalidated(state, &depends_on);
-    let added = TaskAdded { task_id, title, phase_id, parent_task_id, depends_on, scopes };
-    let next = format!("claim_task {task_id} before working on it");
+    let added = TaskAdded { task_id, title, description, phase_id, parent_task_id, depends_on, scopes };
+    let next = format!("claim_task {} before working on it", state.work().names().next(Named::Task));
     Ok(Decision { warnings, ..decided(vec![added.into()], next) })
 }
 
@@ -144,8 +150,9 @@ pub(super) fn claim_task(
     let mut file_locks = claim.file_locks.clone();
     let task_id = claim.task_id;
     let task = known_task(state, task_id)?;
+    let called = name(state, task_id);
     if task.status.is_over() {
-        return Err(over(task_id, task.status, TaskStatus::Active));
+        return Err(over(&called, task.status, TaskStatus::Active));
     }
     let mut decision = Decision::default();
     let mut token = task.last_token + 1;
@@ -154,7 +161,7 @@ pub(super) fn claim_task(
             let released = TaskReleased { task_id, token: hold.token, cause: ReleaseCause::Expired };
             decision.events.push(released.into());
         }
-        Some(hold) if hold.session != *session => return Err(taken(task_id, hold, agent)),
+        Some(hold) if hold.session != *session => return Err(taken(&called, hold, agent)),
         // Claimed again, a hold keeps what it had and is not told to change.
         Some(hold) => {
             token = hold.token;
@@ -170,12 +177,12 @@ pub(super) fn claim_task(
         .iter()
         // Nobody can do what was erased, and nobody is to do what was invalidated.
         .filter(|id| state.work().task(**id).is_some_and(|task| !task.status.is_over()))
-        .map(ToString::to_string)
+        .map(|id| name(state, *id))
         .collect();
     if !waits_for.is_empty() {
         return Err(Rejection::new(
             Code::TaskNotReady,
-            format!("task {task_id} waits for {}", waits_for.join(", ")),
+            format!("task {called} waits for {}", waits_for.join(", ")),
             "take one of those, or one of hivemind://tasks/ready",
         ));
     }
@@ -199,7 +206,8 @@ fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
     let warning = |id: &TaskId| Warning {
         code: WarningCode::DependencyInvalidated,
         message: format!(
-            "task {id}, which is to be done before, was invalidated: look whether this one still makes sense"
+            "task {}, which is to be done before, was invalidated: look whether this one still makes sense",
+            name(state, *id)
         ),
         claim_id: None,
     };
@@ -216,8 +224,8 @@ fn collisions(
 ) -> Vec<Warning> {
     let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
     let colliding = others.filter_map(|(task, hold)| {
-        let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| may_collide(mine, lock)))?;
-        let (holder, until) = (&hold.agent, hold.until);
+        let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| mine.overlaps(lock)))?;
+        let (holder, until, task) = (&hold.agent, hold.until, name(state, task));
         let message = if hold.worktree.as_ref() == worktree {
             format!("{holder} holds {lock} until {until} for task {task}: agree first")
         } else {
@@ -240,12 +248,12 @@ pub(super) fn update_task(
 ) -> Result<Decision, Rejection> {
     let UpdateTask { task_id, status: to, note, fencing_token } = update.clone();
     let task = known_task(state, task_id)?;
-    let from = task.status;
+    let (from, called) = (task.status, name(state, task_id));
     if from.is_over() {
-        return Err(over(task_id, from, to));
+        return Err(over(&called, from, to));
     }
     if let Some(token) = fencing_token {
-        check_token(task_id, task, token, now)?;
+        check_token(&called, task, token, now)?;
     }
     let mine = |hold: &&Hold| Some(&hold.session) == session || fencing_token == Some(hold.token);
     let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
@@ -253,7 +261,7 @@ pub(super) fn update_task(
         && !mine(&hold)
         && ![AgentId::architect(), AgentId::operator()].contains(agent)
     {
-        return Err(taken(task_id, hold, agent));
+        return Err(taken(&called, hold, agent));
     }
     if note.is_none() && matches!(to, TaskStatus::Blocked | TaskStatus::Invalidated) {
         return Err(Rejection::invalid("note", format!("a task that is {to} needs a note: why")));
@@ -261,17 +269,17 @@ pub(super) fn update_task(
     let is_privileged = [AgentId::architect(), AgentId::operator()].contains(agent);
     if to == TaskStatus::Done && hold.is_none() && task.last_token > 0 && !is_privileged {
         // Whoever held it last may have lost it without noticing, and others may have worked on it since.
-        return Err(stale(task_id, task.last_token, "nobody holds it now"));
+        return Err(stale(&called, task.last_token, "no session holds it now"));
     }
     let mut decision = Decision::default();
     if to == TaskStatus::Active && hold.is_none() {
-        let hint = format!("claim_task {task_id} first: then nobody else takes it meanwhile");
-        return Err(Rejection::new(Code::InvalidTransition, format!("nobody holds task {task_id}"), hint)
+        let hint = format!("claim_task {called} first: then no other session takes it meanwhile");
+        return Err(Rejection::new(Code::InvalidTransition, format!("no session holds task {called}"), hint)
             .with("from", from)
             .with("to", to));
     }
     if from == to && note.is_none() {
-        let message = format!("task {task_id} is {to} already");
+        let message = format!("task {called} is {to} already");
         return Err(Rejection::new(Code::Duplicate, message, "nothing to do; add a note to say more"));
     }
     decision.events.push(TaskUpdated { task_id, from, to, note }.into());
@@ -280,10 +288,10 @@ pub(super) fn update_task(
     }
     decision.next = match to {
         TaskStatus::Done => Some(format!(
-            "if it taught something others need: create_claim, claim_type fact, origin_task_id {task_id}"
+            "if it taught something others need: create_claim, claim_type fact, origin_task_id {called}"
         )),
         TaskStatus::Invalidated => Some(format!(
-            "if an approach failed: create_claim, claim_type negative with a trigger, origin_task_id {task_id}"
+            "if an approach failed: create_claim, claim_type negative with a trigger, origin_task_id {called}"
         )),
         TaskStatus::Open | TaskStatus::Active | TaskStatus::Blocked => None,
     };
@@ -291,54 +299,67 @@ pub(super) fn update_task(
 }
 
 /// Refuses a writer that lost its hold without noticing.
-fn check_token(task_id: TaskId, task: &Task, token: u64, now: Timestamp) -> Result<(), Rejection> {
+fn check_token(called: &str, task: &Task, token: u64, now: Timestamp) -> Result<(), Rejection> {
     match &task.hold {
         Some(hold) if hold.token == token && hold.until >= now => return Ok(()),
         Some(hold) if hold.token == token => {}
         Some(hold) if token < hold.token => {
-            return Err(stale(task_id, token, &format!("{} holds it now", hold.agent))
+            return Err(stale(called, token, &format!("{} holds it now", hold.agent))
                 .with("holder", &hold.agent)
                 .with("session", &hold.session));
         }
         _ => {}
     }
-    Err(stale(task_id, token, "its lease ran out or it was given back"))
+    Err(stale(called, token, "its lease ran out or it was given back"))
 }
 
-fn stale(task_id: TaskId, token: u64, why: &str) -> Rejection {
+fn stale(called: &str, token: u64, why: &str) -> Rejection {
     Rejection::new(
         Code::StaleToken,
-        format!("hold {token} of task {task_id} is over: {why}"),
+        format!("hold {token} of task {called} is over: {why}"),
         "claim the task again, and look at what was done meanwhile before you go on",
     )
 }
 
-pub(super) fn declare_intent(state: &State, declare: &DeclareIntent) -> Result<Decision, Rejection> {
+/// An agent in a session says what that session wants; the operator, and an agent that says so, what the team wants.
+pub(super) fn declare_intent(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+    declare: &DeclareIntent,
+) -> Result<Decision, Rejection> {
     let Trajectory { intent, plan_id, phase_id, task_ids } = declare.trajectory.clone();
     check_list("task_ids", task_ids.len())?;
     for id in &task_ids {
         known_task(state, *id)?;
     }
     let plan_of_phase = phase_id
-        .map(|phase| state.work().plan_of(phase).ok_or_else(|| unknown("phase", phase)))
+        .map(|phase| state.work().plan_of(phase).ok_or_else(|| unknown(Sort::Phase, phase)))
         .transpose()?;
     for plan in [plan_id, plan_of_phase].into_iter().flatten() {
         check_goes_on(state, plan)?;
     }
     if let Some(plan) = plan_id {
         if !state.work().knows_plan(plan) {
-            return Err(unknown("plan", plan));
+            return Err(unknown(Sort::Plan, plan));
         }
         if let (Some(of_phase), Some(phase)) = (plan_of_phase, phase_id)
             && of_phase != plan
         {
-            let problem = format!("phase {phase} belongs to plan {of_phase}");
+            let called = |id: Uuid| state.work().called(id);
+            let problem =
+                format!("phase {} belongs to plan {}", called(phase.uuid()), called(of_phase.uuid()));
             return Err(Rejection::invalid("phase_id", problem));
         }
     }
     let trajectory = Trajectory { intent, plan_id: plan_id.or(plan_of_phase), phase_id, task_ids };
-    let next = "the next context follows".to_owned();
-    Ok(decided(vec![IntentDeclared { trajectory }.into()], next))
+    let own = session.is_some() && !declare.team && *agent != AgentId::operator();
+    let next = if own {
+        "your next context follows, the team's stays; declare_intent with team true moves the team"
+    } else {
+        "the team's next context follows"
+    };
+    Ok(decided(vec![IntentDeclared { trajectory, own }.into()], next.to_owned()))
 }
 
 fn decided(events: Vec<Event>, next: String) -> Decision {
@@ -347,23 +368,25 @@ fn decided(events: Vec<Event>, next: String) -> Decision {
 
 /// The task with this id.
 pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> {
-    state.work().task(id).ok_or_else(|| unknown("task", id))
+    state.work().task(id).ok_or_else(|| unknown(Sort::Task, id))
 }
 
-fn unknown(what: &str, id: impl std::fmt::Display) -> Rejection {
-    Rejection::new(
-        Code::UnknownNode,
-        format!("no {what} has the id {id}"),
-        "take the id from a receipt or from hivemind://plan",
-    )
+/// The short name of a task.
+fn name(state: &State, id: TaskId) -> String {
+    state.work().called(id.uuid())
+}
+
+fn unknown(sort: Sort, id: impl std::fmt::Display) -> Rejection {
+    let (code, list) = sort.refusal();
+    Rejection::new(code, format!("no {} has the id {id}", sort.noun()), list)
 }
 
 /// The refusal of who does not hold a task. An agent whose other session does is told the ways to go on.
-fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
+fn taken(called: &str, hold: &Hold, asking: &AgentId) -> Rejection {
     let Hold { agent, session, token, until, .. } = hold;
     let (message, hint) = if agent == asking {
         (
-            format!("you, {agent}, hold task {task_id} in another session, {session}, until {until}"),
+            format!("you, {agent}, hold task {called} in another session, {session}, until {until}"),
             format!(
                 "go on as that session (HM_SESSION={session}), or name the hold when you update the task (hm task \
                  update --token {token}, fencing_token {token})"
@@ -371,7 +394,7 @@ fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
         )
     } else {
         (
-            format!("{agent} holds task {task_id} until {until}"),
+            format!("{agent} holds task {called} until {until}"),
             "take another one of hivemind://tasks/ready, or wait until the lease is over".to_owned(),
         )
     };
@@ -381,10 +404,10 @@ fn taken(task_id: TaskId, hold: &Hold, asking: &AgentId) -> Rejection {
         .with("until", hold.until.ms())
 }
 
-fn over(task_id: TaskId, from: TaskStatus, to: TaskStatus) -> Rejection {
+fn over(called: &str, from: TaskStatus, to: TaskStatus) -> Rejection {
     Rejection::new(
         Code::InvalidTransition,
-        format!("task {task_id} is {from}, and that is final"),
+        format!("task {called} is {from}, and that is final"),
         "add a new task for what is left",
     )
     .with("from", from)

@@ -31,7 +31,15 @@ pub(super) fn spawn(
     let reason = title.as_str().parse().expect("a title is shorter than a reason");
     let split = SplitSession { child: child.clone(), reason, used_tokens: None, window_tokens: None, turn0 };
     let split = session::handed_over(state, parent, &split)?;
-    let add = AddTask { task_id, title, phase_id: None, parent_task_id, depends_on: vec![], scopes: vec![] };
+    let add = AddTask {
+        task_id,
+        title,
+        description: None,
+        phase_id: None,
+        parent_task_id,
+        depends_on: vec![],
+        scopes: vec![],
+    };
     let task = plan::add_task(state, parent, &add)?;
     // Nobody else is to take it meanwhile: it is held until its session or its run is over.
     let claimed = TaskClaimed {

@@ -205,7 +205,8 @@ pub(super) fn split(
         over.push(task_id);
     }
     if !over.is_empty() {
-        let mut tasks: Vec<String> = over.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+        let mut tasks: Vec<String> =
+            over.iter().take(MAX_NAMED).map(|task| state.work().called(task.uuid())).collect();
         if over.len() > MAX_NAMED {
             tasks.push(format!("{} more", over.len() - MAX_NAMED));
         }

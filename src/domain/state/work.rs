@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use uuid::Uuid;
+
 use crate::domain::event::{Event, Recorded, TaskClaimed, TaskUpdated};
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
-use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory};
+use crate::domain::names::Names;
+use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory, current_phase};
 use crate::domain::session::{EndCause, Session};
 use crate::domain::text::{AnchorKey, AnchorValue};
 use crate::domain::time::Timestamp;
@@ -16,7 +19,8 @@ pub struct Work {
     plans: BTreeMap<PlanId, Option<u32>>,
     /// Plans that were given up.
     abandoned: BTreeSet<PlanId>,
-    phases: BTreeMap<PhaseId, PlanId>,
+    /// Each phase with its plan, its place there, and its number among all phases.
+    phases: BTreeMap<PhaseId, (PlanId, u32, usize)>,
     tasks: BTreeMap<TaskId, Task>,
     /// What each session holds.
     held: BTreeMap<SessionId, BTreeSet<TaskId>>,
@@ -27,6 +31,7 @@ pub struct Work {
     trajectory: Option<Trajectory>,
     of_session: BTreeMap<SessionId, Trajectory>,
     anchors: BTreeMap<AnchorKey, AnchorValue>,
+    names: Names,
 }
 
 impl Work {
@@ -54,7 +59,27 @@ impl Work {
 
     /// The plan a phase belongs to.
     pub fn plan_of(&self, phase: PhaseId) -> Option<PlanId> {
-        self.phases.get(&phase).copied()
+        self.phases.get(&phase).map(|(plan, _, _)| *plan)
+    }
+
+    /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
+    pub fn current_phase(&self, named: PhaseId) -> PhaseId {
+        let Some(plan) = self.plan_of(named) else { return named };
+        let mut phases: Vec<(u32, usize, PhaseId)> = Vec::new();
+        phases.extend(
+            self.phases
+                .iter()
+                .filter(|(_, (of, _, _))| *of == plan)
+                .map(|(id, (_, place, number))| (*place, *number, *id)),
+        );
+        phases.sort_unstable();
+        // Which phases have tasks, and whether one of those is not over.
+        let mut open: BTreeMap<PhaseId, bool> = BTreeMap::new();
+        for task in self.tasks.values() {
+            let Some(phase) = task.phase_id else { continue };
+            *open.entry(phase).or_default() |= !task.status.is_over();
+        }
+        current_phase(named, phases.into_iter().map(|(_, _, id)| (id, open.get(&id) == Some(&false))))
     }
 
     /// The task with this id.
@@ -99,8 +124,19 @@ impl Work {
         self.anchors.get(key)
     }
 
+    /// The short names of what there is.
+    pub const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The name of a task, a plan or a phase; its id where it has none.
+    pub fn called(&self, id: Uuid) -> String {
+        self.names.of(id).map_or_else(|| id.to_string(), |name| name.to_string())
+    }
+
     /// Folds one event: first that its session is alive, then what it says.
     pub(super) fn evolve(&mut self, recorded: &Recorded) {
+        self.names.evolve(recorded);
         if let Some(session) = &recorded.session {
             self.saw(session, recorded.at);
         }
@@ -129,7 +165,7 @@ impl Work {
         } else if let Event::PlanAbandoned(abandoned) = event {
             self.abandoned.insert(abandoned.plan_id);
         } else if let Event::PhaseAdded(added) = event {
-            self.phases.insert(added.phase_id, added.plan_id);
+            self.phases.insert(added.phase_id, (added.plan_id, added.order, self.phases.len()));
             // A plan whose making was erased is none any more.
             if let Some(last) = self.plans.get_mut(&added.plan_id) {
                 *last = (*last).max(Some(added.order));
@@ -165,7 +201,9 @@ impl Work {
                 // What nobody's session said is said to all of them: each looks there until it says otherwise.
                 None => self.of_session.values_mut().for_each(|own| own.clone_from(&declared.trajectory)),
             }
-            self.trajectory = Some(declared.trajectory.clone());
+            if !declared.own {
+                self.trajectory = Some(declared.trajectory.clone());
+            }
         }
     }
 

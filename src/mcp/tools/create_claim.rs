@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::domain::claim::{ClaimType, Share, Trigger};
 use crate::domain::command::{Command, CreateClaim};
 use crate::domain::evidence::EvidenceName;
-use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, Statement};
@@ -44,8 +44,7 @@ struct CreateClaimArguments {
     evidence_refs: Vec<EvidenceName>,
     /// For negative: when to warn. Paths take globs.
     trigger: Option<TriggerArguments>,
-    #[schemars(with = "Option<String>")]
-    origin_task_id: Option<TaskId>,
+    origin_task_id: Option<String>,
     /// Up to 8 agents to answer.
     #[serde(default)]
     asks: Vec<String>,
@@ -85,7 +84,9 @@ impl Server {
             });
             let scopes: Vec<Scope> = self.scopes("scopes", &given.scopes)?;
             Ok(Command::CreateClaim(CreateClaim {
-                origin_task_id: given.origin_task_id.or_else(|| self.caller().task()),
+                origin_task_id: self
+                    .task_named(given.origin_task_id.as_deref())?
+                    .or_else(|| self.caller().task()),
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,

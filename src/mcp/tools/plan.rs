@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use crate::domain::command::{AddPhase, AddPlan, Command, SaveAnchor};
 use crate::domain::ids::{PhaseId, PlanId};
-use crate::domain::text::{AnchorKey, AnchorValue, Title};
+use crate::domain::names::Sort;
+use crate::domain::text::{AnchorKey, AnchorValue, Description, Title};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
 use crate::mcp::server::Server;
@@ -16,14 +17,15 @@ use crate::mcp::server::Server;
 struct AddPlanArguments {
     #[schemars(with = "String")]
     title: Title,
+    #[schemars(with = "Option<String>")]
+    description: Option<Description>,
     /// The file that holds the plan itself.
     sot_path: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct AddPhaseArguments {
-    #[schemars(with = "String")]
-    plan_id: PlanId,
+    plan_id: String,
     #[schemars(with = "String")]
     title: Title,
     /// Its place in the plan, from 0; left out: the last.
@@ -51,8 +53,9 @@ impl Server {
     async fn add_plan(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AddPlanArguments, id| {
             let mut path = self.scopes("sot_path", given.sot_path.as_slice())?;
-            let (plan_id, title) = (PlanId::from_uuid(id), given.title);
-            Ok(Command::AddPlan(AddPlan { plan_id, title, sot_path: path.pop() }))
+            let AddPlanArguments { title, description, .. } = given;
+            let (plan_id, sot_path) = (PlanId::from_uuid(id), path.pop());
+            Ok(Command::AddPlan(AddPlan { plan_id, title, description, sot_path }))
         })
         .await
     }
@@ -65,6 +68,7 @@ impl Server {
     async fn add_phase(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AddPhaseArguments, id| {
             let AddPhaseArguments { plan_id, title, order } = given;
+            let plan_id = PlanId::from_uuid(self.named(Sort::Plan, &plan_id)?);
             Ok(Command::AddPhase(AddPhase { phase_id: PhaseId::from_uuid(id), plan_id, title, order }))
         })
         .await

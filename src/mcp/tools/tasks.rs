@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::domain::command::{ClaimTask, Command, UpdateTask};
 use crate::domain::ids::TaskId;
+use crate::domain::names::Sort;
 use crate::domain::plan::TaskStatus;
 use crate::domain::text::Reason;
 use crate::mcp::call::Call;
@@ -15,27 +16,25 @@ use crate::mcp::server::Server;
 
 #[derive(Deserialize, JsonSchema)]
 struct ClaimTaskArguments {
-    #[schemars(with = "String")]
-    task_id: TaskId,
-    /// 1-1440, default 15; any write of yours renews it.
+    task_id: String,
+    /// 1-1440, default 15; writing renews it.
     #[schemars(with = "Option<i32>")]
     lease_minutes: Option<u32>,
-    /// Paths or globs others should leave alone.
+    /// Paths or globs others leave alone.
     #[serde(default)]
     file_locks: Vec<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct UpdateTaskArguments {
-    #[schemars(with = "String")]
-    task_id: TaskId,
+    task_id: String,
     /// open gives it back.
     #[schemars(schema_with = "schema::task_status")]
     status: TaskStatus,
     /// Required for blocked and invalidated.
     #[schemars(with = "Option<String>")]
     note: Option<Reason>,
-    /// From the receipt of claim_task.
+    /// From claim_task's receipt.
     #[schemars(with = "Option<i64>")]
     fencing_token: Option<u64>,
 }
@@ -43,13 +42,14 @@ struct UpdateTaskArguments {
 #[tool_router(router = tasks_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Take a task before you work on it; one session holds it.",
+        description = "Take a task before you work on it.",
         input_schema = schema::of::<ClaimTaskArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn claim_task(&self, call: Call) -> CallToolResult {
         self.run(call, |given: ClaimTaskArguments, _| {
             let ClaimTaskArguments { task_id, lease_minutes, file_locks } = given;
+            let task_id = TaskId::from_uuid(self.named(Sort::Task, &task_id)?);
             let file_locks = self.scopes("file_locks", &file_locks)?;
             Ok(Command::ClaimTask(ClaimTask { task_id, lease_minutes, file_locks }))
         })
@@ -64,6 +64,7 @@ impl Server {
     async fn update_task(&self, call: Call) -> CallToolResult {
         self.run(call, |given: UpdateTaskArguments, _| {
             let UpdateTaskArguments { task_id, status, note, fencing_token } = given;
+            let task_id = TaskId::from_uuid(self.named(Sort::Task, &task_id)?);
             Ok(Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token }))
         })
         .await

@@ -151,7 +151,7 @@ impl Profile {
         bounds("limits.open_files", file.limits.open_files, 16..=1 << 20)?;
         bounds("limits.file_bytes", file.limits.file_bytes, 0..=1 << 40)?;
         if let Some(cwd) = &file.cwd {
-            let inside = crate::domain::scope::Scope::parse(cwd, "").is_ok_and(|scope| scope.is_path());
+            let inside = crate::domain::scope::Scope::as_written(cwd, "").is_ok_and(|scope| scope.is_path());
             if !inside {
                 return Err(Problem::Cwd(cwd.clone()));
             }

@@ -126,7 +126,7 @@ fn bare(regex: &Regex) -> &str {
 
 /// A path as an argument; symbolic links are followed before it is judged.
 fn path(value: &str, root: &Path, cwd: &Path) -> Result<String, BadValue> {
-    let inside = Scope::parse(value, &root.to_string_lossy()).map_err(|_| BadValue::Outside)?;
+    let inside = Scope::as_written(value, &root.to_string_lossy()).map_err(|_| BadValue::Outside)?;
     if !inside.is_path() {
         return Err(BadValue::Missing);
     }

@@ -173,7 +173,7 @@ impl Element {
 
 fn directory(text: &str, root: &Path) -> Result<PathBuf, BadRequest> {
     let outside = || BadRequest::Cwd(text.chars().take(200).collect());
-    let inside = Scope::parse(text, &root.to_string_lossy()).map_err(|_| outside())?;
+    let inside = Scope::as_written(text, &root.to_string_lossy()).map_err(|_| outside())?;
     let full = root.join(inside.as_str()).canonicalize().map_err(|_| outside())?;
     let fits = inside.is_path() && full.is_dir() && full.starts_with(root);
     if fits { Ok(full) } else { Err(outside()) }
