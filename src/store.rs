@@ -17,6 +17,7 @@ mod sessions;
 mod team;
 mod triggers;
 
+pub(crate) use claims::with_basis;
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
 };

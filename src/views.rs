@@ -37,7 +37,7 @@ pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, turn0};
 pub use delta::{delta, gate, presence};
-pub use experiments::{Stream, broken_artifacts, experiment_json, profiles};
+pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
 pub use receipt::{receipt_json, receipt_line};
 pub use why::why;

@@ -309,7 +309,7 @@ fn table(page: &ClaimPage) -> String {
 pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
     vec![
         claim.id.clone(),
-        claim.status.to_string(),
+        claim.short_standing(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
         claim.statement.clone(),

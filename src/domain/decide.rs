@@ -9,6 +9,7 @@ mod plan;
 mod researcher;
 mod session;
 mod target;
+mod verdict;
 
 pub use erasure::{Erasure, forget};
 pub use loss::{Loss, accept_loss};
@@ -94,6 +95,8 @@ pub struct Decision {
     pub warnings: Vec<Warning>,
     /// Claims that say much the same.
     pub similar: Vec<ClaimId>,
+    /// What the outcome of a run will mean, or means, for its claim.
+    pub meaning: Option<String>,
     /// What would move things on.
     pub next: Option<String>,
 }
@@ -112,17 +115,17 @@ pub fn decide(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
-        Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice()),
+        Command::CreateClaim(create) => create_claim(state, agent, create, create.supersedes.as_slice(), now),
         Command::TakePosition(take) => take_position(state, agent, take, now, policy),
-        Command::AddEvidence(add) => add_evidence(state, add),
+        Command::AddEvidence(add) => add_evidence(state, add, now),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, agent, deprecate),
         Command::ReportEvent(report) => report_event(state, report),
-        Command::RecordDecision(record) => decision::record(state, agent, record),
+        Command::RecordDecision(record) => decision::record(state, agent, record, now),
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::RunExperiment(run) => experiment::run(state, run),
-        Command::AttachExperiment(attach) => experiment::attach(state, attach),
-        Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel),
+        Command::AttachExperiment(attach) => experiment::attach(state, attach, now),
+        Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel, now),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
         Command::AddPlan(add) => plan::add_plan(state, add),
@@ -158,6 +161,7 @@ fn create_claim(
     agent: &AgentId,
     create: &CreateClaim,
     replaced: &[ClaimId],
+    now: Timestamp,
 ) -> Result<Decision, Rejection> {
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let scopes = target::canonical(state, &create.scopes);
@@ -213,11 +217,18 @@ fn create_claim(
     evidence_refs.dedup();
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
-        let relation = Relation::Supports;
-        let grade = experiment::grade_of(state, evidence_ref, create.claim_id, relation)?;
+        let said = experiment::cited(state, evidence_ref, (create.claim_id, &scopes), now)?;
         decision.events.push(
-            EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None, grade }
-                .into(),
+            EvidenceAdded {
+                claim_id: create.claim_id,
+                evidence_ref,
+                relation: said.relation,
+                weight,
+                note: None,
+                grade: said.grade,
+                run: said.run,
+            }
+            .into(),
         );
     }
     match supersession {
@@ -444,17 +455,17 @@ fn next_step(take: &TakePosition, claim: &Claim, status: Status) -> Option<Strin
     }
 }
 
-fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection> {
+fn add_evidence(state: &State, add: &AddEvidence, now: Timestamp) -> Result<Decision, Rejection> {
     let claim = known_claim(state, add.claim_id)?;
     known_event(state, add.evidence_ref)?;
     if add.evidence_ref == add.claim_id.creation_event() {
         return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
     }
-    let grade = experiment::grade_of(state, add.evidence_ref, add.claim_id, add.relation)?;
-    if claim.evidence.contains(&(add.evidence_ref, add.relation)) {
+    let said = experiment::tied(state, add, claim, now)?;
+    if claim.evidence.contains(&(add.evidence_ref, said.relation)) {
         return Err(Rejection::new(
             Code::DuplicateEvidence,
-            format!("event {} already {} claim {}", add.evidence_ref, add.relation, add.claim_id),
+            format!("event {} already {} claim {}", add.evidence_ref, said.relation, add.claim_id),
             "nothing to do: it is on record",
         ));
     }
@@ -462,17 +473,18 @@ fn add_evidence(state: &State, add: &AddEvidence) -> Result<Decision, Rejection>
         EvidenceAdded {
             claim_id: add.claim_id,
             evidence_ref: add.evidence_ref,
-            relation: add.relation,
+            relation: said.relation,
             weight: add.weight,
             note: add.note.clone(),
-            grade,
+            grade: said.grade,
+            run: said.run,
         }
         .into(),
     ];
-    if add.relation == Relation::Contradicts {
+    if said.relation == Relation::Contradicts {
         events.extend(contradiction::on_link(state, add, claim));
     }
-    Ok(Decision { events, ..Decision::default() })
+    Ok(Decision { events, meaning: said.meaning, ..Decision::default() })
 }
 
 fn deprecate_claim(

@@ -62,8 +62,8 @@ pub struct Lease {
     pub minutes: u32,
 }
 
-/// The answer to an accepted command. It is derivable from the ledger: only warnings, `similar` and
-/// `next` are not repeated when the same command comes again.
+/// The answer to an accepted command. It is derivable from the ledger: only warnings, `similar`,
+/// `meaning` and `next` are not repeated when the same command comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The command, as named by the front that took it.
@@ -86,6 +86,9 @@ pub struct Receipt {
     /// Claims that say much the same; nothing merges them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<ClaimId>,
+    /// What the outcome of a run will mean, or means, for its claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<String>,
     /// What would move things on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

@@ -3,9 +3,9 @@
 use rusqlite::{Row, params};
 use serde::Serialize;
 
-use super::claims::malformed;
+use super::claims::{basis, malformed};
 use super::{Reader, StoreError};
-use crate::domain::claim::{ContradictionKind, Resolution, Status, Tier};
+use crate::domain::claim::{Basis, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
 
@@ -22,6 +22,9 @@ pub struct SideView {
     /// Where the claim is in its life.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
+    /// What confirmed it; none while it is not confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// What the claim is about.
     pub scopes: Vec<String>,
     /// When it was made, epoch ms.
@@ -85,12 +88,15 @@ pub struct ContradictionPage {
 
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
-     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason \
+     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
+     l.proof, r.proof \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
      AND p.position = 'challenge' AND x.left_claim = x.right_claim";
 
+/// The column of the challenge; behind it, of each side, by which kind of run it was confirmed.
+const CHALLENGE: usize = 19;
 /// The first columns of the two sides.
 const LEFT: usize = 7;
 const RIGHT: usize = 13;
@@ -148,6 +154,7 @@ impl Reader {
         for side in [&mut both.left, &mut both.right] {
             is_over |= self.is_expired(&side.claim_id);
             side.status = side.status.map(|stands| self.status_of(&side.claim_id, stands));
+            side.basis = side.basis.filter(|_| side.status == Some(Status::Confirmed));
         }
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
@@ -212,7 +219,7 @@ pub struct Target {
 
 pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
-    let (left, right) = (side(row, LEFT)?, SideView { challenge: row.get(19)?, ..side(row, RIGHT)? });
+    let (left, right) = (side(row, LEFT)?, SideView { challenge: row.get(CHALLENGE)?, ..side(row, RIGHT)? });
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,
@@ -228,16 +235,19 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
     })
 }
 
-/// One side, from its six columns.
+/// One side, from its six columns and the one that says by which run it was confirmed.
 fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
     let status: Option<String> = row.get(first + 3)?;
     let scopes: Option<String> = row.get(first + 4)?;
     let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
+    let status = status.map(|status| status.parse()).transpose().map_err(malformed)?;
+    let proof: Option<String> = row.get(if first == LEFT { CHALLENGE + 1 } else { CHALLENGE + 2 })?;
     Ok(SideView {
+        status,
+        basis: status.map(|status| basis(status, proof.as_deref())).transpose()?.flatten(),
         claim_id: row.get(first)?,
         agent: row.get(first + 1)?,
         statement: row.get(first + 2)?,
-        status: status.map(|status| status.parse()).transpose().map_err(malformed)?,
         scopes: scopes.unwrap_or_default(),
         created_at: row.get(first + 5)?,
         challenge: None,

@@ -20,7 +20,7 @@ const CHUNK: usize = 2_000;
 /// contradictions and targets, 4 what evidence is worth, 6 its tokens beside the claims and what completions
 /// ask for in tables of its own (5 was never released), 7 who works on what, and the triggers of dead ends, 8
 /// sessions from the moment they are split off and what they were told, and triggers that are globs.
-pub const FOLD_VERSION: u32 = 10;
+pub const FOLD_VERSION: u32 = 11;
 
 /// Chunks that may wait between the thread that reads and the one that writes.
 const WAITING_CHUNKS: usize = 2;
@@ -36,7 +36,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 15;
+const LAST_MIGRATION: i64 = 18;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use crate::domain::event::{
     DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged, PositionTaken, Recorded,
     StatusChanged, TargetAliased,
 };
+use crate::domain::experiment::ProfileName;
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
@@ -210,6 +211,9 @@ fn status_changed(
         at.at.ms(),
         at.seq as i64
     ])?;
+    if body.from == Status::PendingProof {
+        experiments::settled(db, &claim, body)?;
+    }
     triggers::moved(db, &claim, body.to)
 }
 
@@ -244,10 +248,13 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
 }
 
 fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Result<(), StoreError> {
+    let run = body.run.as_ref();
+    let unstable = run.and_then(|run| run.unstable.as_ref());
     db.prepare_cached(
         "INSERT INTO claim_evidence \
-         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq, run_id, \
+         profile, profile_sha256, prediction, unstable, unstable_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -259,10 +266,16 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         at.at.ms(),
         at.seq as i64,
         body.grade.unwrap_or(Grade::Asserted).as_str(),
-        files::edited_since(db, body.evidence_ref)?
+        files::edited_since(db, body.evidence_ref)?,
+        run.map(|run| run.run_id.to_string()),
+        run.and_then(|run| run.profile.as_ref()).map(ProfileName::as_str),
+        run.and_then(|run| run.profile_sha256.as_deref()),
+        run.map(|run| run.prediction.as_str()),
+        unstable.map(json).transpose()?,
+        unstable.map(|_| at.at.ms())
     ])?;
     touch(db, at, body.claim_id)?;
-    files::weigh(db, body.claim_id)
+    files::weigh(db, &body.claim_id.to_string())
 }
 
 /// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.

@@ -481,6 +481,8 @@ fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timest
         statement: summary.statement.clone(),
         claim_type: summary.claim_type,
         status: summary.status,
+        basis: summary.basis,
+        unstable: summary.unstable,
         grade: summary.grade,
         evidence_stale: summary.stale,
         confidence: summary.effective_confidence(now),

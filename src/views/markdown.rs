@@ -10,11 +10,14 @@ use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
 use crate::store::{
-    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, Target,
+    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, Evidence, SearchPage,
+    Target, with_basis,
 };
 
 /// A name is cut here; agents and clients have shorter ones.
 const MAX_NAME_CHARS: usize = 40;
+/// Digits of a hash that tell two files apart at a glance; JSON has all of them.
+const HASH_CHARS: usize = 12;
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
 
@@ -47,7 +50,7 @@ pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
 }
 
 /// How a claim's evidence came about, and whether it still is about the files as they are.
-fn standing(claim: &ClaimSummary) -> String {
+fn graded(claim: &ClaimSummary) -> String {
     let stale = if claim.stale { ", stale" } else { "" };
     format!("{}{stale}", claim.grade)
 }
@@ -56,14 +59,14 @@ fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
         "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
-        claim.status,
+        claim.standing(),
         claim.claim_type,
         name(&claim.owner),
         if claim.imported { ", imported" } else { "" },
         claim.supports,
         claim.challenges,
         claim.effective_confidence(now),
-        standing(claim),
+        graded(claim),
         age(claim.touched_at, now),
         inline(&claim.scopes.join(", "), LIST_STATEMENT_CHARS),
         inline(&claim.statement, LIST_STATEMENT_CHARS)
@@ -102,7 +105,7 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
     let summary = &claim.summary;
     let mut text = format!(
         "# {} {} `{}`\n\n{}\n",
-        summary.status,
+        summary.standing(),
         summary.claim_type,
         summary.id,
         quoted(&summary.statement)
@@ -117,7 +120,7 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
     fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
     let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
     fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
-    fact("grade", &standing(summary));
+    fact("grade", &graded(summary));
     fact(
         "created",
         &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
@@ -166,13 +169,14 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
         claim.evidence_items.iter().map(|item| {
             let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
             format!(
-                "event `{}` {} ({}{}, weight {:.2}, by {}){}",
+                "event `{}` {} ({}{}, weight {:.2}, by {}){}{}",
                 item.evidence_ref,
                 item.relation,
                 item.grade,
                 if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
                 item.weight,
                 name(&item.added_by),
+                behind(item),
                 note.unwrap_or_default()
             )
         }),
@@ -218,6 +222,25 @@ pub(super) fn claim(claim: &ClaimView, now: Timestamp) -> String {
             )
         }),
     );
+    text
+}
+
+/// By which run evidence was judged, where it was: profile, the file's hash, prediction, and doubt.
+pub(super) fn behind(item: &Evidence) -> String {
+    let Some(run) = &item.run_id else { return String::new() };
+    let mut text = format!("; run `{run}`");
+    if let Some(profile) = &item.profile {
+        let _ = write!(text, " of profile {}", inline(profile, MAX_NAME_CHARS));
+    }
+    if let Some(sha256) = item.profile_sha256.as_deref().and_then(|sha256| sha256.get(..HASH_CHARS)) {
+        let _ = write!(text, " (sha256 {sha256}…)");
+    }
+    if let Some(prediction) = item.prediction {
+        let _ = write!(text, ", predicted: {prediction}");
+    }
+    if let Some(tally) = item.unstable {
+        let _ = write!(text, ", unstable: {tally} on the same content");
+    }
     text
 }
 
@@ -272,7 +295,7 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             text,
             "- `{}` {} by {} ({}, {} ago){} {}",
             decision.claim_id,
-            decision.status,
+            with_basis(&decision.status, decision.basis),
             name(&decision.decided_by),
             decision.outcome.as_deref().unwrap_or("no outcome yet"),
             age(decision.created_at, now),
@@ -298,7 +321,8 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
             found.id
         );
         for side in [&found.left, &found.right] {
-            let status = side.status.map_or_else(String::new, |status| format!(" {status}"));
+            let status = side.status.map(|status| format!(" {}", with_basis(status.as_str(), side.basis)));
+            let status = status.unwrap_or_default();
             let _ = writeln!(
                 text,
                 "  - `{}` {}{status} [{}] {}",

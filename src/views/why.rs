@@ -56,6 +56,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     let json = json!({
         "claim_id": id, "statement": claim.summary.statement, "status": claim.summary.status,
+        "basis": claim.summary.basis, "unstable": claim.summary.unstable,
         "grade": claim.summary.grade, "grounds": chain.grounds, "positions": claim.positions,
         "superseded_by": claim.successors,
     });
@@ -115,12 +116,13 @@ impl Chain {
         let stale = if evidence.stale_since.is_some() { ", stale" } else { "" };
         let _ = writeln!(
             self.text,
-            "{}- {} ({}{stale}, weight {:.2}, by {}): {what}",
+            "{}- {} ({}{stale}, weight {:.2}, by {}{}): {what}",
             "  ".repeat(depth - 1),
             evidence.relation,
             evidence.grade,
             evidence.weight,
             name(&evidence.added_by),
+            super::markdown::behind(evidence),
         );
         json["depth"] = depth.into();
         json["of"] = of.summary.id.clone().into();
@@ -193,7 +195,7 @@ fn line(claim: &ClaimView) -> String {
     format!(
         "`{}` {} {} by {} ({}): {}",
         summary.id,
-        summary.status,
+        summary.standing(),
         summary.claim_type,
         name(&summary.owner),
         summary.grade,

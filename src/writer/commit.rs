@@ -26,7 +26,7 @@ use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Run, State};
-use crate::domain::text::Reason;
+use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
 use crate::imports::Imports;
 use crate::ledger::{
@@ -523,7 +523,7 @@ impl Committer {
     }
 
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
-    fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
+    fn decided(&mut self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
         let Submission { agent, session, checkout, command, .. } = submission;
         // Its front may know other patterns.
         let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
@@ -532,8 +532,21 @@ impl Committer {
         };
         let Some(profiles) = &self.profiles else { return decide(command) };
         if let Command::RunExperiment(run) = command {
-            let plan = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.plan(run)?);
-            return decide(&Command::RunExperiment(RunExperiment { plan, ..run.clone() }));
+            let here = profiles.in_work_tree(checkout.worktree.as_ref())?;
+            let plan = Some(here.plan(run)?);
+            let further_runs = (1..run.repeat.unwrap_or(1).min(MAX_GROUP as u32))
+                .map(|_| RunId::from_uuid((self.sources.ids)()));
+            let further_runs = further_runs.collect();
+            let statement = run.claim_id.and_then(|id| self.statement(id));
+            let claim = run.claim_id.and_then(|id| self.state.claim(id));
+            let planned =
+                Command::RunExperiment(RunExperiment { plan, statement, further_runs, ..run.clone() });
+            return decide(&planned).map_err(|refused| match claim {
+                Some(claim) if refused.code == Code::ProfileCannotSettle => {
+                    here.naming_who_settles(refused, &claim.scopes)
+                }
+                _ => refused,
+            });
         }
         if let Command::SpawnResearcher(spawn) = command {
             let mission = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.mission(spawn, agent)?);
@@ -547,6 +560,15 @@ impl Committer {
             decision.next = decision.next.map(|next| format!("{next}; {settling}"));
         }
         Ok(decision)
+    }
+
+    /// What a claim says, as the ledger has it; none where that was erased.
+    fn statement(&self, id: ClaimId) -> Option<Statement> {
+        let stored = self.ledger.event(id.creation_event()).ok()??;
+        match stored.recorded().ok()?.event? {
+            Event::ClaimCreated(created) => Some(created.statement),
+            _ => None,
+        }
     }
 
     fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {
@@ -571,9 +593,9 @@ impl Committer {
                 Event::TaskAdded(added) => Some(added.task_id.uuid()),
                 // A claim goes by the id of its creation.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
+                Event::ExperimentQueued(queued) => Some(queued.run_id.uuid()),
                 Event::EventReported(_)
                 | Event::MessageSent(_)
-                | Event::ExperimentQueued(_)
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
                 | Event::FileEdited(_) => submission.command.minted(),
@@ -974,7 +996,8 @@ impl Committer {
     pub(super) fn end_run(&mut self, run_id: RunId, outcome: &RunOutcome) -> Result<(), WriterError> {
         let Some(agent) = self.state.run(run_id).map(|run| run.requested_by.clone()) else { return Ok(()) };
         let event_id = (self.sources.ids)();
-        let events = experiment::ended(&self.state, run_id, Some(EventId::from_uuid(event_id)), outcome);
+        let now = (self.sources.clock)();
+        let events = experiment::ended(&self.state, run_id, Some(EventId::from_uuid(event_id)), outcome, now);
         if events.is_empty() {
             return Ok(());
         }
@@ -1350,6 +1373,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         lease: None,
         warnings: Vec::new(),
         similar: Vec::new(),
+        meaning: None,
         next: None,
     }
 }
@@ -1372,8 +1396,8 @@ fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
     match done {
         Progress::Refused(rejection) => Err(rejection),
         Progress::Known(known) => Ok(known),
-        Progress::New { batch, decision: Decision { warnings, similar, next, .. } } => {
-            Ok(Receipt { warnings, similar, next, ..appended[batch].clone() })
+        Progress::New { batch, decision: Decision { warnings, similar, meaning, next, .. } } => {
+            Ok(Receipt { warnings, similar, meaning, next, ..appended[batch].clone() })
         }
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }

@@ -132,6 +132,7 @@ impl Spool {
             duplicate,
             warnings: Vec::new(),
             similar: Vec::new(),
+            meaning: None,
             next: Some(next.to_owned()),
         })
     }

@@ -13,6 +13,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::State;
+use crate::domain::time::Timestamp;
 
 /// The shortest rationale that says anything (spec 02).
 const MIN_RATIONALE_CHARS: usize = 10;
@@ -21,7 +22,12 @@ const MIN_OVERRIDE_CHARS: usize = 15;
 /// Why an alternative given as text is out of force from the start (spec 02).
 const REJECTED: &str = "rejected alternative";
 
-pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) -> Result<Decision, Rejection> {
+pub(super) fn record(
+    state: &State,
+    agent: &AgentId,
+    record: &RecordDecision,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
     check_list("supersedes", record.supersedes.len())?;
@@ -62,7 +68,7 @@ pub(super) fn record(state: &State, agent: &AgentId, record: &RecordDecision) ->
                 trigger: None,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, agent, &claim, &replaced)?
+            create_claim(state, agent, &claim, &replaced, now)?
         }
         None => existing(state, record)?,
     };
