@@ -565,10 +565,8 @@ impl Committer {
     /// What a claim says, as the ledger has it; none where that was erased.
     fn statement(&self, id: ClaimId) -> Option<Statement> {
         let stored = self.ledger.event(id.creation_event()).ok()??;
-        match stored.recorded().ok()?.event? {
-            Event::ClaimCreated(created) => Some(created.statement),
-            _ => None,
-        }
+        let Event::ClaimCreated(created) = stored.recorded().ok()?.event? else { return None };
+        Some(created.statement)
     }
 
     fn prepare(&mut self, submission: &Submission) -> Result<(Batch, Decision), Rejection> {

@@ -96,9 +96,9 @@ fn a_claim_lives_and_ends() {
             $ hm --agent ana claim abstain ID1
             abstained ID1: committed at seq 12
             $ hm claim list
-            id                                    status              type      owner   statement
-            ID2  proposed            decision  devops  retries go through the …
-            ID1  confirmed (agreed)  fact      devops  the pool holds 20 conne…
+            id                                    status    type      owner   statement
+            ID2  proposed  decision  devops  retries go through the pool
+            ID1  agreed    fact      devops  the pool holds 20 connections
             $ hm --agent arch claim deprecate ID1 --reason "the pool is gone"
             deprecated ID1: committed at seq 14
             $ hm claim list --all
@@ -625,8 +625,8 @@ fn rebuild_makes_the_same_read_models() {
             $ hm rebuild
             rebuilt: the read models hold 3 events
             $ hm claim list
-            id                                    status              type  owner   statement
-            ID1  confirmed (agreed)  fact  devops  the pool holds 20 connectio…
+            id                                    status  type  owner   statement
+            ID1  agreed  fact  devops  the pool holds 20 connections
         "#]],
     );
     let shown = shell.transcript("hm --json claim show ID1");

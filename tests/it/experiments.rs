@@ -406,7 +406,7 @@ fn the_operator_runs_and_records_anything_and_agents_do_not() {
     let completed = bench.events().iter().filter(|event| event.kind == "experiment.completed").count();
     assert_eq!(completed, 2);
     let (code, _) = hm(&with("operator", &["no-such-program"]));
-    assert_ne!(code, Some(0), "what never ran is the wrapper's failure");
+    assert_eq!(code, Some(127), "what never ran is the wrapper's failure");
     bench.kill_writer();
     bench.assert_sound();
 }

@@ -278,6 +278,41 @@ fn other_kinds_take_what_they_say() {
 }
 
 #[test]
+fn one_test_of_a_file_is_one_argument() {
+    let project = Project::new();
+    let catalog = project.catalog();
+    let shipped = &catalog.find(&"pytest-file".parse().expect("a name")).expect("it ships").profile;
+    check(
+        shipped,
+        &project.root,
+        &[
+            "src/pool.rs",
+            "src/pool.rs::test_holds",
+            "src/pool.rs::TestPool::test_holds[20-a b]",
+            "src/none.rs::test_holds",
+            "../pool.rs::test_holds",
+            "src/pool.rs::",
+            "src/pool.rs::test --collect-only",
+            "-p::test_holds",
+        ],
+        expect![[r#"
+            "src/pool.rs" -> ["python3", "-m", "pytest", "-q", "--", "src/pool.rs"]
+            "src/pool.rs::test_holds" -> ["python3", "-m", "pytest", "-q", "--", "src/pool.rs::test_holds"]
+            "src/pool.rs::TestPool::test_holds[20-a b]" -> ["python3", "-m", "pytest", "-q", "--", "src/pool.rs::TestPool::test_holds[20-a b]"]
+            "src/none.rs::test_holds" -> parameter `file`: no such file or directory in the workspace: correct the path
+            "../pool.rs::test_holds" -> parameter `file`: it leaves the workspace or names .hivemind: give a path relative to the workspace root
+            "src/pool.rs::" -> parameter `file`: it does not match (::[A-Za-z_][A-Za-z0-9_]{0,199}){1,4}(\[[^\[\]]{1,200}\])? from beginning to end
+            "src/pool.rs::test --collect-only" -> parameter `file`: it does not match (::[A-Za-z_][A-Za-z0-9_]{0,199}){1,4}(\[[^\[\]]{1,200}\])? from beginning to end
+            "-p::test_holds" -> parameter `file`: no such file or directory in the workspace: correct the path
+        "#]],
+    );
+    let jest = &catalog.find(&"jest-file".parse().expect("a name")).expect("it ships").profile;
+    let one = request(&[("file", "src/pool.rs"), ("test", "holds 20")]);
+    let argv = jest.plan(&one, &project.root).expect("a plan").argv;
+    assert!(argv.contains(&"--testNamePattern=holds 20".to_owned()), "{argv:?}");
+}
+
+#[test]
 fn a_request_only_narrows() {
     let project = Project::new();
     let text =

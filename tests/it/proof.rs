@@ -3,11 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::claim::{Basis, Position, Status};
+use hivemind::domain::ids::{CommandId, EventId};
+use hivemind::ledger::{Batch, Ledger, NewEvent};
 use hivemind::mcp::{Era, Pane, ToolAnswer};
+use hivemind::store::Reader;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::{self, dump, wait_until};
+use crate::harness::{self, TempWorkspace, claim_of, creation, dump, position, wait_until};
 use crate::terminal::trust;
 
 const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\n";
@@ -43,7 +48,7 @@ async fn json_of(pane: &Pane, address: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-async fn claim_of(pane: &Pane, id: &str) -> Value {
+async fn shown(pane: &Pane, id: &str) -> Value {
     json_of(pane, &format!("hivemind://claims/{id}")).await
 }
 
@@ -57,14 +62,14 @@ async fn a_failed_run_supports_nothing_whatever_its_caller_says() {
     let given = json!({ "profile": "fails", "claim_id": id, "blocking": true, "relation": "supports" });
     let answer = run(&owner, given).await;
     assert_eq!(answer.body["run_state"], "failed", "{}", answer.text);
-    let claim = claim_of(&other, &id).await;
+    let claim = shown(&other, &id).await;
     assert_eq!(claim["status"], "contested");
     assert_eq!(claim["evidence_items"][0]["relation"], "contradicts");
     // Neither of the two ways round it helps.
     let second = bench.claim(&owner, "the queue drains at shutdown", "src/queue").await;
     let attach = json!({ "run_id": answer.field("run_id"), "claim_id": second, "relation": "supports" });
     bench.accepted(&owner, "attach_experiment", attach).await;
-    assert_eq!(claim_of(&other, &second).await["evidence_items"][0]["relation"], "contradicts");
+    assert_eq!(shown(&other, &second).await["evidence_items"][0]["relation"], "contradicts");
     let third = bench.claim(&owner, "the pool is fair", "src/pool").await;
     let event = &answer.body["experiment"]["evidence_event_id"];
     let tie = json!({ "claim_id": third, "evidence_ref": event, "relation": "supports" });
@@ -96,11 +101,11 @@ async fn a_profile_for_other_files_settles_nothing() {
         let attached = &answer.body["experiment"]["attached"][0];
         assert_eq!((&attached["relation"], &attached["grade"]), (&json!("mentions"), &json!("asserted")));
     }
-    let claim = claim_of(&other, &id).await;
+    let claim = shown(&other, &id).await;
     assert_eq!((&claim["status"], &claim["grade"]), (&json!("contested"), &json!("asserted")));
     let settled = run(&owner, json!({ "profile": "pool", "claim_id": id, "blocking": true })).await;
     assert!(!settled.refused, "{}", settled.text);
-    let claim = claim_of(&other, &id).await;
+    let claim = shown(&other, &id).await;
     assert_eq!((&claim["status"], &claim["basis"]), (&json!("confirmed"), &json!("proved")));
     let proof = claim["evidence_items"].as_array().and_then(|all| all.last()).expect("evidence");
     assert_eq!((&proof["profile"], &proof["prediction"]), (&json!("pool"), &json!("passes")));
@@ -151,7 +156,7 @@ async fn a_run_that_comes_out_both_ways_on_one_tree_confirms_nothing() {
     std::fs::write(&flip, "").expect("a file");
     let passed = run(&owner, json!({ "profile": "flaky", "claim_id": first, "blocking": true })).await;
     assert_eq!(passed.body["run_state"], "succeeded");
-    let claim = claim_of(&other, &first).await;
+    let claim = shown(&other, &first).await;
     assert_eq!(claim["status"], "contested", "{claim}");
     let last = &claim["evidence_items"][1];
     assert_eq!(last["unstable"], json!({ "passed": 1, "failed": 1 }), "{claim}");
@@ -186,14 +191,14 @@ async fn a_proof_that_later_comes_out_otherwise_is_flagged_and_cleared_by_equal_
     let other = bench.pane(Some("reviewer"), Era::Legacy).await;
     let id = contested(&bench, &owner, &other, "the pool gives connections back").await;
     run(&owner, json!({ "profile": "flaky", "claim_id": id, "blocking": true })).await;
-    let claim = claim_of(&other, &id).await;
+    let claim = shown(&other, &id).await;
     assert_eq!((&claim["status"], &claim["basis"]), (&json!("confirmed"), &json!("proved")));
     assert_eq!(claim.get("unstable"), None);
     // A run that is not even about the claim comes out the other way on the same tree.
     std::fs::remove_file(&flip).expect("the file");
     let answer = run(&other, json!({ "profile": "flaky" })).await;
     assert_eq!(answer.body["experiment"]["unstable"], json!({ "passed": 1, "failed": 1 }), "{}", answer.text);
-    let claim = claim_of(&other, &id).await;
+    let claim = shown(&other, &id).await;
     assert_eq!((&claim["status"], &claim["unstable"]), (&json!("confirmed"), &json!(true)), "{claim}");
     let list = other.read("hivemind://claims").await.expect("a page");
     assert!(list.contains("confirmed (proved), unstable"), "{list}");
@@ -207,14 +212,15 @@ async fn a_proof_that_later_comes_out_otherwise_is_flagged_and_cleared_by_equal_
         let unstable = answer.body["experiment"].get("unstable").is_some();
         assert_eq!(unstable, nth < 5, "run {nth}: {}", answer.text);
     }
-    assert_eq!(claim_of(&other, &id).await.get("unstable"), None, "the test is stable again");
+    assert_eq!(shown(&other, &id).await.get("unstable"), None, "the test is stable again");
     assert_rebuilds_to_the_same(&bench);
 }
 
 #[tokio::test]
 async fn several_runs_of_one_request_are_judged_together() {
     let bench = Bench::new();
-    profile(&bench, "steady", "true", "\"src/**\"", EXPECTING);
+    let versioned = format!("version = [\"sh\", \"-c\", \"echo steady 1.2; echo more\"]\n{EXPECTING}");
+    profile(&bench, "steady", "true", "\"src/**\"", &versioned);
     // The third run fails.
     profile(&bench, "rare", "echo x >> count; test $(wc -l < count) != 3 || exit 7", "\"src/**\"", EXPECTING);
     let owner = bench.pane(Some("devops"), Era::Modern).await;
@@ -229,7 +235,7 @@ async fn several_runs_of_one_request_are_judged_together() {
         "{}",
         answer.text
     );
-    let claim = claim_of(&other, &id).await;
+    let claim = shown(&other, &id).await;
     assert_eq!(claim["status"], "contested", "{claim}");
     assert_eq!(claim["evidence_items"].as_array().map(Vec::len), Some(1), "they speak once: {claim}");
     assert_eq!(claim["evidence_items"][0]["unstable"], json!({ "passed": 3, "failed": 1 }));
@@ -237,7 +243,8 @@ async fn several_runs_of_one_request_are_judged_together() {
     let answer = run(&owner, given).await;
     let report = &answer.body["experiment"]["series"]["report"];
     assert_eq!(report, "0 of 3 failed: rate below 3/3", "{}", answer.text);
-    assert_eq!(claim_of(&other, &id).await["basis"], "proved");
+    assert_eq!(answer.body["experiment"]["outcome"]["tool"], "steady 1.2", "the first line of its version");
+    assert_eq!(shown(&other, &id).await["basis"], "proved");
     let refused = run(&owner, json!({ "profile": "steady", "repeat": 21 })).await;
     assert_eq!(refused.field("code"), "invalid_argument", "{}", refused.text);
     bench.kill_writer();
@@ -280,4 +287,198 @@ async fn the_prediction_stands_in_the_ledger_before_the_process_starts() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     panic!("the run ends");
+}
+
+#[test]
+fn the_command_line_says_what_a_run_will_mean_and_how_it_failed() {
+    let bench = Bench::new();
+    let script =
+        "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do echo line $n; done; echo hung >&2; exit 3";
+    profile(&bench, "fails", script, "\"src/**\"", EXPECTING);
+    let hm = |arguments: &[&str]| {
+        let output = bench.hm(arguments);
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), text.concat())
+    };
+    let created =
+        hm(&["--json", "--agent", "devops", "claim", "create", "the pool holds 20", "--scope", "src"]).1;
+    let created: Value = serde_json::from_str(&created).expect("JSON");
+    let id = created["claim_id"].as_str().expect("an id");
+    let (code, said) = hm(&["--agent", "devops", "experiment", "run", "fails", "--claim", id]);
+    assert_eq!(code, Some(0), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let meaning = format!("passing supports claim {id}: \"the pool holds 20\"; failing contradicts it");
+    let [meant, ended] = [meaning.as_str(), "failed, exit code 3"].map(|words| said.find(words));
+    assert!(meant.is_some() && meant < ended, "before it runs: {said}");
+    assert!(
+        said.contains("line 18") && said.contains("hung") && !said.contains("line 3 "),
+        "its end: {said}"
+    );
+    assert!(said.contains(&format!("it contradicts claim {id} (observed)")), "{said}");
+    // Nobody chooses what it says.
+    let relation =
+        ["--agent", "devops", "experiment", "run", "fails", "--claim", id, "--relation", "supports"];
+    assert_eq!(hm(&relation).0, Some(2));
+
+    let (code, said) = hm(&["profile", "show", "fails", "--claim", id]);
+    assert_eq!(code, Some(0), "{said}");
+    for words in ["exit 0 passes", "src/**", "a run can settle it, by its scopes src", "sha256", "(trusted)"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let (_, said) = hm(&["--json", "profile", "show", "go-test", "--claim", id]);
+    let printed: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!((&printed["origin"], &printed["argv"][0]), (&json!("built_in"), &json!("go")));
+    assert_eq!(hm(&["profile", "show", "nope"]).0, Some(1));
+}
+
+#[test]
+fn a_typed_command_that_does_not_start_exits_as_in_a_shell() {
+    let bench = Bench::new();
+    std::fs::write(bench.root().join("plain"), "text").expect("a file");
+    let typed = |command: &str| {
+        let arguments =
+            ["--agent", "operator", "experiment", "run", "--thread-id", "T", "--test-id", "T", "--"];
+        bench.hm(&[&arguments[..], &[command]].concat())
+    };
+    assert_eq!(typed("no-such-program").status.code(), Some(127));
+    assert_eq!(typed("./plain").status.code(), Some(126));
+    let completed = bench.events().into_iter().filter(|event| event.kind == "experiment.completed");
+    for event in completed {
+        let ended: Value = serde_json::from_str(&event.payload.expect("a payload").0).expect("JSON");
+        let stdout = &ended["stdout"];
+        assert_eq!((&stdout["total_bytes"], &stdout["truncated"]), (&json!(0), &json!(false)), "{ended}");
+    }
+    let mut results = Vec::new();
+    files(&bench.root().join("artifacts"), &mut results);
+    assert_eq!(results.len(), 2);
+    for result in results {
+        let result: Value = serde_json::from_slice(&std::fs::read(result).expect("a file")).expect("JSON");
+        assert!(!result.to_string().contains("\"truncated\":true"), "{result}");
+    }
+}
+
+fn files(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
+        if entry.path().is_dir() { files(&entry.path(), found) } else { found.push(entry.path()) }
+    }
+}
+
+#[tokio::test]
+async fn an_argument_of_the_wrong_type_is_named() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let given = json!({ "profile": "cargo-test", "args": { "name": "pool" } });
+    let refused = pane.call("run_experiment", given).await.expect("an answer");
+    assert_eq!((refused.field("code"), refused.field("argument")), ("invalid_argument", "args"));
+    assert!(refused.text.contains("correct `args`"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_challenge_names_profiles_that_can_run_here_and_are_about_the_claim() {
+    let bench = Bench::new();
+    let root = bench.workspace().root();
+    for (file, text) in [("Cargo.toml", "[package]\nname = \"x\"\n"), ("src/lib.rs", "")] {
+        let file = root.join(file);
+        std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+        std::fs::write(file, text).expect("a file");
+    }
+    profile(&bench, "away", "true", "\"src/**\"", &format!("needs = [\"no-such-file\"]\n{EXPECTING}"));
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("reviewer"), Era::Legacy).await;
+    let id = bench.claim(&owner, "the pool gives connections back", "src").await;
+    let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
+    let answer = bench.accepted(&other, "challenge", challenge).await;
+    let hint = answer.text.split("settle it by a run:").nth(1).expect("a hint");
+    assert!(hint.contains("cargo-test"), "{hint}");
+    for other in ["eslint", "pytest", "go-test", "npm", "away", "make-target"] {
+        assert!(!hint.contains(other), "{other}: {hint}");
+    }
+}
+
+#[tokio::test]
+async fn to_cancel_one_of_several_runs_ends_them_all() {
+    let bench = Bench::new();
+    profile(&bench, "slow", "sleep 60", "\"src/**\"", EXPECTING);
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("reviewer"), Era::Legacy).await;
+    let id = contested(&bench, &owner, &other, "the pool gives connections back").await;
+    let given = json!({ "profile": "slow", "claim_id": id, "blocking": true, "repeat": 3 });
+    let run = bench.accepted(&owner, "run_experiment", given).await.field("run_id").to_owned();
+    assert_eq!(shown(&other, &id).await["status"], "pending_proof");
+    bench.accepted(&owner, "cancel_experiment", json!({ "run_id": run })).await;
+    for _ in 0..400 {
+        let found = json_of(&owner, &format!("hivemind://experiments/{run}")).await;
+        if found["series"]["inconclusive"] == 3 {
+            assert_eq!(shown(&other, &id).await["status"], "contested");
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("they end");
+}
+
+/// What a release before predictions wrote: the caller chose what the run says.
+#[test]
+fn an_old_proof_is_shown_as_unchecked_and_stays() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let made = creation("devops", "the pool holds 20");
+    let challenge = position("reviewer", claim_of(&made), Position::Challenge);
+    for outcome in committer.commit(&[made.clone(), challenge]).expect("a ledger") {
+        outcome.expect("an accepted command");
+    }
+    drop(committer);
+    let (claim, run) = (claim_of(&made), uuid::Uuid::from_u128(0x9000));
+    let plan = json!({
+        "profile": "own", "argv": ["false"], "cwd": "/work", "env": { "only": [] }, "timeout_ms": 1000,
+        "limits": {}, "uncapped": false, "pty": false, "expect": { "exit": 0 },
+    });
+    let moved = |from: &str, to: &str, reason: String| {
+        ("claim.status_changed", json!({ "claim_id": claim, "from": from, "to": to, "reason": reason }))
+    };
+    let events = [
+        (
+            "experiment.queued",
+            json!({ "run_id": run, "plan": plan, "claim_id": claim, "relation": "supports", "blocking": true }),
+        ),
+        moved("contested", "pending_proof", format!("waits for run {run}")),
+        ("experiment.started", json!({ "run_id": run })),
+        (
+            "experiment.completed",
+            json!({ "run_id": run, "profile": "own", "command": "false", "state": "failed", "exit_code": 1 }),
+        ),
+        (
+            "evidence.added",
+            json!({ "claim_id": claim, "evidence_ref": uuid::Uuid::from_u128(0x9003), "relation": "supports", "weight": 1.0, "grade": "observed" }),
+        ),
+        moved("pending_proof", "confirmed", format!("proof:{run}")),
+    ];
+    let events = events.into_iter().enumerate().map(|(nth, (kind, payload))| NewEvent {
+        id: EventId::from_uuid(uuid::Uuid::from_u128(0x9000 + nth as u128)),
+        kind,
+        min_reader: 1,
+        payload: payload.to_string(),
+        salt: [7; 32],
+    });
+    let mut ledger = Ledger::open(&workspace.ledger()).expect("a ledger");
+    let batch = Batch {
+        command_id: CommandId::from_uuid(uuid::Uuid::from_u128(0x8fff)),
+        agent: AgentId::architect(),
+        session: None,
+        trace_id: None,
+        idempotency_key: None,
+        at: hivemind::system::now(),
+        events: events.collect(),
+    };
+    ledger.append(ledger.head(), &[batch]).expect("a ledger that takes them");
+    drop(ledger);
+    drop(workspace.committer(2));
+    let reader = Reader::open(&workspace.team_memory()).expect("read models").expect("a file");
+    let found = reader.claim(claim).expect("an answer").expect("a claim");
+    assert_eq!((found.summary.status, found.summary.basis), (Status::Confirmed, Some(Basis::Unchecked)));
+    assert_eq!(found.summary.standing(), "confirmed by proof (unchecked)");
+    assert_eq!(found.evidence_items[0].relation, "supports", "what it said then stays");
+    drop(reader);
+    workspace.assert_sound();
 }
