@@ -103,6 +103,13 @@ async fn a_profile_for_other_files_settles_nothing() {
     }
     let claim = shown(&other, &id).await;
     assert_eq!((&claim["status"], &claim["grade"]), (&json!("contested"), &json!("asserted")));
+    // A finished run that is tied to it supports it, and confirms nothing.
+    let old = run(&owner, json!({ "profile": "pool" })).await;
+    let attach = json!({ "run_id": old.field("run_id"), "claim_id": id });
+    bench.accepted(&owner, "attach_experiment", attach).await;
+    let claim = shown(&other, &id).await;
+    let attached = claim["evidence_items"].as_array().and_then(|all| all.last()).expect("evidence");
+    assert_eq!((&claim["status"], &attached["relation"]), (&json!("contested"), &json!("supports")));
     let settled = run(&owner, json!({ "profile": "pool", "claim_id": id, "blocking": true })).await;
     assert!(!settled.refused, "{}", settled.text);
     let claim = shown(&other, &id).await;
