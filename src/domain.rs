@@ -10,6 +10,7 @@ pub mod claim;
 pub mod clean;
 pub mod command;
 pub mod confidence;
+pub mod coverage;
 pub mod decide;
 pub mod event;
 pub mod evidence;

@@ -23,6 +23,7 @@ mod team;
 mod triggers;
 mod versions;
 
+pub(crate) use claims::with_basis;
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
 };

@@ -381,7 +381,7 @@ fn table(page: &ClaimPage) -> String {
 pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
     vec![
         claim.id.clone(),
-        views::status_of(claim),
+        claim.short_standing(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
         if claim.changed_since.is_empty() { "" } else { "(changed since) " }.to_owned() + &claim.statement,

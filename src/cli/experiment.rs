@@ -67,15 +67,14 @@ pub(super) enum Experiment {
         wait: bool,
     },
     /// Tie a run that is over to a claim
-    #[command(after_help = "Example: hm experiment attach RUN CLAIM --relation supports")]
+    #[command(
+        after_help = "What the run shows follows from its outcome.\n\nExample: hm experiment attach RUN CLAIM"
+    )]
     Attach {
         /// The run
         run: String,
         /// The claim
         claim: String,
-        /// supports, contradicts or caused_by
-        #[arg(long, value_name = "RELATION")]
-        relation: String,
         /// In your words
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
@@ -103,9 +102,12 @@ pub(super) struct Run {
     /// The contested claim waits for it, and moves with its outcome
     #[arg(long, requires = "claim")]
     blocking: bool,
-    /// What it is to say of the claim, instead of what the profile expects
-    #[arg(long, value_name = "RELATION", requires = "claim")]
-    relation: Option<String>,
+    /// What the claim predicts of the run: passes (default) or fails
+    #[arg(long, value_name = "PREDICTION", requires = "claim")]
+    prediction: Option<String>,
+    /// Run it 2 to 20 times; the runs are judged together
+    #[arg(long, value_name = "N", requires = "profile")]
+    repeat: Option<u32>,
     /// Do not wait until it is over
     #[arg(long, requires = "profile")]
     no_wait: bool,
@@ -222,11 +224,10 @@ impl Experiment {
                     (false, false) => View::Experiment(run),
                 })
             }
-            Self::Attach { run, claim, relation, summary } => {
+            Self::Attach { run, claim, summary } => {
                 let command = AttachExperiment {
                     run_id: parse("run", run)?,
                     claim_id: parse("claim", claim)?,
-                    relation: parse("relation", relation)?,
                     summary: parse_optional("summary", summary.as_deref())?,
                 };
                 context.submit("attached to", Command::AttachExperiment(command), None)
@@ -258,21 +259,29 @@ impl Run {
             args: pairs?,
             claim_id: parse_optional("claim", self.claim.as_deref())?,
             blocking: self.blocking,
-            relation: parse_optional("relation", self.relation.as_deref())?,
+            prediction: parse_optional("prediction", self.prediction.as_deref())?,
+            repeat: self.repeat,
             cwd: self.cwd.as_ref().map(|cwd| cwd.display().to_string()),
             env_pass: None,
             timeout_ms: self.timeout.map(|seconds| seconds.saturating_mul(1_000)),
             output_cap_bytes: None,
             plan: None,
+            statement: None,
+            further_runs: Vec::new(),
         });
         let name = command.name();
         let receipt = context.submitted(command, parse_optional("key", self.key.as_deref())?)?;
         let mut json = views::receipt_json(&receipt, name);
-        let mut text = output::receipt("queued run", &receipt);
+        if !context.global.json {
+            // What the outcome will mean is read before there is one.
+            output::print(false, &output::receipt("queued run", &receipt), &json)?;
+        }
+        let mut text = String::new();
         if !self.no_wait && receipt.state == Acceptance::Committed {
             let run = followed(context, receipt.entity_id.map_or(run_id, RunId::from_uuid))?;
             json["experiment"] = views::experiment_json(&context.workspace, &run);
-            text.push_str(&outcome_line(&run));
+            text = output::fitted(&views::outcome(&run))
+                + &views::failure(&context.workspace, &run).unwrap_or_default();
         }
         output::print(context.global.json, &text, &json)
     }
@@ -314,12 +323,9 @@ impl Run {
         if outcome.state == RunState::Aborted {
             let problem =
                 outcome.problem.map_or_else(|| "it never started".to_owned(), |why| why.to_string());
-            return Err(Rejection::new(
-                Code::Unavailable,
-                format!("the command did not run: {problem}"),
-                "correct the command; what is known of it is on record",
-            )
-            .into());
+            let text =
+                format!("the command did not run: {problem}; correct it, what is known of it is on record");
+            return Err(Failure::NeverStarted { found: report.meta.program.is_some(), text });
         }
         Ok(())
     }
@@ -464,7 +470,7 @@ fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
             None => None,
         };
         if let Some(run) = found {
-            if run.status.is_over() {
+            if run.is_over() {
                 bar.finish_and_clear();
                 return Ok(run);
             }
@@ -509,22 +515,6 @@ fn done(
         output::receipt("recorded run", receipt)
     );
     output::print(context.global.json, &text, &json)
-}
-
-fn outcome_line(run: &ExperimentView) -> String {
-    let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
-    let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-    let mut text = format!("{}{code}\n", run.status);
-    for attached in &run.attached {
-        text.push_str(&format!(
-            "it {} claim {} ({})\n",
-            attached.relation, attached.claim_id, attached.grade
-        ));
-    }
-    if let Some(why) = views::undecided(run) {
-        text.push_str(&format!("{why}\n"));
-    }
-    text
 }
 
 /// Writes a file whole or not at all.

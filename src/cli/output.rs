@@ -33,6 +33,13 @@ pub enum Failure {
     Broken,
     /// Whoever read the output has gone, such as `head`; there is nobody to tell.
     Unheard,
+    /// A typed command that did not start.
+    NeverStarted {
+        /// Whether there is a file of its name.
+        found: bool,
+        /// Why, and what to do.
+        text: String,
+    },
     /// Something that should not happen.
     Internal(String),
 }
@@ -65,6 +72,12 @@ impl Failure {
             Self::Internal(text) => {
                 (70, text.clone(), Some(serde_json::json!({ "code": "internal", "message": text })))
             }
+            // As a shell says it.
+            Self::NeverStarted { found, text } => (
+                if *found { 126 } else { 127 },
+                text.clone(),
+                Some(serde_json::json!({ "code": "never_started", "message": text })),
+            ),
             Self::Broken => return ExitCode::from(1),
             Self::Unheard => return ExitCode::SUCCESS,
         };
@@ -140,6 +153,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UntrustedProfile
         | Code::UnknownRun
         | Code::NoExpectation
+        | Code::ProfileCannotSettle
         | Code::NotAttachable
         | Code::Duplicate
         | Code::UnknownNode
@@ -182,7 +196,7 @@ pub(super) fn line(text: &str) {
 pub(super) fn inline(failure: &Failure) -> String {
     let text = match failure {
         Failure::Rejected(rejection) => rejection.message.clone(),
-        Failure::Usage(text) | Failure::Internal(text) => text.clone(),
+        Failure::Usage(text) | Failure::Internal(text) | Failure::NeverStarted { text, .. } => text.clone(),
         Failure::Broken | Failure::Unheard => String::new(),
     };
     views::inline(&text, 400)
@@ -356,6 +370,9 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     }
     for id in &receipt.alike {
         text.push_str(&format!("alike, compare the values: hm claim show {id}\n"));
+    }
+    if let Some(meaning) = &receipt.meaning {
+        text.push_str(&format!("{meaning}\n"));
     }
     if let Some(next) = &receipt.next {
         text.push_str(&format!("next: {}\n", in_verbs(next)));

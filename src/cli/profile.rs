@@ -7,8 +7,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use super::{Context, parse};
+use super::{Context, parse, parse_all, parse_optional};
+use crate::domain::coverage::covers_any;
 use crate::domain::experiment::ProfileName;
+use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::runner::cleaned;
@@ -20,6 +22,17 @@ pub(super) enum Verb {
     /// List the profiles, or those that fit some scopes
     #[command(after_help = "Examples:\n  hm profile list\n  hm profile list --scope src/db/pool.rs --json")]
     List(List),
+    /// Show one profile: what it runs, and what it can settle
+    #[command(
+        after_help = "Example: hm profile show pytest-file --claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47"
+    )]
+    Show {
+        /// The profile
+        name: String,
+        /// Say whether a run of it can settle this claim
+        #[arg(long, value_name = "CLAIM")]
+        claim: Option<String>,
+    },
     /// Check profile files; without one, all of .hivemind/profiles
     #[command(after_help = "Example: hm profile check .hivemind/profiles/smoke.toml")]
     Check(Check),
@@ -70,6 +83,9 @@ impl Verb {
         let catalog = Catalog::load(&context.workspace.marker_dir(), &trusted);
         match self {
             Self::List(args) => args.run(context, &catalog),
+            Self::Show { name, claim } => {
+                show(context, &catalog, &parse("name", &name)?, parse_optional("claim", claim.as_deref())?)
+            }
             Self::Check(args) => args.run(context, &catalog),
             Self::Trust(args) => args.run(context, &catalog, &trusted),
             Self::Untrust { name } => untrust(context, &parse("name", &name)?, &trusted),
@@ -129,6 +145,90 @@ fn untrust(context: &Context, name: &ProfileName, trusted: &TrustedProfiles) -> 
     }
     let json = json!({ "name": name, "trust": Trust::Untrusted });
     output::print(context.global.json, &format!("agents cannot run {name} any more\n"), &json)
+}
+
+fn show(
+    context: &Context,
+    catalog: &Catalog,
+    name: &ProfileName,
+    claim: Option<ClaimId>,
+) -> Result<(), Failure> {
+    let Some(known) = catalog.find(name) else {
+        let hint = "hm profile list shows those there are, hm profile check what is wrong with others";
+        return Err(
+            Rejection::new(Code::UnknownProfile, format!("no profile is called `{name}`"), hint).into()
+        );
+    };
+    let mut json = shown(known);
+    let mut text = String::new();
+    let mut fact = |what: &str, value: String| {
+        let _ = writeln!(text, "{what:<9} {}", cleaned(&value));
+    };
+    let Known { profile, origin, sha256, trust } = known;
+    fact("profile", format!("{name}: {}", profile.description));
+    fact(
+        "origin",
+        match origin {
+            Origin::BuiltIn => "ships with hm".to_owned(),
+            Origin::Project(file) => format!("{} ({})", file.display(), trust_word(*trust)),
+        },
+    );
+    fact("sha256", sha256.clone());
+    fact("argv", json!(profile.template()).to_string());
+    for (name, param) in &profile.params {
+        fact("arg", format!("{name}: {}", json!(param)));
+    }
+    let list = |all: &[String], none: &str| if all.is_empty() { none.to_owned() } else { all.join(", ") };
+    fact("scopes", list(&profile.scopes, "none, so it settles nothing"));
+    fact(
+        "expect",
+        profile.expect.map_or_else(
+            || "nothing, so it settles nothing".to_owned(),
+            |expect| format!("exit {} passes, any other fails", expect.exit),
+        ),
+    );
+    fact("needs", list(&profile.needs, "nothing"));
+    fact("version", list(&profile.version, "none, the program's hash stands for it"));
+    let limits = profile.limits;
+    fact(
+        "limits",
+        format!(
+            "{} ms, {} bytes of each stream, {} open files, files of {} bytes",
+            profile.timeout_ms, limits.output_cap_bytes, limits.open_files, limits.file_bytes
+        ),
+    );
+    fact("passes on", list(&profile.env_pass.iter().cloned().collect::<Vec<_>>(), "no variables of its own"));
+    if let Some(id) = claim {
+        let mut reads = context.reads()?;
+        let found = reads.store()?.map(|store| store.claim(id)).transpose()?.flatten();
+        let Some(found) = found else {
+            let hint = "take the id from a receipt or from hm claim list";
+            return Err(Rejection::new(Code::UnknownClaim, format!("no claim has the id {id}"), hint).into());
+        };
+        let scopes: Vec<Scope> = parse_all("scope", &found.summary.scopes)?;
+        let why = profile.cannot_settle(&scopes);
+        let covered = |scope: &&Scope| covers_any(&profile.scopes, std::slice::from_ref(*scope));
+        let covered: Vec<&Scope> = scopes.iter().filter(covered).collect();
+        json["claim"] =
+            json!({ "claim_id": id, "covered_scopes": covered, "can_settle": why.is_none(), "why_not": why });
+        let names: Vec<String> = covered.iter().map(ToString::to_string).collect();
+        fact(
+            "claim",
+            match why {
+                None => format!("{id}: a run can settle it, by its scopes {}", names.join(", ")),
+                Some(why) => format!("{id}: a run only mentions it: {why}"),
+            },
+        );
+    }
+    output::print(context.global.json, &output::fitted(&text), &json)
+}
+
+const fn trust_word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::Untrusted => "untrusted",
+        Trust::Changed => "changed since it was trusted",
+    }
 }
 
 impl List {
@@ -210,6 +310,8 @@ fn shown(Known { profile, origin, sha256, trust }: &Known) -> Value {
         "description": profile.description,
         "argv": profile.template(),
         "scopes": profile.scopes,
+        "needs": profile.needs,
+        "version": profile.version,
         "params": profile.params,
         "expect": profile.expect,
         "timeout_ms": profile.timeout_ms,

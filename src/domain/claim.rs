@@ -137,6 +137,22 @@ word!(
         Contradicts = "contradicts",
         /// Is where it came from.
         CausedBy = "caused_by",
+        /// Has to do with it, and speaks neither for nor against it.
+        Mentions = "mentions",
+    }
+);
+
+word!(
+    /// What made a claim confirmed.
+    Basis("basis") {
+        /// The positions of agents alone.
+        Agreed = "agreed",
+        /// No objection until its deadline: weaker than a support.
+        Silence = "agreed by silence",
+        /// A run whose prediction was on record before it started.
+        Proved = "proved",
+        /// A run of a release that recorded no prediction: its caller may have chosen what it said.
+        Unchecked = "proof (unchecked)",
     }
 );
 

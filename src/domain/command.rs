@@ -10,7 +10,7 @@ use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::evidence::EvidenceName;
-use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
+use crate::domain::experiment::{Plan, Prediction, ProfileName, RunOutcome};
 use crate::domain::ids::{
     ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId,
 };
@@ -261,9 +261,12 @@ pub struct RunExperiment {
     /// Whether the claim waits for it.
     #[serde(default)]
     pub blocking: bool,
-    /// What it is to say of the claim, instead of what the profile's expectation makes of it.
+    /// What the claim predicts; `passes` where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relation: Option<Relation>,
+    pub prediction: Option<Prediction>,
+    /// How often to run it, to be judged together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
     /// The directory to run in, below the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -279,6 +282,12 @@ pub struct RunExperiment {
     /// What the writer makes of it; it never comes from a front.
     #[serde(skip)]
     pub plan: Option<Plan>,
+    /// What the claim says, for the receipt; from the writer, like the plan.
+    #[serde(skip)]
+    pub statement: Option<Statement>,
+    /// The ids of its further runs; from the writer, like the plan.
+    #[serde(skip)]
+    pub further_runs: Vec<RunId>,
 }
 
 /// Tie a run that is over to a claim.
@@ -288,8 +297,6 @@ pub struct AttachExperiment {
     pub run_id: RunId,
     /// Which claim.
     pub claim_id: ClaimId,
-    /// What it says about the claim.
-    pub relation: Relation,
     /// In the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Reason>,

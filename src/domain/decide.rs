@@ -13,6 +13,7 @@ mod plan;
 mod researcher;
 mod session;
 mod target;
+mod verdict;
 
 pub use asking::agree;
 pub use erasure::{Erasure, forget};
@@ -29,7 +30,7 @@ use crate::domain::action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{
-    ClaimType, HYPOTHESIS_TTL, Override, Position, Relation, ReportKind, Status, Trigger,
+    ClaimType, HYPOTHESIS_TTL, Override, Position, ReportKind, Status, Trigger,
 };
 use crate::domain::command::{
     AffirmClaim, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
@@ -134,6 +135,8 @@ pub struct Decision {
     pub similar: Vec<ClaimId>,
     /// Claims that are much alike, and say another value, name, order or exception.
     pub alike: Vec<ClaimId>,
+    /// What the outcome of a run will mean, or means, for its claim.
+    pub meaning: Option<String>,
     /// What would move things on.
     pub next: Option<String>,
 }
@@ -160,7 +163,7 @@ pub fn decide(
         }),
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
-        Command::AddEvidence(add) => evidence::add(state, session, add),
+        Command::AddEvidence(add) => evidence::add(state, session, add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
         Command::ReportEvent(report) => report_event(state, report),
@@ -170,8 +173,8 @@ pub fn decide(
         Command::PartTarget(part) => target::part(state, part),
         Command::KeepClaim(keep) => overrule::keep(state, agent, keep),
         Command::RunExperiment(run) => experiment::run(state, run),
-        Command::AttachExperiment(attach) => experiment::attach(state, attach),
-        Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel),
+        Command::AttachExperiment(attach) => experiment::attach(state, attach, now),
+        Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel, now),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
         Command::DenyRecord(deny) => Ok(deny_record(deny)),
         Command::AddPlan(add) => plan::add_plan(state, add),
@@ -275,14 +278,20 @@ fn create_claim(
     evidence_refs.dedup();
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
-        let relation = Relation::Supports;
         let about = About { claim_id: create.claim_id, scopes: &scopes, trigger: create.trigger.as_ref() };
-        let cited = evidence::judged(state, evidence_ref, &about, relation)?;
-        let grade = evidence::on_record(cited.grade);
-        decision.cited.push(cited);
+        let said = evidence::cited(state, evidence_ref, &about, now)?;
+        decision.cited.push(said.cited);
         decision.events.push(
-            EvidenceAdded { claim_id: create.claim_id, evidence_ref, relation, weight, note: None, grade }
-                .into(),
+            EvidenceAdded {
+                claim_id: create.claim_id,
+                evidence_ref,
+                relation: said.relation,
+                weight,
+                note: None,
+                grade: said.grade,
+                run: said.run,
+            }
+            .into(),
         );
     }
     match supersession {

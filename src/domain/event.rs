@@ -15,7 +15,7 @@ use crate::domain::claim::{
     Share, Status, Tier, Trigger,
 };
 use crate::domain::decide::Quorum;
-use crate::domain::experiment::{Plan, ProfileName, RunOutcome};
+use crate::domain::experiment::{Plan, Prediction, ProfileName, RunKey, RunOutcome, Series, Tally};
 use crate::domain::ids::{ClaimId, CommandId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
 use crate::domain::plan::{ReleaseCause, TaskStatus, Trajectory};
 use crate::domain::rejection::Code;
@@ -143,6 +143,27 @@ pub struct EvidenceAdded {
     /// How it came about, as judged when it was tied; none means asserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
+    /// The run behind it; none for other events, and before runs had predictions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunBehind>,
+}
+
+/// The run behind evidence, and by what it was judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunBehind {
+    /// Which run.
+    pub run_id: RunId,
+    /// The profile that ran; none for what a human typed or recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileName>,
+    /// SHA-256 of the profile's file, hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_sha256: Option<String>,
+    /// What the claim predicted.
+    pub prediction: Prediction,
+    /// How often the same run came out which way, where it came out both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstable: Option<Tally>,
 }
 
 /// A link of an event to a claim was taken back.
@@ -357,9 +378,15 @@ pub struct ExperimentQueued {
     /// The claim it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<ClaimId>,
-    /// What it is to say of the claim, instead of what the profile's expectation makes of it.
+    /// Read in events of older releases only, in which the caller chose what a run says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
+    /// What the claim predicts; none without a claim, and in events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+    /// The request's other runs, if it asked for several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
     /// Whether the claim waits for it.
     #[serde(default)]
     pub blocking: bool,
@@ -404,6 +431,15 @@ pub struct ExperimentCompleted {
     /// Why it says nothing about its claim although it came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Reason>,
+    /// What it is compared by; none where the content it ran on is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<RunKey>,
+    /// How runs of its key, or of its series, came out, where that was both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstable: Option<Tally>,
+    /// Whether with it the same test has become stable again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stable_again: bool,
 }
 
 /// An operator had the payload of an event erased: why a gap in the ledger is none.

@@ -5,7 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::domain::coverage;
+use crate::domain::ids::RunId;
+use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
 
@@ -134,9 +138,20 @@ pub struct Plan {
     pub pty: bool,
     /// What the exit code means.
     pub expect: Option<Expect>,
+    /// Globs of paths, or scopes such as `tag:auth`, that the profile can settle claims about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// The command that says the version of the tool; empty where the profile names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub version: Vec<String>,
 }
 
 impl Plan {
+    /// Why a run of it settles nothing about a claim with these scopes; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
+        coverage::cannot_settle((self.profile.as_ref(), self.expect, &self.scopes), scopes)
+    }
+
     /// The command as a person would type it, for display only: nothing ever runs this text.
     pub fn preview(&self) -> String {
         let plain = |text: &&String| {
@@ -158,6 +173,54 @@ impl Plan {
 
 /// What stands for the command of a run whose end was erased, and its files with it.
 pub const ERASED_COMMAND: &str = "(erased)";
+
+crate::domain::claim::word!(
+    /// What a claim predicts of a run about it, on record before the run starts.
+    Prediction("prediction") {
+        /// The claim holds if the profile's expectation is met.
+        Passes = "passes",
+        /// The claim holds if it is not met, such as "the build is broken".
+        Fails = "fails",
+    }
+);
+
+/// One of several runs of one request, which speak together when the last of them is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// The first of them, by which they go.
+    pub first: RunId,
+    /// Which one this is, from 1.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+/// How many runs came out which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Runs that met the expectation.
+    pub passed: u32,
+    /// Runs that did not.
+    pub failed: u32,
+}
+
+impl Tally {
+    /// One more run.
+    pub fn add(&mut self, passed: bool) {
+        *if passed { &mut self.passed } else { &mut self.failed } += 1;
+    }
+
+    /// Whether both outcomes were seen.
+    pub const fn is_mixed(self) -> bool {
+        self.passed > 0 && self.failed > 0
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
 
 crate::domain::claim::word!(
     /// Where a run is.
@@ -202,6 +265,15 @@ pub struct RunGit {
     pub branch: Option<String>,
     /// Whether anything differed from the commit.
     pub dirty: bool,
+    /// The tree of the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// A keyed digest of everything that differed from it; none where nothing did, or where it is too much to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The directory of the run below the top of the work tree, with a slash at its end; none for the top itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
 }
 
 /// One stream of a run, as far as the ledger vouches for it.
@@ -242,6 +314,9 @@ pub struct RunOutcome {
     /// The repository before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<RunGit>,
+    /// The first line of the tool's version, where the profile says how to ask for it; else the program's SHA-256.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// Standard output.
     #[serde(default)]
     pub stdout: RunStream,
@@ -265,6 +340,7 @@ impl RunOutcome {
             started_at: None,
             duration_ms: None,
             git: None,
+            tool: None,
             stdout: RunStream::default(),
             stderr: RunStream::default(),
             meta_sha256: None,
@@ -276,4 +352,32 @@ impl RunOutcome {
         let git = self.git.as_ref().filter(|git| !git.dirty && self.state.is_conclusive())?;
         git.sha.as_deref()
     }
+
+    /// What the run was a run of, and on which content: equal keys should come out alike. `what` is the profile and
+    /// its parameters. None where the content is not known, such as outside a repository.
+    pub fn key(&self, what: &str) -> Option<RunKey> {
+        let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
+        let tree = git.tree.as_deref()?;
+        let diff = if git.dirty { git.diff.as_deref()? } else { "clean" };
+        let hash = |parts: &[&str]| {
+            let mut hash = Sha256::new();
+            for part in parts {
+                hash.update(part.len().to_le_bytes());
+                hash.update(part);
+            }
+            hex::encode(hash.finalize())
+        };
+        let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
+        let content = hash(&[&test, tree, diff, self.tool.as_deref().unwrap_or_default()]);
+        Some(RunKey { test, content })
+    }
+}
+
+/// What runs are compared by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunKey {
+    /// Equal for runs of the same profile with the same parameters in the same directory, SHA-256 in hex.
+    pub test: String,
+    /// Equal where the tree, the uncommitted changes and the tool's version are the same too, SHA-256 in hex.
+    pub content: String,
 }

@@ -84,8 +84,8 @@ pub struct Cited {
     pub why: String,
 }
 
-/// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar` and
-/// `next` are not repeated when the same command comes again.
+/// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar`,
+/// `meaning` and `next` are not repeated when the same command comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The command, as named by the front that took it.
@@ -120,6 +120,9 @@ pub struct Receipt {
     /// Claims that are much alike and differ in a value, a name, an order or an exception: to be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<ClaimId>,
+    /// What the outcome of a run will mean, or means, for its claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<String>,
     /// What would move things on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

@@ -52,8 +52,10 @@ pub enum Code {
     UntrustedProfile,
     /// No run has this id.
     UnknownRun,
-    /// Nothing says what an exit of this profile means.
+    /// Nothing says what an exit of this profile means; in records of older releases only.
     NoExpectation,
+    /// The profile says nothing about what the claim is about.
+    ProfileCannotSettle,
     /// The run cannot be evidence.
     NotAttachable,
     /// It is on record already.
@@ -123,6 +125,7 @@ impl Code {
             Self::UntrustedProfile => "untrusted_profile",
             Self::UnknownRun => "unknown_run",
             Self::NoExpectation => "no_expectation",
+            Self::ProfileCannotSettle => "profile_cannot_settle",
             Self::NotAttachable => "not_attachable",
             Self::Duplicate => "duplicate",
             Self::DuplicateAlias => "duplicate_alias",

@@ -3,6 +3,7 @@
 mod deed;
 mod seats;
 mod silence;
+mod stability;
 mod targets;
 mod work;
 
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 pub use deed::Deed;
 pub use seats::{Pane, Seats};
+pub use stability::{COUNTS_FOR, Stability};
 pub use work::Work;
 
 use crate::domain::agent::AgentId;
@@ -21,12 +23,15 @@ use crate::domain::candidates::{Candidates, Words};
 use crate::domain::claim::{
     ClaimType, ContradictionKind, Outcome, Override, Position, Relation, Resolution, Share, Status, Trigger,
 };
+use crate::domain::coverage;
 use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, PositionTaken,
     Recorded, ResearcherSpawned, Side,
 };
-use crate::domain::experiment::{ERASED_COMMAND, Expect, Plan, ProfileName, RunState};
+use crate::domain::experiment::{
+    ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
+};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
@@ -151,12 +156,22 @@ pub struct Run {
     pub command: CommandLine,
     /// Profile and arguments: equal for runs of the same.
     pub what: String,
+    /// SHA-256 of the profile's file, hex.
+    pub profile_sha256: Option<String>,
     /// The claim it is about.
     pub claim: Option<ClaimId>,
-    /// What it says of the claim, instead of what is expected.
+    /// What the caller made it say, in a release before predictions.
     pub relation: Option<Relation>,
-    /// The exit code that supports.
+    /// What the claim predicts of it.
+    pub prediction: Option<Prediction>,
+    /// The other runs of its request.
+    pub series: Option<Series>,
+    /// The exit code that meets the expectation.
     pub expects: Option<Expect>,
+    /// What its profile can settle claims about.
+    pub scopes: Vec<String>,
+    /// What it is compared by.
+    pub key: Option<RunKey>,
     /// Where it is.
     pub state: RunState,
     /// The event that ended it.
@@ -173,6 +188,16 @@ pub struct Run {
     pub worktree: Option<Worktree>,
     /// Why it says nothing about its claim although it came to its end.
     pub undecided: Option<Reason>,
+}
+
+impl Run {
+    /// Why it settles nothing about a claim with these scopes; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
+        if self.asserted {
+            return Some("only the word of its recorder stands for it".to_owned());
+        }
+        coverage::cannot_settle((self.profile.as_ref(), self.expects, &self.scopes), scopes)
+    }
 }
 
 /// An agent that was sent out, as far as the rules look at it.
@@ -262,6 +287,8 @@ pub struct State {
     /// What waits for its turn or is under way, by the ledger position that queued it, with its plan.
     unfinished: BTreeMap<u64, ExperimentQueued>,
     run_of: HashMap<EventId, RunId>,
+    series: HashMap<RunId, Vec<RunId>>,
+    stability: Stability,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     /// Claims that silence may still confirm, by when.
@@ -417,9 +444,20 @@ impl State {
         self.runs.get(&id)
     }
 
-    /// The run that an event ended or recorded.
-    pub fn run_that_ended_with(&self, event: EventId) -> Option<&Run> {
-        self.run_of.get(&event).and_then(|id| self.runs.get(id))
+    /// The run that an event ended or recorded, and its id.
+    pub fn run_that_ended_with(&self, event: EventId) -> Option<(RunId, &Run)> {
+        self.run_of.get(&event).and_then(|id| Some((*id, self.runs.get(id)?)))
+    }
+
+    /// The runs of a request that asked for several, by the first of them, in their order.
+    pub fn series(&self, first: RunId) -> impl Iterator<Item = (RunId, &Run)> {
+        let runs = self.series.get(&first).into_iter().flatten();
+        runs.filter_map(|id| Some((*id, self.runs.get(id)?)))
+    }
+
+    /// Which tests came out both ways.
+    pub const fn stability(&self) -> &Stability {
+        &self.stability
     }
 
     /// Runs that are not over, with what queued them, in the order they were asked for.
@@ -692,9 +730,14 @@ impl State {
             profile: queued.plan.profile.clone(),
             command: queued.plan.command_line(),
             what: what_runs(queued),
+            profile_sha256: queued.plan.profile_sha256.clone(),
             claim: queued.claim_id,
             relation: queued.relation,
+            prediction: queued.prediction,
+            series: queued.series,
             expects: queued.plan.expect,
+            scopes: queued.plan.scopes.clone(),
+            key: None,
             state: RunState::Queued,
             completed: None,
             asserted: false,
@@ -713,6 +756,9 @@ impl State {
         {
             claim.pending_run = Some(queued.run_id);
         }
+        if let Some(series) = queued.series {
+            self.series.entry(series.first).or_default().push(queued.run_id);
+        }
         self.runs.insert(queued.run_id, run);
         self.unfinished.insert(recorded.seq, queued.clone());
     }
@@ -723,9 +769,14 @@ impl State {
             profile: completed.profile.clone(),
             command: completed.command.clone(),
             what: completed.command.to_string(),
+            profile_sha256: None,
             claim: None,
             relation: None,
+            prediction: None,
+            series: None,
             expects: None,
+            scopes: Vec::new(),
+            key: None,
             state: RunState::Queued,
             completed: None,
             asserted: false,
@@ -737,7 +788,6 @@ impl State {
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;
-        run.completed = Some(recorded.id);
         run.asserted = completed.asserted;
         run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
@@ -745,6 +795,12 @@ impl State {
         if let Some(session) = self.asked_in.remove(&completed.run_id).or_else(|| recorded.session.clone()) {
             self.last_done.insert(session, completed.run_id.first_event());
         }
+        run.key = completed.key.clone();
+        // The end of a run is said again when its first record is erased.
+        if let Some(key) = completed.key.as_ref().filter(|_| run.completed.is_none()) {
+            self.stability.add(key, run.state == RunState::Succeeded, recorded.at);
+        }
+        run.completed = Some(recorded.id);
         self.run_of.insert(recorded.id, completed.run_id);
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);

@@ -226,8 +226,24 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
     // A null stands for an argument left out: some clients send every key.
     let given: JsonObject =
         arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
-    serde_json::from_value(Value::Object(given)).map_err(|problem| {
-        Rejection::new(Code::InvalidArgument, problem.to_string(), "correct the argument and call again")
+    serde_json::from_value(Value::Object(given.clone())).map_err(|problem| {
+        let problem = problem.to_string();
+        match culprit::<T>(&given, &problem) {
+            Some(name) => Rejection::invalid(name, format!("`{name}`: {problem}")),
+            None => Rejection::new(Code::InvalidArgument, problem, "correct the argument and call again"),
+        }
+    })
+}
+
+/// The argument that a problem is about: without it, there is another problem or none. What is missing says its name
+/// itself.
+fn culprit<'a, T: DeserializeOwned>(given: &'a JsonObject, problem: &str) -> Option<&'a str> {
+    given.keys().map(String::as_str).find(|name| {
+        let mut others = given.clone();
+        others.remove(*name);
+        serde_json::from_value::<T>(Value::Object(others))
+            .err()
+            .is_none_or(|other| other.to_string() != problem)
     })
 }
 
@@ -259,6 +275,9 @@ pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
             let claims: Vec<String> = claims.iter().map(ToString::to_string).collect();
             line.push_str(&format!("; {said}: {}", claims.join(", ")));
         }
+    }
+    if let Some(meaning) = &receipt.meaning {
+        line.push_str(&format!("; {meaning}"));
     }
     if let Some(next) = &receipt.next {
         line.push_str(&format!("; next: {next}"));

@@ -46,14 +46,17 @@ impl Server {
         let run = receipt.entity_id.map(RunId::from_uuid);
         let mut finished = None;
         if let (true, Some(run), Ok(speaker), Acceptance::Committed) = (wait, run, speaker, receipt.state) {
-            let deadline = self.look(run).and_then(|run| u64::try_from(run.timeout_ms?).ok()).unwrap_or(0);
+            let each =
+                |run: &ExperimentView| Some((u64::try_from(run.timeout_ms?).ok()?, run.series.clone()));
+            let deadline = self.look(run).as_ref().and_then(each);
+            let deadline = deadline
+                .map_or(0, |(ms, series)| ms.saturating_mul(series.map_or(1, |series| u64::from(series.of))));
             let deadline = system::instant() + Duration::from_millis(deadline) + QUEUE_GRACE;
             let mut told = system::instant();
             let started = told;
             loop {
                 finished = self.look(run);
-                if finished.as_ref().is_some_and(|run| run.status.is_over()) || system::instant() >= deadline
-                {
+                if finished.as_ref().is_some_and(ExperimentView::is_over) || system::instant() >= deadline {
                     break;
                 }
                 tokio::select! {
@@ -89,19 +92,9 @@ impl Server {
                 body["experiment"] = views::experiment_json(&workspace, run);
             }
         }
-        if let Some(run) = run.filter(|run| run.status.is_over()) {
-            let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
-            let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-            let said: Vec<String> = run
-                .attached
-                .iter()
-                .map(|attached| {
-                    format!("{} claim {} ({})", attached.relation, attached.claim_id, attached.grade)
-                })
-                .collect();
-            let said = if said.is_empty() { String::new() } else { format!("; it {}", said.join(", ")) };
-            let undecided = views::undecided(run).map(|why| format!("; {why}")).unwrap_or_default();
-            result.content.push(ContentBlock::text(format!("{state}{code}{said}{undecided}")));
+        if let Some(run) = run.filter(|run| run.is_over()) {
+            result.content.push(ContentBlock::text(views::outcome(run)));
+            result.content.extend(views::failure(&workspace, run).map(ContentBlock::text));
         }
         result
     }

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::domain::claim::{ClaimType, Outcome, Relation, ReportKind};
+use crate::domain::experiment::Prediction;
 use crate::domain::plan::TaskStatus;
 use crate::domain::session::{Role, Source};
 
@@ -67,6 +68,10 @@ pub(super) fn claim_type(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn relation(_: &mut SchemaGenerator) -> Schema {
     words(Relation::ALL.iter().map(|word| word.as_str()))
+}
+
+pub(super) fn prediction(_: &mut SchemaGenerator) -> Schema {
+    words(Prediction::ALL.iter().map(|word| word.as_str()))
 }
 
 pub(super) fn outcome(_: &mut SchemaGenerator) -> Schema {

@@ -3,7 +3,7 @@
 //! Within each list the most wanted come first, but for claims: those are ordered by relevance when packed. An
 //! entry is given once: a claim that stands under attention or among the anti-patterns is not among the claims.
 
-use crate::domain::claim::{ClaimType, ContradictionKind, Grade, Status};
+use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
 use crate::domain::relevance::{Footing, StaleAfter};
 use crate::domain::time::{Span, Timestamp};
 
@@ -188,14 +188,16 @@ pub struct Claim {
     pub claim_type: ClaimType,
     /// Where it is in its life.
     pub status: Status,
+    /// What confirmed it; none while it is not confirmed.
+    pub basis: Option<Basis>,
+    /// Whether the run that confirmed it came out the other way too.
+    pub unstable: bool,
     /// How the best of its evidence came about.
     pub grade: Grade,
     /// Whether the files its evidence rests on were edited since.
     pub evidence_stale: bool,
     /// Its files that others edited since, in a few words.
     pub changed: Option<String>,
-    /// Whether only silence confirmed it.
-    pub agreed_by_silence: bool,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
     /// What it is about.

@@ -2,19 +2,21 @@
 
 mod catalog;
 mod file;
+mod here;
 mod param;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
+use crate::domain::coverage;
 use crate::domain::scope::Scope;
 
 pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
 pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Loaded, Origin, PROFILE_DIR, Problem, load_file};
+pub use here::Here;
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};
 
@@ -34,7 +36,7 @@ pub struct Profile {
     pub name: ProfileName,
     /// What it shows, for people and agents who choose.
     pub description: String,
-    /// Globs of paths, or scopes such as `tag:auth`, that it can speak to; none: everything.
+    /// Globs of paths, or scopes such as `tag:auth`, that it can speak to; none: everything, and it settles nothing.
     pub scopes: Vec<String>,
     /// How long it may run, in milliseconds.
     pub timeout_ms: u64,
@@ -52,8 +54,11 @@ pub struct Profile {
     pub cwd: Option<String>,
     /// What makes it an agent's: such a one is sent out, and any other is run as an experiment.
     pub agent: Option<AgentProfile>,
+    /// Files without which it cannot run, below the root, such as `Cargo.toml`.
+    pub needs: Vec<String>,
+    /// The command that says the version of its tool; empty where it names none.
+    pub version: Vec<String>,
     argv: Vec<Element>,
-    globs: GlobSet,
 }
 
 /// That a profile is an agent's: its `{prompt}` is what the agent is asked.
@@ -144,32 +149,11 @@ impl Profile {
     /// Whether a run of it can say something about any of these scopes, which no agent's can. A directory counts when a glob could
     /// match below it; symbols, targets and tags count where the profile names them.
     pub fn speaks_to(&self, scopes: &[Scope]) -> bool {
-        self.agent.is_none() && (self.scopes.is_empty() || scopes.iter().any(|scope| self.covers(scope)))
+        self.agent.is_none() && (self.scopes.is_empty() || coverage::covers_any(&self.scopes, scopes))
     }
 
-    fn covers(&self, scope: &Scope) -> bool {
-        if !scope.is_path() {
-            return self.scopes.iter().any(|own| own == scope.as_str());
-        }
-        let path = scope.as_str();
-        let is_directory = path == "." || !path.rsplit('/').next().is_some_and(|last| last.contains('.'));
-        self.globs.is_match(path)
-            || is_directory && self.scopes.iter().any(|glob| may_match_below(glob, path))
+    /// Why a run of it settles nothing about a claim with these scopes; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
+        coverage::cannot_settle((Some(&self.name), self.expect, &self.scopes), scopes)
     }
-}
-
-/// Whether a glob can match something below a directory: their literal beginnings do not part.
-fn may_match_below(glob: &str, directory: &str) -> bool {
-    let is_literal = |part: &&str| !part.contains(['*', '?', '[', '{']);
-    let names = glob.split('/').take_while(is_literal);
-    directory == "." || names.zip(directory.split('/')).all(|(one, other)| one == other)
-}
-
-/// The globs as one set; what looks like `tag:name` is no glob.
-fn glob_set(scopes: &[String]) -> Result<GlobSet, globset::Error> {
-    let mut set = GlobSetBuilder::new();
-    for glob in scopes.iter().filter(|scope| !scope.contains(':')) {
-        set.add(GlobBuilder::new(glob).literal_separator(true).build()?);
-    }
-    set.build()
 }

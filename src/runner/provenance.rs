@@ -1,19 +1,33 @@
 //! Where a run ran: the repository, the program, the environment, the machine.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::artifacts::hash_file;
+use crate::workspace::MARKER;
 
 /// The most lines of `git status` that are kept; more are counted.
 const MAX_STATUS_LINES: usize = 200;
 /// The largest program that is hashed, in bytes: hashing must not outlast the run.
 const MAX_PROGRAM_BYTES: u64 = 64 << 20;
+/// The most that is read of what differs from a commit, in bytes.
+const MAX_CONTENT_BYTES: u64 = 64 << 20;
+/// How long a tool may take to say its version; `npx` takes a second.
+const VERSION_WITHIN: Duration = Duration::from_secs(5);
+/// The most that is read of a version.
+const MAX_VERSION_BYTES: u64 = 4_096;
 
 /// A repository before a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,28 +42,45 @@ pub struct Git {
     pub status_porcelain: Vec<String>,
     /// Lines left out of it.
     pub status_omitted: usize,
+    /// The tree of the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// HMAC-SHA-256 under the workspace's key of what differs from the commit, hex; none where that is too much to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The directory below the top of the work tree, with a slash at its end; none for the top itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
 }
 
 impl Git {
     /// What git says of a directory; nothing outside a repository or without git.
     pub fn of(dir: &Path, environment: &BTreeMap<String, String>) -> Option<Self> {
-        let mut command = Command::new("git");
-        command
-            // A monitor is a program of the repository's choosing, and a status must not write.
-            .args([
-                "-c",
-                "core.fsmonitor=false",
-                "--no-optional-locks",
-                "status",
-                "--porcelain=v2",
-                "--branch",
-            ])
-            .current_dir(dir)
-            .env_clear()
-            .envs(environment.iter().filter(|(name, _)| ["PATH", "HOME"].contains(&name.as_str())))
-            .stdin(Stdio::null());
-        let output = command.output().ok().filter(|output| output.status.success())?;
+        let status = ["--no-optional-locks", "status", "--porcelain=v2", "--branch"];
+        let output = git(dir, environment, &status).output().ok().filter(|output| output.status.success())?;
         Some(Self::parse(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Adds on which content the run runs: the tree of the commit, and a digest of what differs from it.
+    #[must_use]
+    pub(super) fn with_content(
+        mut self,
+        dir: &Path,
+        environment: &BTreeMap<String, String>,
+        key: &[u8; 32],
+    ) -> Self {
+        let place = ["rev-parse", "HEAD^{tree}", "--show-toplevel", "--show-prefix"];
+        let output = git(dir, environment, &place).output().ok().filter(|output| output.status.success());
+        let text =
+            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let mut lines = text.lines();
+        if let (Some(tree), Some(top)) = (lines.next(), lines.next()) {
+            self.tree = Some(tree.to_owned());
+            self.prefix = lines.next().filter(|prefix| !prefix.is_empty()).map(str::to_owned);
+            self.diff =
+                self.dirty.then(|| uncommitted(Path::new(top), environment, key).ok().flatten()).flatten();
+        }
+        self
     }
 
     /// Reads the second form of `git status`, and writes its lines in the first, which people know.
@@ -90,6 +121,113 @@ impl Git {
             self.status_omitted += 1;
         }
     }
+}
+
+/// Git in a directory. A monitor is a program of the repository's choosing, and nothing here may write.
+fn git(dir: &Path, environment: &BTreeMap<String, String>, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command
+        .args(["-c", "core.fsmonitor=false"])
+        .args(arguments)
+        .current_dir(dir)
+        .env_clear()
+        .envs(environment.iter().filter(|(name, _)| ["PATH", "HOME"].contains(&name.as_str())))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// The digest of all that differs from the commit, files that git does not know included; none where that is more than
+/// [`MAX_CONTENT_BYTES`] or something changes while it is read.
+fn uncommitted(
+    top: &Path,
+    environment: &BTreeMap<String, String>,
+    key: &[u8; 32],
+) -> io::Result<Option<String>> {
+    let mut content = Content { mac: keyed(key), left: MAX_CONTENT_BYTES };
+    let diff = ["diff", "HEAD", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"];
+    let mut child = git(top, environment, &diff).stdout(Stdio::piped()).spawn()?;
+    let fits = match child.stdout.take() {
+        Some(stdout) => content.take(stdout)?,
+        None => false,
+    };
+    // A pipe nobody reads any more ends the child.
+    if !child.wait()?.success() || !fits {
+        return Ok(None);
+    }
+    let unknown = git(top, environment, &["ls-files", "--others", "--exclude-standard", "-z"]).output()?;
+    if !unknown.status.success() {
+        return Ok(None);
+    }
+    for name in unknown.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let path = Path::new(OsStr::from_bytes(name));
+        if path.starts_with(MARKER) {
+            continue;
+        }
+        let file = top.join(path);
+        content.mac.update(name);
+        let fits = match file.symlink_metadata()?.file_type() {
+            kind if kind.is_symlink() => content.take(std::fs::read_link(&file)?.as_os_str().as_bytes())?,
+            kind if kind.is_file() => content.take(File::open(&file)?)?,
+            // A pipe would wait for its other end, and a repository within shows as a directory.
+            _ => false,
+        };
+        if !fits {
+            return Ok(None);
+        }
+    }
+    Ok(Some(hex::encode(content.mac.finalize().into_bytes())))
+}
+
+/// Content as it is hashed.
+struct Content {
+    mac: Hmac<Sha256>,
+    /// Bytes that may still come.
+    left: u64,
+}
+
+impl Content {
+    /// Takes in one piece; whether all of it fits.
+    fn take(&mut self, from: impl Read) -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        let read = from.take(self.left + 1).read_to_end(&mut bytes)? as u64;
+        self.mac.update(&read.to_le_bytes());
+        self.mac.update(&bytes);
+        let fits = read <= self.left;
+        self.left = self.left.saturating_sub(read);
+        Ok(fits)
+    }
+}
+
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
+}
+
+/// The first line that the tool of a run says about its version; none where it says nothing in time.
+pub(super) fn version(argv: &[String], dir: &Path, environment: &BTreeMap<String, String>) -> Option<String> {
+    let (program, arguments) = argv.split_first()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .current_dir(dir)
+        .env_clear()
+        .envs(environment)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let stdout = child.stdout.take()?;
+    let (line, said) = channel();
+    // What it left behind may hold the pipe open: this thread is waited for no longer than the tool.
+    thread::spawn(move || {
+        let mut text = String::new();
+        let read = BufReader::new(stdout.take(MAX_VERSION_BYTES)).read_line(&mut text);
+        let _ = line.send(read.ok().map(|_| text.trim().to_owned()));
+    });
+    let first = said.recv_timeout(VERSION_WITHIN).ok().flatten();
+    let _ = child.kill();
+    let _ = child.wait();
+    first.filter(|line| !line.is_empty())
 }
 
 /// A program as it was found.
@@ -154,7 +292,7 @@ pub(super) fn cores() -> usize {
 /// One value for one environment: HMAC-SHA-256 of its sorted `NAME=value` lines. Keyed, because a plain hash of
 /// few unknown values can be guessed at.
 pub(super) fn fingerprint(environment: &BTreeMap<String, String>, key: &[u8; 32]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    let mut mac = keyed(key);
     for (name, value) in environment {
         for part in [name.as_bytes(), b"=", value.as_bytes(), b"\0"] {
             mac.update(part);
@@ -191,6 +329,9 @@ mod tests {
                     "?? notes.txt",
                 ],
                 status_omitted: 0,
+                tree: None,
+                diff: None,
+                prefix: None,
             }
         "#]]
         .assert_debug_eq(&Git::parse(status));

@@ -97,6 +97,9 @@ pub struct Meta {
     pub left_behind: u32,
     /// The program that `argv[0]` stood for.
     pub program: Option<Program>,
+    /// The first line of the tool's version, where the profile says how to ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// The repository before the run; none outside one.
     pub git: Option<Git>,
     /// The machine.

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::artifacts::{self, META, RESULT, STDERR, STDOUT};
 use super::capture::{Captured, Seen, Stream};
 use super::profile::Plan;
-use super::provenance::{Git, Host, Program, fingerprint};
+use super::provenance::{self, Git, Host, Program, fingerprint};
 use super::report::{Exit, Meta, Report, State};
 use super::result::{ExperimentResult, Subject};
 use super::spawn::{self, SpawnError, Started};
@@ -215,7 +215,9 @@ pub fn run(
     artifacts::create_dir(&dir).map_err(failed)?;
     let env_fingerprint = fingerprint(&environment, &order.key.0);
     let env_names: Vec<String> = environment.keys().cloned().collect();
-    let git = Git::of(&order.plan.cwd, &environment);
+    let git = Git::of(&order.plan.cwd, &environment)
+        .map(|git| git.with_content(&order.plan.cwd, &environment, &order.key.0));
+    let tool = provenance::version(&order.plan.version, &order.plan.cwd, &environment);
     environment.insert(RUN_VARIABLE.to_owned(), order.run_id.to_string());
 
     let streams = [STDOUT, STDERR].map(|name| Capture::create(&dir, name, &order, &secrets));
@@ -223,7 +225,10 @@ pub fn run(
     let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
     let found =
         spawn::find(&order.plan.argv[0], &order.plan.cwd, environment.get("PATH").map(String::as_str));
-    let program = found.as_ref().ok().map(|path| Program::at(path.clone()));
+    let program = match &found {
+        Ok(path) | Err(SpawnError::NotRunnable { path, .. }) => Some(Program::at(path.clone())),
+        Err(_) => None,
+    };
     let started_at = system::now();
     let clock = system::instant();
     let mut tell = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
@@ -234,7 +239,11 @@ pub fn run(
             let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
             watch.until_over(&order.plan, tell)
         }
-        Err(problem) => Watched::never_started(&problem),
+        Err(problem) => {
+            // Nothing writes to them, so nothing of them is missing.
+            [&stdout, &stderr].iter().for_each(|capture| capture.ended.store(true, Ordering::Release));
+            Watched::never_started(&problem)
+        }
     };
     let finished_at = system::now();
     let duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -253,6 +262,7 @@ pub fn run(
         duration_ms,
         left_behind: watched.left_behind,
         program,
+        tool: tool.map(|tool| redacted(&tool, &secrets)),
         git: git.map(|git| Git { status_porcelain: hidden(&git.status_porcelain), ..git }),
         host: Host::here(),
         env_fingerprint,

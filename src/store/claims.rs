@@ -7,11 +7,13 @@ use serde::Serialize;
 
 use super::index::{Around, Limit};
 use super::{Changed, Expired, Reader, StoreError};
-use crate::domain::claim::{ClaimType, Grade, Status, Trigger};
+use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
+use crate::domain::experiment::{Prediction, Tally};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::ranking;
 use crate::domain::scope::Scope;
+use crate::domain::state::COUNTS_FOR;
 use crate::domain::time::{Moment, Timestamp};
 use crate::domain::versions::Versions;
 use crate::imports::Imports;
@@ -82,6 +84,12 @@ pub struct ClaimSummary {
     pub claim_type: ClaimType,
     /// Where it is in its life.
     pub status: Status,
+    /// What confirmed it; none while it is not confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// Whether the run that confirmed it came out the other way on the same content.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unstable: bool,
     /// Whose it is.
     pub owner: String,
     /// The owner's confidence.
@@ -130,12 +138,48 @@ pub struct ClaimSummary {
 }
 
 impl ClaimSummary {
+    /// Its status, with what confirmed it: `confirmed (proved)`.
+    pub fn standing(&self) -> String {
+        let unstable = if self.unstable { ", unstable" } else { "" };
+        with_basis(self.status.as_str(), self.basis) + unstable
+    }
+
     /// How far it can be trusted at `now`, 0 to 1.
     pub fn effective_confidence(&self, now: Timestamp) -> f64 {
         let Self { confidence: base, supports, challenges, reproduced, .. } = *self;
         let standing = Standing { base, supports, challenges, reproduced };
         standing.effective(self.claim_type, Timestamp::from_ms(self.touched_at), now)
     }
+}
+
+impl ClaimSummary {
+    /// [`ClaimSummary::standing`] for a column: what confirmed it says that it is confirmed.
+    pub fn short_standing(&self) -> String {
+        let word = self.basis.map_or(self.status.as_str(), Basis::as_str);
+        if self.unstable { format!("{word}, unstable") } else { word.to_owned() }
+    }
+}
+
+/// A status, with what confirmed the claim: `confirmed (agreed)`, `confirmed by proof (unchecked)`.
+pub(crate) fn with_basis(status: &str, basis: Option<Basis>) -> String {
+    match basis {
+        None => status.to_owned(),
+        Some(basis @ Basis::Unchecked) => format!("{status} by {basis}"),
+        Some(basis @ (Basis::Agreed | Basis::Silence | Basis::Proved)) => format!("{status} ({basis})"),
+    }
+}
+
+/// What confirmed a claim that stands at a status; its row says by which kind of run, if by one.
+pub(super) fn basis(
+    status: Status,
+    proof: Option<&str>,
+    by_silence: bool,
+) -> Result<Option<Basis>, StoreError> {
+    if status != Status::Confirmed {
+        return Ok(None);
+    }
+    let agreed = if by_silence { Basis::Silence } else { Basis::Agreed };
+    Ok(Some(proof.map(str::parse).transpose().map_err(malformed)?.unwrap_or(agreed)))
 }
 
 /// A page of claims, newest first.
@@ -178,6 +222,21 @@ pub struct Evidence {
     pub weight: f64,
     /// How it came about.
     pub grade: Grade,
+    /// The run behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// The profile that ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// SHA-256 of the profile's file, hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile_sha256: Option<String>,
+    /// What the claim predicted of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+    /// How the same run came out on the same content, where that was both ways.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstable: Option<Tally>,
     /// Ledger position of the edit that made it stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale_since: Option<u64>,
@@ -274,11 +333,11 @@ pub struct ClaimView {
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
-     c.origin_task_id, c.mended, \
+     c.origin_task_id, c.proof, c.unstable_at, c.mended, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
      AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
-     claim_id FROM claim_evidence";
+     claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
     "SELECT agent, position, reason, evidence_ref, created_at, claim_id FROM consensus";
 /// What follows the creation of a claim, from where `claim_status_history` has it.
@@ -415,11 +474,21 @@ impl Reader {
         {
             asked.left_out.settled.insert(super::key_of(row));
         }
-        read.map(|claim| self.as_of_now(claim))
+        let since: Option<i64> = row.get("unstable_at").ok().flatten();
+        read.map(|claim| self.as_of_now(claim, since))
     }
 
-    fn as_of_now(&self, claim: ClaimSummary) -> ClaimSummary {
-        ClaimSummary { status: self.status_of(&claim.id, claim.status), ..claim }
+    fn as_of_now(&self, claim: ClaimSummary, unstable_since: Option<i64>) -> ClaimSummary {
+        let status = self.status_of(&claim.id, claim.status);
+        let basis = claim.basis.filter(|_| status == Status::Confirmed);
+        let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
+        ClaimSummary { status, basis, unstable, ..claim }
+    }
+
+    /// Whether a run that came out the other way at some time still counts; outside of a snapshot it does.
+    fn is_recent(&self, since: Option<i64>) -> bool {
+        let now = self.asked.borrow().as_ref().map(|asked| asked.now);
+        since.zip(now).is_none_or(|(since, now)| Timestamp::from_ms(since).is_within(COUNTS_FOR, now))
     }
 
     /// Claims whose time is over and that are not deprecated yet.
@@ -493,7 +562,11 @@ impl Reader {
     fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{EVIDENCE} WHERE claim_id = ?1 ORDER BY seq"))?;
-        self.kept_of(statement.query([claim])?, evidence)
+        self.kept_of(statement.query([claim])?, |row| {
+            let mut evidence = evidence(row)?;
+            evidence.unstable = evidence.unstable.filter(|_| self.is_recent(row.get(14).ok().flatten()));
+            Ok::<_, StoreError>(evidence)
+        })
     }
 
     fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
@@ -524,6 +597,19 @@ pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence, StoreError> {
         at: row.get(5)?,
         grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
         stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
+        run_id: row.get(9)?,
+        profile: row.get(10)?,
+        profile_sha256: row.get(11)?,
+        prediction: row
+            .get::<_, Option<String>>(12)?
+            .map(|prediction| prediction.parse())
+            .transpose()
+            .map_err(malformed)?,
+        unstable: row
+            .get::<_, Option<String>>(13)?
+            .map(|json| serde_json::from_str(&json))
+            .transpose()
+            .map_err(malformed)?,
     })
 }
 
@@ -637,12 +723,15 @@ fn warning(row: &Row<'_>) -> Result<(String, Warning), StoreError> {
 fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError> {
     let word = |column: usize| row.get::<_, String>(column);
     let created_seq = row.get::<_, i64>(8)? as u64;
+    let status = word(3)?.parse().map_err(malformed)?;
+    let by_silence = row.get(22)?;
     Ok(ClaimSummary {
+        status,
+        basis: basis(status, row.get::<_, Option<String>>(19)?.as_deref(), by_silence)?,
         imported: imports.holds(created_seq),
         id: row.get(0)?,
         statement: row.get(1)?,
         claim_type: word(2)?.parse().map_err(malformed)?,
-        status: word(3)?.parse().map_err(malformed)?,
         owner: row.get(4)?,
         confidence: row.get(5)?,
         created_at: row.get(6)?,
@@ -658,9 +747,10 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         reproduced: row.get(16)?,
         stale: row.get(17)?,
         origin_task_id: row.get(18)?,
-        mended: row.get(19)?,
+        mended: row.get(21)?,
         changed_since: Vec::new(),
-        agreed_by_silence: row.get(20)?,
+        agreed_by_silence: by_silence,
+        unstable: false,
     })
 }
 

@@ -3,9 +3,9 @@
 use rusqlite::{Row, params};
 use serde::Serialize;
 
-use super::claims::malformed;
+use super::claims::{basis, malformed};
 use super::{Reader, StoreError};
-use crate::domain::claim::{ClaimType, ContradictionKind, Resolution, Status, Tier};
+use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
 
@@ -28,6 +28,9 @@ pub struct SideView {
     /// What kind of statement the claim is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_type: Option<ClaimType>,
+    /// What confirmed it; none while it is not confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// What the claim is about.
     pub scopes: Vec<String>,
     /// When it was made, epoch ms.
@@ -92,12 +95,14 @@ pub struct ContradictionPage {
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
      x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
-     l.claim_type, r.claim_type, l.owner, r.owner \
+     l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, l.by_silence, r.by_silence \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
      AND p.position = 'challenge' AND x.left_claim = x.right_claim";
 
+/// The column of the challenge.
+const CHALLENGE: usize = 19;
 /// The first columns of the two sides.
 const LEFT: usize = 7;
 const RIGHT: usize = 13;
@@ -155,6 +160,7 @@ impl Reader {
         for side in [&mut both.left, &mut both.right] {
             is_over |= self.is_expired(&side.claim_id);
             side.status = side.status.map(|stands| self.status_of(&side.claim_id, stands));
+            side.basis = side.basis.filter(|_| side.status == Some(Status::Confirmed));
         }
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
@@ -223,11 +229,11 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
         let word: Option<String> = row.get(column)?;
         word.map(|word| word.parse()).transpose().map_err(malformed)
     };
-    let left = SideView { claim_type: claim_type(20)?, owner: row.get(22)?, ..side(row, LEFT)? };
+    let left = SideView { claim_type: claim_type(22)?, owner: row.get(24)?, ..side(row, LEFT)? };
     let right = SideView {
-        challenge: row.get(19)?,
-        claim_type: claim_type(21)?,
-        owner: row.get(23)?,
+        challenge: row.get(CHALLENGE)?,
+        claim_type: claim_type(23)?,
+        owner: row.get(25)?,
         ..side(row, RIGHT)?
     };
     let cause: Option<String> = row.get(3)?;
@@ -245,17 +251,24 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
     })
 }
 
-/// One side, from its six columns.
+/// One side, from its six columns and the one that says by which run it was confirmed.
 fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
     let status: Option<String> = row.get(first + 3)?;
     let scopes: Option<String> = row.get(first + 4)?;
     let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
+    let status = status.map(|status| status.parse()).transpose().map_err(malformed)?;
+    let (proof, by_silence) = if first == LEFT { (20, 26) } else { (21, 27) };
+    let (proof, by_silence): (Option<String>, Option<bool>) = (row.get(proof)?, row.get(by_silence)?);
     Ok(SideView {
+        status,
+        basis: status
+            .map(|status| basis(status, proof.as_deref(), by_silence.unwrap_or_default()))
+            .transpose()?
+            .flatten(),
         claim_id: row.get(first)?,
         owner: None,
         agent: row.get(first + 1)?,
         statement: row.get(first + 2)?,
-        status: status.map(|status| status.parse()).transpose().map_err(malformed)?,
         scopes: scopes.unwrap_or_default(),
         created_at: row.get(first + 5)?,
         claim_type: None,

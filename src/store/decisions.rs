@@ -3,8 +3,9 @@
 use rusqlite::{Row, params};
 use serde::Serialize;
 
+use super::claims::basis;
 use super::{Reader, StoreError};
-use crate::domain::claim::Status;
+use crate::domain::claim::{Basis, Status};
 use crate::domain::scope::Scope;
 
 /// An alternative that was not chosen.
@@ -41,6 +42,9 @@ pub struct DecisionSummary {
     pub statement: String,
     /// Where its claim is in its life.
     pub status: String,
+    /// What confirmed its claim; none while it is not confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// Who decided.
     pub decided_by: String,
     /// What it decides about.
@@ -98,7 +102,8 @@ pub struct DecisionFilter {
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
-     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END FROM decisions d JOIN claims c ON c.id = d.claim_id";
+     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END, c.proof \
+     FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 impl Reader {
     /// A page of decisions, newest first.
@@ -158,20 +163,26 @@ impl Reader {
         Ok(Some(DecisionView { summary, alternatives, outcomes }))
     }
 
-    fn decision_summary(&self, row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
+    fn decision_summary(&self, row: &Row<'_>) -> Result<DecisionSummary, StoreError> {
         let mut decision = summary(row)?;
         if self.is_expired(&decision.claim_id) {
             decision.status = Status::Deprecated.to_string();
+            decision.basis = None;
         }
         Ok(decision)
     }
 }
 
-pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error> {
+pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, StoreError> {
+    let status: String = row.get(2)?;
+    let (by_silence, proof): (bool, Option<String>) = (row.get(10)?, row.get(11)?);
+    // A word that is no status is shown as it is.
+    let stands = status.parse().unwrap_or(Status::Proposed);
     Ok(DecisionSummary {
+        basis: basis(stands, proof.as_deref(), by_silence)?,
+        status,
         claim_id: row.get(0)?,
         statement: row.get(1)?,
-        status: row.get(2)?,
         decided_by: row.get(3)?,
         target: row.get(4)?,
         rationale: row.get(5)?,
@@ -179,6 +190,6 @@ pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, rusqlite::Error>
         outcome: row.get(7)?,
         created_at: row.get(8)?,
         created_seq: row.get::<_, i64>(9)? as u64,
-        agreed_by_silence: row.get(10)?,
+        agreed_by_silence: by_silence,
     })
 }

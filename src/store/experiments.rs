@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use super::claims::{made_at, malformed};
 use super::{Reader, StoreError, json};
-use crate::domain::claim::{Grade, Relation};
-use crate::domain::event::{ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded};
-use crate::domain::experiment::{ProfileName, RunOutcome, RunState};
+use crate::domain::claim::{Basis, Grade, Relation, Status};
+use crate::domain::event::{
+    ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
+};
+use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
 use crate::domain::ids::{ClaimId, RunId, SessionId};
 use crate::domain::text::Reason;
 use crate::domain::time::Moment;
@@ -34,9 +36,21 @@ pub struct ExperimentView {
     /// The claim it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<String>,
-    /// What it is to say of that claim, where the caller said so.
+    /// What it was to say of that claim, where the caller of an older release said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
+    /// What that claim predicts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+    /// SHA-256 of the profile's file, hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile_sha256: Option<String>,
+    /// The runs of its request, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesView>,
+    /// How the same run came out on the same content, where that was both ways.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstable: Option<Tally>,
     /// Whether the claim waited for it.
     pub blocking: bool,
     /// The values of its profile's parameters.
@@ -66,6 +80,65 @@ pub struct ExperimentView {
     pub completed_at: Option<i64>,
     /// Ledger position at which it was asked for.
     pub created_seq: u64,
+}
+
+/// The runs of one request, which are judged together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SeriesView {
+    /// The first of them.
+    pub first: String,
+    /// Which one this is, from 1.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+    /// Runs that met the expectation.
+    pub passed: u32,
+    /// Runs that did not.
+    pub failed: u32,
+    /// Runs that came to no end.
+    pub inconclusive: u32,
+    /// The first that did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_run: Option<String>,
+    /// What that says, in a few words.
+    pub report: String,
+}
+
+impl SeriesView {
+    /// Whether all of them are over.
+    pub const fn is_over(&self) -> bool {
+        self.passed + self.failed + self.inconclusive == self.of
+    }
+
+    /// `3 of 20 failed`; of 20 that passed, how rare a failure may still be (95 %: the rule of three).
+    fn counted(mut self) -> Self {
+        let Self { of, failed, .. } = self;
+        self.report = format!("{failed} of {of} failed");
+        if self.passed == of {
+            self.report += &format!(": rate below 3/{of}");
+        } else if self.inconclusive > 0 {
+            self.report += &format!(", {} came to no end", self.inconclusive);
+        }
+        if !self.is_over() {
+            self.report += &format!(" so far, {} to come", of - self.passed - failed - self.inconclusive);
+        }
+        self
+    }
+}
+
+impl ExperimentView {
+    /// Whether it and all other runs of its request are over.
+    pub fn is_over(&self) -> bool {
+        self.status.is_over() && self.series.as_ref().is_none_or(SeriesView::is_over)
+    }
+
+    /// The run that shows a failure: itself, or the first of its request's that failed.
+    pub fn failed_run(&self) -> Option<&str> {
+        match &self.series {
+            Some(series) => series.failed_run.as_deref(),
+            None => (self.status == RunState::Failed).then_some(&self.run_id),
+        }
+    }
 }
 
 /// A claim that a run is evidence of.
@@ -109,7 +182,8 @@ pub struct ExperimentPage {
 }
 
 pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
-     args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, undecided FROM experiments";
+     args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, prediction, profile_sha256, \
+     unstable, series, series_number, series_of, undecided FROM experiments";
 
 impl Reader {
     /// One run.
@@ -158,10 +232,22 @@ impl Reader {
 
     /// The claims that a run is tied to, in the order in which it was.
     fn with_claims(&self, mut run: ExperimentView) -> Result<ExperimentView, StoreError> {
-        let Some(event) = &run.evidence_event_id else { return Ok(run) };
-        let sql = "SELECT claim_id, relation, grade FROM claim_evidence WHERE evidence_ref = ?1 ORDER BY seq";
-        let mut statement = self.db.prepare_cached(sql)?;
-        run.attached = self.kept_of(statement.query([event])?, |row| {
+        if let Some(series) = run.series.take() {
+            run.series = Some(self.tallied(series)?);
+        }
+        // Of several runs of one request, the last one is the evidence.
+        let (key, events) = match (&run.series, &run.evidence_event_id) {
+            (Some(series), _) => {
+                (&series.first, "IN (SELECT completed_ref FROM experiments WHERE series = ?1)")
+            }
+            (None, Some(event)) => (event, "= ?1"),
+            (None, None) => return Ok(run),
+        };
+        let sql = format!(
+            "SELECT claim_id, relation, grade FROM claim_evidence WHERE evidence_ref {events} ORDER BY seq"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        run.attached = self.kept_of(statement.query([key])?, |row| {
             Ok::<_, StoreError>(Attachment {
                 claim_id: row.get(0)?,
                 relation: row.get::<_, String>(1)?.parse().map_err(malformed)?,
@@ -169,6 +255,26 @@ impl Reader {
             })
         })?;
         Ok(run)
+    }
+
+    fn tallied(&self, mut series: SeriesView) -> Result<SeriesView, StoreError> {
+        let sql = "SELECT id, status FROM experiments WHERE series = ?1 ORDER BY series_number";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let runs: Vec<(String, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
+            Ok::<_, StoreError>((row.get(0)?, row.get::<_, String>(1)?.parse().map_err(malformed)?))
+        })?;
+        for (id, state) in runs {
+            match state {
+                RunState::Succeeded => series.passed += 1,
+                RunState::Failed => {
+                    series.failed += 1;
+                    series.failed_run.get_or_insert(id);
+                }
+                RunState::TimedOut | RunState::Canceled | RunState::Aborted => series.inconclusive += 1,
+                RunState::Queued | RunState::Running => {}
+            }
+        }
+        Ok(series.counted())
     }
 }
 
@@ -190,19 +296,36 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         timeout_ms: row.get(11)?,
         outcome,
         evidence_event_id: row.get(13)?,
-        undecided: row.get(17)?,
+        undecided: row.get(23)?,
         attached: Vec::new(),
         created_at: row.get(14)?,
         completed_at: row.get(15)?,
         created_seq: row.get::<_, i64>(16)? as u64,
+        prediction: word(17)?.map(|prediction| prediction.parse()).transpose().map_err(malformed)?,
+        profile_sha256: row.get(18)?,
+        unstable: word(19)?.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?,
+        series: match word(20)? {
+            None => None,
+            Some(first) => Some(SeriesView {
+                first,
+                number: row.get(21)?,
+                of: row.get(22)?,
+                passed: 0,
+                failed: 0,
+                inconclusive: 0,
+                failed_run: None,
+                report: String::new(),
+            }),
+        },
     })
 }
 
 pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO experiments (id, claim_id, profile, command, requested_by, session, status, relation, \
-         blocking, args, cwd, timeout_ms, created_at, created_seq, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
+         blocking, args, cwd, timeout_ms, created_at, created_seq, seq, prediction, profile_sha256, series, \
+         series_number, series_of) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?
     .execute(params![
         body.run_id.to_string(),
@@ -217,8 +340,25 @@ pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) ->
         body.plan.cwd.to_string_lossy(),
         i64::try_from(body.plan.timeout_ms).unwrap_or(i64::MAX),
         at.at.ms(),
-        at.seq as i64
+        at.seq as i64,
+        body.prediction.map(Prediction::as_str),
+        body.plan.profile_sha256,
+        body.series.map(|series| series.first.to_string()),
+        body.series.map(|series| series.number),
+        body.series.map(|series| series.of)
     ])?;
+    Ok(())
+}
+
+/// A claim no longer waits for its run: what confirmed it, or that nothing did.
+pub(super) fn settled(db: &Connection, claim: &str, body: &StatusChanged) -> Result<(), StoreError> {
+    let run = body.reason.as_str().strip_prefix("proof:").filter(|_| body.to == Status::Confirmed);
+    // A run without a prediction is of a release in which its caller could choose what it says.
+    db.prepare_cached(
+        "UPDATE claims SET proof_run = ?2, unstable_at = NULL, proof = CASE WHEN ?2 IS NULL THEN NULL \
+         WHEN (SELECT prediction FROM experiments WHERE id = ?2) IS NULL THEN ?3 ELSE ?4 END WHERE id = ?1",
+    )?
+    .execute(params![claim, run, Basis::Unchecked.as_str(), Basis::Proved.as_str()])?;
     Ok(())
 }
 
@@ -236,10 +376,10 @@ pub(super) fn completed(
     // One that was never queued here begins and ends with its record.
     db.prepare_cached(
         "INSERT INTO experiments (id, profile, command, requested_by, session, status, outcome, completed_ref, \
-         created_at, completed_at, created_seq, seq, undecided) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?10, ?11) \
+         created_at, completed_at, created_seq, seq, test_key, content_key, unstable, undecided) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?10, ?11, ?12, ?13, ?14) \
          ON CONFLICT (id) DO UPDATE SET status = ?6, outcome = ?7, completed_ref = ?8, completed_at = ?9, \
-         seq = ?10, undecided = ?11",
+         seq = ?10, test_key = ?11, content_key = ?12, unstable = ?13, undecided = ?14",
     )?
     .execute(params![
         body.run_id.to_string(),
@@ -252,7 +392,44 @@ pub(super) fn completed(
         at.id.to_string(),
         at.at.ms(),
         at.seq as i64,
+        body.key.as_ref().map(|key| &key.test),
+        body.key.as_ref().map(|key| &key.content),
+        body.unstable.as_ref().map(json).transpose()?,
         body.undecided.as_ref().map(Reason::as_str)
     ])?;
+    match (&body.key, &body.unstable) {
+        (Some(key), Some(tally)) => {
+            flag(db, at, ("content_key", &key.content), Some((at.at.ms(), json(tally)?)))
+        }
+        (Some(key), None) if body.stable_again => flag(db, at, ("test_key", &key.test), None),
+        _ => Ok(()),
+    }
+}
+
+/// Marks what rests on some runs as unstable, or takes the mark away: evidence, and claims they confirmed.
+fn flag(
+    db: &Connection,
+    at: &Recorded,
+    (column, key): (&str, &str),
+    unstable: Option<(i64, String)>,
+) -> Result<(), StoreError> {
+    let (since, tally) = unstable.unzip();
+    db.prepare_cached(&format!(
+        "UPDATE claim_evidence SET unstable_at = ?2, unstable = ?3 WHERE run_id IS NOT NULL AND evidence_ref IN \
+         (SELECT completed_ref FROM experiments WHERE {column} = ?1)"
+    ))?
+    .execute(params![key, since, tally])?;
+    db.prepare_cached(&format!(
+        "UPDATE claims SET unstable_at = ?2, seq = ?3 WHERE proof_run IN \
+         (SELECT id FROM experiments WHERE {column} = ?1)"
+    ))?
+    .execute(params![key, since, at.seq as i64])?;
+    let mut resting = db.prepare_cached(&format!(
+        "SELECT DISTINCT claim_id FROM claim_evidence WHERE evidence_ref IN \
+         (SELECT completed_ref FROM experiments WHERE {column} = ?1)"
+    ))?;
+    for claim in resting.query_map([key], |row| row.get::<_, String>(0))? {
+        super::files::weigh(db, &claim?)?;
+    }
     Ok(())
 }

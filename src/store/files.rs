@@ -7,7 +7,7 @@ use super::StoreError;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
 use crate::domain::event::{EventReported, Recorded};
-use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::ids::{EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 
@@ -24,9 +24,9 @@ const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS
 /// A claim is stale when support of it is, and nothing newer supports it on files as they are now.
 const WEIGH: &str = "UPDATE claims SET \
      grade = (SELECT coalesce(max(grade), 'asserted') FROM claim_evidence \
-              WHERE claim_id = ?1 AND relation = 'supports'), \
+              WHERE claim_id = ?1 AND relation = 'supports' AND unstable_at IS NULL), \
      reproduced = (SELECT count(*) FROM claim_evidence \
-                   WHERE claim_id = ?1 AND relation = 'supports' AND grade = 'reproduced'), \
+                   WHERE claim_id = ?1 AND relation = 'supports' AND grade = 'reproduced' AND unstable_at IS NULL), \
      stale = EXISTS (SELECT 1 FROM claim_evidence \
                      WHERE claim_id = ?1 AND relation = 'supports' AND stale_seq IS NOT NULL) \
              AND NOT EXISTS (SELECT 1 FROM claim_evidence e CROSS JOIN event_files f ON f.event_id = e.evidence_ref \
@@ -96,8 +96,8 @@ pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<i64
 }
 
 /// What the evidence of a claim is worth, on its row. Grades rise in the order of the alphabet.
-pub(super) fn weigh(db: &Connection, claim: ClaimId) -> Result<(), StoreError> {
-    db.prepare_cached(WEIGH)?.execute([claim.to_string()])?;
+pub(super) fn weigh(db: &Connection, claim: &str) -> Result<(), StoreError> {
+    db.prepare_cached(WEIGH)?.execute([claim])?;
     Ok(())
 }
 

@@ -19,7 +19,7 @@ const CHUNK: usize = 2_000;
 /// read models of another version are folded anew. 1 had no number; 2 has the search index; 3 has
 /// contradictions and targets, 4 what evidence is worth, 6 its tokens beside the claims and what completions
 /// ask for in tables of its own (5 was never released), 7 who works on what, and the triggers of dead ends, 8
-/// sessions from the moment they are split off and what they were told, and triggers that are globs, 11 seats, what
+/// sessions from the moment they are split off and what they were told, and triggers that are globs, 11 seats, predictions, what
 /// was seen of files, retracted evidence, which name an alias was joined to, proposals against the operator's word,
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
 /// letters from digits.

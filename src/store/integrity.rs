@@ -73,7 +73,7 @@ const SHOWN: [Shown; 14] = [
         select: || format!("SELECT {}", decisions::SUMMARY),
         table: "decisions",
         key: "d.claim_id",
-        read: |row| Ok(decisions::summary(row).map(drop)?),
+        read: |row| decisions::summary(row).map(drop),
     },
     Shown {
         select: || format!("SELECT {}", contradictions::COLUMNS),

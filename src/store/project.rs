@@ -12,6 +12,7 @@ use crate::domain::event::{
     ContradictionResolved, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged,
     PositionTaken, Recorded, StatusChanged, TargetAliased, TargetParted,
 };
+use crate::domain::experiment::ProfileName;
 use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
@@ -98,7 +99,7 @@ pub(super) fn project(
         Event::EvidenceRetracted(body) => {
             retracted::retracted(db, recorded, body)?;
             touch(db, recorded, body.claim_id)?;
-            files::weigh(db, body.claim_id)?;
+            files::weigh(db, &body.claim_id.to_string())?;
         }
         Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
@@ -237,6 +238,9 @@ fn status_changed(
     if body.to == Status::Deprecated {
         proposals::settled(db, body.claim_id)?;
     }
+    if body.from == Status::PendingProof {
+        experiments::settled(db, &claim, body)?;
+    }
     triggers::moved(db, &claim, body.to)
 }
 
@@ -278,10 +282,13 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
 }
 
 fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Result<(), StoreError> {
+    let run = body.run.as_ref();
+    let unstable = run.and_then(|run| run.unstable.as_ref());
     db.prepare_cached(
         "INSERT OR REPLACE INTO claim_evidence \
-         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+         (claim_id, evidence_ref, relation, added_by, weight, note, created_at, seq, grade, stale_seq, run_id, \
+         profile, profile_sha256, prediction, unstable, unstable_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
         body.claim_id.to_string(),
@@ -293,10 +300,16 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         at.at.ms(),
         at.seq as i64,
         body.grade.unwrap_or(Grade::Asserted).as_str(),
-        files::edited_since(db, body.evidence_ref)?
+        files::edited_since(db, body.evidence_ref)?,
+        run.map(|run| run.run_id.to_string()),
+        run.and_then(|run| run.profile.as_ref()).map(ProfileName::as_str),
+        run.and_then(|run| run.profile_sha256.as_deref()),
+        run.map(|run| run.prediction.as_str()),
+        unstable.map(json).transpose()?,
+        unstable.map(|_| at.at.ms())
     ])?;
     touch(db, at, body.claim_id)?;
-    files::weigh(db, body.claim_id)
+    files::weigh(db, &body.claim_id.to_string())
 }
 
 /// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.

@@ -131,9 +131,9 @@ impl Reader {
         let task = Some(researcher.task_id);
         let page = self.claims(&ClaimFilter { task, limit: MAX_FINDINGS, ..ClaimFilter::default() })?;
         let findings = page.claims.into_iter().map(|claim| Finding {
+            status: claim.standing(),
             claim_id: claim.id,
             claim_type: claim.claim_type.to_string(),
-            status: claim.status.to_string(),
             statement: claim.statement,
         });
         Ok(ResearcherView { findings: findings.collect(), has_more: page.next.is_some(), ..researcher })

@@ -11,13 +11,16 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::way_forward;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
-use crate::store::{ExperimentPage, ExperimentView};
+use crate::store::{Attachment, ExperimentPage, ExperimentView};
 use crate::trusted::{Trust, TrustedProfiles};
 use crate::workspace::Workspace;
 
 /// Characters of a stream that one answer shows, its end: some 5,000 tokens. The file holds the rest.
 const SHOWN_CHARS: usize = 20_000;
 const COMMAND_CHARS: usize = 160;
+/// The last lines of each stream that tell why a run failed: a screen holds both.
+const FAILURE_LINES: usize = 15;
+const FAILURE_LINE_CHARS: usize = 400;
 
 /// Which stream of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +83,20 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
     };
     fact("command", inline(&run.command, 2_000));
     if let Some(profile) = &run.profile {
-        fact("profile", profile.clone());
+        let sha256 = run.profile_sha256.as_deref().map(|sha256| format!(" (sha256 {sha256})"));
+        fact("profile", format!("{profile}{}", sha256.unwrap_or_default()));
     }
     fact("asked for by", format!("{} ({} ago)", name(&run.requested_by), age(run.created_at, now)));
     if let Some(claim) = &run.claim_id {
         let waits = if run.blocking { ", which waits for it" } else { "" };
-        fact("about claim", format!("`{claim}`{waits}"));
+        let predicts = run.prediction.map(|prediction| format!(", which predicts: {prediction}"));
+        fact("about claim", format!("`{claim}`{}{waits}", predicts.unwrap_or_default()));
+    }
+    if let Some(series) = &run.series {
+        fact("repeated", format!("run {} of {}: {}", series.number, series.of, series.report));
+    }
+    if let Some(tally) = run.unstable {
+        fact("unstable", format!("{tally} on the same content: it settles nothing"));
     }
     if let Some(outcome) = &run.outcome {
         let code = outcome.exit_code.map_or_else(|| "none".to_owned(), |code| code.to_string());
@@ -137,7 +148,7 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 }
 
 /// Why a run that came to its end says nothing about its claim, and what to do then.
-pub fn undecided(run: &ExperimentView) -> Option<String> {
+pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
     let why = inline(why, 1_000);
     Some(format!("it neither confirms nor contradicts claim {claim}: {why}; {}", way_forward(claim)))
@@ -165,6 +176,48 @@ pub(super) fn output(workspace: &Workspace, run: RunId, stream: Stream) -> Optio
     Some((json!({ "run_id": run, "file": file, "characters": chars, "end": end }), text))
 }
 
+/// The last lines that the failed run of a request wrote; none where none failed.
+pub fn failure(workspace: &Workspace, run: &ExperimentView) -> Option<String> {
+    let failed: RunId = run.failed_run()?.parse().ok()?;
+    let mut text = String::new();
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        let Ok(bytes) = std::fs::read(workspace.artifacts(failed).join(stream.file())) else { continue };
+        let whole = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = whole.lines().collect();
+        let last = &lines[lines.len().saturating_sub(FAILURE_LINES)..];
+        if !last.is_empty() {
+            let _ = writeln!(text, "end of {}:", stream.file());
+        }
+        for line in last {
+            let cut: String = line.chars().take(FAILURE_LINE_CHARS).collect();
+            let _ = writeln!(text, "    {}", clean::untagged(&clean::cleaned(&cut)));
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// How a run ended, and what it says about claims, in a few lines.
+pub fn outcome(run: &ExperimentView) -> String {
+    let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+    let mut text = match &run.series {
+        Some(series) => series.report.clone(),
+        None => {
+            let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+            format!("{}{code}", run.status)
+        }
+    };
+    if let Some(tally) = run.unstable {
+        let _ = write!(text, "; unstable: {tally} on the same content");
+    }
+    for Attachment { relation, claim_id, grade } in &run.attached {
+        let _ = write!(text, "; it {relation} claim {claim_id} ({grade})");
+    }
+    if let Some(why) = undecided(run) {
+        let _ = write!(text, "; {why}");
+    }
+    text
+}
+
 /// The profiles that can speak to some scopes; all without scopes.
 pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
     let catalog = Catalog::load(&workspace.marker_dir(), &TrustedProfiles::of_workspace(workspace));
@@ -184,8 +237,9 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
         let own = if matches!(origin, Origin::BuiltIn) { "" } else { " (of the project)" };
         let says = match (&profile.agent, profile.expect) {
             (Some(_), _) => "an agent: spawn_researcher sends it out".to_owned(),
-            (None, Some(expect)) => format!("exit {} supports, any other contradicts", expect.exit),
-            (None, None) => "says nothing by itself: attach it with a relation".to_owned(),
+            (None, Some(_)) if profile.scopes.is_empty() => "names no scopes: it settles nothing".to_owned(),
+            (None, Some(expect)) => format!("exit {} passes, any other fails", expect.exit),
+            (None, None) => "settles nothing: it does not say what its exit means".to_owned(),
         };
         let _ = writeln!(text, "- {}{own}: {}; {says}", profile.name, inline(&profile.description, 300));
         let _ = writeln!(text, "  - `{}`", inline(&profile.template().join(" "), 300));
@@ -229,7 +283,8 @@ const fn untrusted(trust: Trust) -> Option<&'static str> {
 
 fn kind(kind: &Kind) -> String {
     match kind {
-        Kind::Path => "a path in the workspace".to_owned(),
+        Kind::Path(None) => "a path in the workspace".to_owned(),
+        Kind::Path(Some(_)) => "a path in the workspace, or PATH::TEST".to_owned(),
         Kind::Enum(words) => format!("one of {}", words.join(", ")),
         Kind::Regex(regex) => format!("text that matches {regex}"),
         Kind::Prompt => "any text".to_owned(),

@@ -13,12 +13,14 @@ use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
 use crate::store::{
-    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, SearchPage, SideView,
-    Target,
+    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, Evidence, SearchPage,
+    SideView, Target, with_basis,
 };
 
 /// A name is cut here; agents and clients have shorter ones.
 const MAX_NAME_CHARS: usize = 40;
+/// Digits of a hash that tell two files apart at a glance; JSON has all of them.
+const HASH_CHARS: usize = 12;
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 160;
 
@@ -51,7 +53,7 @@ pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
 }
 
 /// How a claim's evidence came about, and whether it still is about the files as they are.
-fn standing(claim: &ClaimSummary) -> String {
+fn graded(claim: &ClaimSummary) -> String {
     let stale = if claim.stale { ", stale" } else { "" };
     let changed = if claim.changed_since.is_empty() { "" } else { ", changed since" };
     format!("{}{stale}{changed}", claim.grade)
@@ -62,24 +64,18 @@ pub(super) const fn replaced(claim: &ClaimSummary) -> &'static str {
     if claim.mended { "mended" } else { "superseded" }
 }
 
-/// Where a claim is, and whether only silence brought it there.
-pub fn status_of(claim: &ClaimSummary) -> String {
-    let is_silent = claim.agreed_by_silence && claim.status == Status::Confirmed;
-    format!("{}{}", claim.status, if is_silent { " (agreed by silence)" } else { "" })
-}
-
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     format!(
         "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
         claim.id,
-        status_of(claim),
+        claim.standing(),
         claim.claim_type,
         name(&claim.owner),
         if claim.imported { ", imported" } else { "" },
         claim.supports,
         claim.challenges,
         claim.effective_confidence(now),
-        standing(claim),
+        graded(claim),
         age(claim.touched_at, now),
         inline(&claim.scopes.join(", "), LIST_STATEMENT_CHARS),
         inline(&claim.statement, LIST_STATEMENT_CHARS)
@@ -118,7 +114,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     let summary = &claim.summary;
     let mut text = format!(
         "# {} {} `{}`\n\n{}\n",
-        status_of(summary),
+        summary.standing(),
         summary.claim_type,
         summary.id,
         quoted(&summary.statement)
@@ -133,7 +129,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
     let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
     fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
-    fact("grade", &standing(summary));
+    fact("grade", &graded(summary));
     fact(
         "created",
         &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
@@ -202,13 +198,14 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
             let below = ran.get(&item.evidence_ref).map(super::ran::below).unwrap_or_default();
             let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
             format!(
-                "event `{}` {} ({}{}, weight {:.2}, by {}){}{below}",
+                "event `{}` {} ({}{}, weight {:.2}, by {}){}{}{below}",
                 item.evidence_ref,
                 item.relation,
                 item.grade,
                 if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
                 item.weight,
                 name(&item.added_by),
+                behind(item),
                 note.unwrap_or_default()
             )
         }),
@@ -272,6 +269,25 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     text
 }
 
+/// By which run evidence was judged, where it was: profile, the file's hash, prediction, and doubt.
+pub(super) fn behind(item: &Evidence) -> String {
+    let Some(run) = &item.run_id else { return String::new() };
+    let mut text = format!("; run `{run}`");
+    if let Some(profile) = &item.profile {
+        let _ = write!(text, " of profile {}", inline(profile, MAX_NAME_CHARS));
+    }
+    if let Some(sha256) = item.profile_sha256.as_deref().and_then(|sha256| sha256.get(..HASH_CHARS)) {
+        let _ = write!(text, " (sha256 {sha256}…)");
+    }
+    if let Some(prediction) = item.prediction {
+        let _ = write!(text, ", predicted: {prediction}");
+    }
+    if let Some(tally) = item.unstable {
+        let _ = write!(text, ", unstable: {tally} on the same content");
+    }
+    text
+}
+
 fn decided(text: &mut String, decision: &DecisionView) {
     let summary = &decision.summary;
     let facts = [
@@ -321,10 +337,9 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
         let target = decision.target.as_deref().map(|target| format!(" [{}]", inline(target, 80)));
         let _ = writeln!(
             text,
-            "- `{}` {}{} by {} ({}, {} ago){} {}",
+            "- `{}` {} by {} ({}, {} ago){} {}",
             decision.claim_id,
-            decision.status,
-            if decision.agreed_by_silence { " (agreed by silence)" } else { "" },
+            with_basis(&decision.status, decision.basis),
             name(&decision.decided_by),
             decision.outcome.as_deref().unwrap_or("no outcome yet"),
             age(decision.created_at, now),
@@ -361,7 +376,8 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
             }
         }
         for side in [&found.left, &found.right] {
-            let status = side.status.map_or_else(String::new, |status| format!(" {status}"));
+            let status = side.status.map(|status| format!(" {}", with_basis(status.as_str(), side.basis)));
+            let status = status.unwrap_or_default();
             let _ = writeln!(
                 text,
                 "  - `{}` {}{status}{} [{}] {}",

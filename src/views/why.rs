@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::markdown::{age, inline, name, replaced, status_of};
+use super::markdown::{age, inline, name, replaced};
 use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
@@ -79,6 +79,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     let mut json = json!({
         "claim_id": id, "statement": claim.summary.statement, "status": claim.summary.status,
+        "basis": claim.summary.basis, "unstable": claim.summary.unstable,
         "grade": claim.summary.grade, "grounds": chain.grounds, "positions": claim.positions,
         "retracted": claim.retracted,
         "superseded_by": claim.successors,
@@ -150,12 +151,13 @@ impl Chain {
         let stale = if evidence.stale_since.is_some() { ", stale" } else { "" };
         let _ = writeln!(
             self.text,
-            "{}- {} ({}{stale}, weight {:.2}, by {}): {what}",
+            "{}- {} ({}{stale}, weight {:.2}, by {}{}): {what}",
             "  ".repeat(depth - 1),
             evidence.relation,
             evidence.grade,
             evidence.weight,
             name(&evidence.added_by),
+            super::markdown::behind(evidence),
         );
         if let Some(Behind::Ran(_, ran)) = behind {
             for line in ran::below(ran).iter().filter(|line| line.starts_with('|')) {
@@ -246,7 +248,7 @@ fn line(claim: &ClaimView) -> String {
     format!(
         "`{}` {} {} by {} ({}): {}",
         summary.id,
-        status_of(summary),
+        summary.standing(),
         summary.claim_type,
         name(&summary.owner),
         summary.grade,

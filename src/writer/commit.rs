@@ -31,7 +31,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::seat::{self, Seat};
 use crate::domain::state::{Run, State};
-use crate::domain::text::Reason;
+use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
 use crate::imports::Imports;
@@ -590,7 +590,7 @@ impl Committer {
     }
 
     /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
-    fn decided(&self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
+    fn decided(&mut self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
         let Submission { agent, session, checkout, versions, command, .. } = submission;
         decide::check_last(&self.state, session.as_ref(), command, submission.command_id)?;
         // Its front may know other patterns.
@@ -603,8 +603,21 @@ impl Committer {
         };
         let Some(profiles) = &self.profiles else { return decide(command) };
         if let Command::RunExperiment(run) = command {
-            let plan = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.plan(run)?);
-            return decide(&Command::RunExperiment(RunExperiment { plan, ..run.clone() }));
+            let here = profiles.in_work_tree(checkout.worktree.as_ref())?;
+            let plan = Some(here.plan(run)?);
+            let further_runs = (1..run.repeat.unwrap_or(1).min(MAX_GROUP as u32))
+                .map(|_| RunId::from_uuid((self.sources.ids)()));
+            let further_runs = further_runs.collect();
+            let statement = run.claim_id.and_then(|id| self.statement(id));
+            let claim = run.claim_id.and_then(|id| self.state.claim(id));
+            let planned =
+                Command::RunExperiment(RunExperiment { plan, statement, further_runs, ..run.clone() });
+            return decide(&planned).map_err(|refused| match claim {
+                Some(claim) if refused.code == Code::ProfileCannotSettle => {
+                    here.naming_who_settles(refused, &claim.scopes)
+                }
+                _ => refused,
+            });
         }
         if let Command::SpawnResearcher(spawn) = command {
             let mission = Some(profiles.in_work_tree(checkout.worktree.as_ref())?.mission(spawn, agent)?);
@@ -618,6 +631,13 @@ impl Committer {
             decision.next = decision.next.map(|next| format!("{next}; {settling}"));
         }
         Ok(decision)
+    }
+
+    /// What a claim says, as the ledger has it; none where that was erased.
+    fn statement(&self, id: ClaimId) -> Option<Statement> {
+        let stored = self.ledger.event(id.creation_event()).ok()??;
+        let Event::ClaimCreated(created) = stored.recorded().ok()?.event? else { return None };
+        Some(created.statement)
     }
 
     fn prepare(
@@ -650,9 +670,9 @@ impl Committer {
                 Event::TaskAdded(added) => Some(added.task_id.uuid()),
                 // A claim goes by the id of its creation.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
+                Event::ExperimentQueued(queued) => Some(queued.run_id.uuid()),
                 Event::EventReported(_)
                 | Event::MessageSent(_)
-                | Event::ExperimentQueued(_)
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
                 | Event::FileEdited(_) => submission.command.minted(),
@@ -1069,8 +1089,8 @@ impl Committer {
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
         let event_id = (self.sources.ids)();
-        let id = Some(EventId::from_uuid(event_id));
-        let events = experiment::ended(&self.state, run_id, id, outcome, &files);
+        let (id, now) = (Some(EventId::from_uuid(event_id)), (self.sources.clock)());
+        let events = experiment::ended(&self.state, run_id, id, outcome, &files, now);
         if events.is_empty() {
             return Ok(());
         }
@@ -1485,6 +1505,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         cited: Vec::new(),
         similar: Vec::new(),
         alike: Vec::new(),
+        meaning: None,
         next: None,
     }
 }
@@ -1509,9 +1530,10 @@ fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Rejection> {
     match done {
         Progress::Refused(rejection) => Err(rejection),
         Progress::Known(known) => Ok(known),
-        Progress::New { batch, decision: Decision { warnings, cited, similar, alike, next, .. } } => {
-            Ok(Receipt { warnings, cited, similar, alike, next, ..appended[batch].clone() })
-        }
+        Progress::New {
+            batch,
+            decision: Decision { warnings, cited, similar, alike, meaning, next, .. },
+        } => Ok(Receipt { warnings, cited, similar, alike, meaning, next, ..appended[batch].clone() }),
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }
 }

@@ -23,10 +23,11 @@ use crate::domain::state::{Researcher, Run};
 use crate::domain::text::{Reason, Worktree};
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
-use crate::runner::profile::{AgentProfile, Catalog, Known, PROMPT, Request};
+use crate::runner::profile::{AgentProfile, Catalog, Here, Known, Origin, PROMPT, Request};
 use crate::runner::report::Report;
 use crate::runner::run::StreamKey;
 use crate::runner::{Order, tree};
+use crate::system;
 use crate::trusted::{Trust, TrustedProfiles};
 use crate::workspace::Workspace;
 
@@ -199,7 +200,37 @@ impl Profiles {
             }
             _ => return Err(elsewhere()),
         };
+        // A plan of an older release names no scopes, and settles nothing.
+        let older = plan.scopes.is_empty() && plan.version.is_empty();
+        let again = if older { Plan { scopes: Vec::new(), version: Vec::new(), ..again } } else { again };
         if again == *plan { Ok(()) } else { Err(elsewhere()) }
+    }
+
+    /// The refusal of a profile that cannot settle a claim, with the profiles that could.
+    pub(super) fn naming_who_settles(&self, refused: Rejection, scopes: &[Scope]) -> Rejection {
+        let names = self.who_settles(scopes);
+        if names.is_empty() {
+            return refused;
+        }
+        let hint = format!("use {}, or leave out blocking", names.join(" or "));
+        Rejection { hint, ..refused }.with("profiles", names.join(", "))
+    }
+
+    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`].
+    fn who_settles(&self, scopes: &[Scope]) -> Vec<String> {
+        let catalog = self.catalog();
+        let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+        let here = Here::of(self.workspace.root(), path, scopes);
+        let fits = |Known { profile, trust, .. }: &&Known| {
+            *trust == Trust::Trusted
+                && profile.agent.is_none()
+                && profile.cannot_settle(scopes).is_none()
+                && here.can_run(profile)
+        };
+        let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
+        // What the project wrote for itself knows it best.
+        fitting.sort_by_key(|known| known.origin == Origin::BuiltIn);
+        fitting.into_iter().take(MAX_FITTING).map(|known| known.profile.name.to_string()).collect()
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
@@ -207,9 +238,7 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let catalog = self.catalog();
-        let fitting = catalog.speaking_to(scopes).into_iter().filter(|profile| profile.expect.is_some());
-        let names: Vec<&str> = fitting.map(|profile| profile.name.as_str()).take(MAX_FITTING).collect();
+        let names = self.who_settles(scopes);
         (!names.is_empty()).then(|| {
             format!(
                 "or settle it by a run: run_experiment with this claim_id, blocking, profile {}",
@@ -410,7 +439,11 @@ pub fn outcome_of(report: &Report) -> RunOutcome {
             sha: git.sha.clone(),
             branch: git.branch.clone(),
             dirty: git.dirty,
+            tree: git.tree.clone(),
+            diff: git.diff.clone(),
+            prefix: git.prefix.clone(),
         }),
+        tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),
         stdout: stream_facts(&meta.stdout),
         stderr: stream_facts(&meta.stderr),
         meta_sha256: Some(report.meta_sha256.clone()),

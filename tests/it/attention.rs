@@ -38,7 +38,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     let workspace = TempWorkspace::new();
     let profiles = workspace.marker_dir().join("profiles");
     std::fs::create_dir_all(&profiles).expect("a directory");
-    let profile = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 1000\n[expect]\nexit = 0\n";
+    let profile = "description = \"a test\"\nargv = [\"true\"]\nscopes = [\"**\"]\ntimeout_ms = 1000\n[expect]\nexit = 0\n";
     std::fs::write(profiles.join("check.toml"), profile).expect("a profile");
     trust(workspace.root(), "check");
     let mut committer =
@@ -75,12 +75,15 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
             args: BTreeMap::new(),
             claim_id: Some(claim_of(&waiting)),
             blocking: true,
-            relation: None,
+            prediction: None,
+            repeat: None,
             cwd: None,
             env_pass: None,
             timeout_ms: None,
             output_cap_bytes: None,
             plan: None,
+            statement: None,
+            further_runs: Vec::new(),
         }),
     ));
     // Taken for five minutes, and for an hour.

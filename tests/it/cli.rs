@@ -59,9 +59,7 @@ fn a_claim_lives_and_ends() {
             $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
             challenged ID1: committed at seq 7
             next: settled when devops deprecates it, or every challenger supports or abstains; cite what you saw
-                with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
-                this --claim, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one |
-                make-target
+                with hm claim evidence (relation contradicts)
             $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
             evidence added to ID1: committed at seq 9
             evidence ID2: stays asserted: no hook saw it and no run made it
@@ -100,9 +98,9 @@ fn a_claim_lives_and_ends() {
             $ hm --agent ana claim abstain ID1
             abstained ID1: committed at seq 12
             $ hm claim list
-            id                                    status     type      owner   statement
-            ID2  proposed   decision  devops  retries go through the pool
-            ID1  confirmed  fact      devops  the pool holds 20 connections
+            id                                    status    type      owner   statement
+            ID2  proposed  decision  devops  retries go through the pool
+            ID1  agreed    fact      devops  the pool holds 20 connections
             $ hm --agent arch claim deprecate ID1 --reason "the pool is gone"
             deprecated ID1: committed at seq 14
             $ hm claim list --all
@@ -258,7 +256,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: no event in the ledger has the id ID2; the nearest ids are ID1; or report_event and cite the id it returns
             [exit 1]
             $ hm --agent ana claim evidence ID1 --ref ID1 --relation proves
-            hm: `proves` is no relation: use one of supports, contradicts, caused_by; correct `relation` and call again
+            hm: `proves` is no relation: use one of supports, contradicts, caused_by, mentions; correct `relation` and call again
             [exit 2]
             $ hm --agent ana claim evidence ID1 --ref ID1 --relation supports
             hm: a claim is no evidence for itself; correct `evidence_ref` and call again
@@ -634,8 +632,8 @@ fn rebuild_makes_the_same_read_models() {
             $ hm rebuild
             rebuilt: the read models hold 3 events
             $ hm claim list
-            id                                    status     type  owner   statement
-            ID1  confirmed  fact  devops  the pool holds 20 connections
+            id                                    status  type  owner   statement
+            ID1  agreed  fact  devops  the pool holds 20 connections
         "#]],
     );
     let shown = shell.transcript("hm --json claim show ID1");

@@ -379,8 +379,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             challenged ID2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
                 saw with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
-                this --claim, blocking, profile cargo-check | cargo-clippy | cargo-test | cargo-test-one |
-                eslint-file
+                this --claim, blocking, profile pytest | pytest-file
             $ hm contradictions
             - strong position found AGE ago `ID6`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`

@@ -104,7 +104,7 @@ async fn why_follows_a_claim_to_the_runs_behind_it() {
     let bench = Bench::new();
     let profiles = bench.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&profiles).expect("a directory");
-    let profile = "description = \"a test\"\nargv = [\"true\"]\ntimeout_ms = 10000\n[expect]\nexit = 0\n";
+    let profile = "description = \"a test\"\nargv = [\"true\"]\nscopes = [\"src/**\"]\ntimeout_ms = 10000\n[expect]\nexit = 0\n";
     std::fs::write(profiles.join("passes.toml"), profile).expect("a profile");
     trust(bench.root(), "passes");
     let devops = bench.pane(Some("devops"), Era::Modern).await;

@@ -18,7 +18,7 @@ fn profile(bench: &Bench, name: &str, text: &str) {
     trust(bench.root(), name);
 }
 
-const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\n";
+const EXPECTING: &str = "scopes = [\"src/**\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
 
 /// Profiles that come out as they are named.
 fn profiles(bench: &Bench) {
@@ -30,7 +30,7 @@ fn profiles(bench: &Bench) {
     profile(
         bench,
         "too-long",
-        "description = \"a test\"\nargv = [\"sleep\", \"60\"]\ntimeout_ms = 300\n[expect]\nexit = 0\n",
+        "description = \"a test\"\nargv = [\"sleep\", \"60\"]\nscopes = [\"src/**\"]\ntimeout_ms = 300\n[expect]\nexit = 0\n",
     );
     profile(
         bench,
@@ -43,7 +43,11 @@ async fn contested(owner: &Pane, challenger: &Pane, bench: &Bench, statement: &s
     let id = bench.claim(owner, statement, "src/pool").await;
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
     let answer = bench.accepted(challenger, "challenge", challenge).await;
-    assert!(answer.text.contains("run_experiment"), "{}", answer.text);
+    assert!(
+        answer.text.contains("or settle it by a run: run_experiment"),
+        "what settles it: {}",
+        answer.text
+    );
     id
 }
 
@@ -152,7 +156,7 @@ async fn what_cannot_run_is_refused_and_queues_nothing() {
     assert_eq!(code(json!({ "profile": "passes", "blocking": true })).await, "invalid_argument");
     assert_eq!(
         code(json!({ "profile": "says-nothing", "claim_id": id, "blocking": true })).await,
-        "no_expectation"
+        "profile_cannot_settle"
     );
     assert_eq!(
         code(json!({ "profile": "passes", "claim_id": id, "blocking": true })).await,
@@ -174,7 +178,7 @@ async fn runs_are_tied_to_claims_through_the_ledger_and_once() {
     let first = bench.claim(&owner, "the pool gives connections back", "src/pool").await;
     let second = bench.claim(&owner, "the queue drains at shutdown", "src/queue").await;
     let attach = async |pane: &Pane, run: &str, claim: &str| {
-        let given = json!({ "run_id": run, "claim_id": claim, "relation": "supports" });
+        let given = json!({ "run_id": run, "claim_id": claim });
         pane.call("attach_experiment", given).await.expect("an answer")
     };
     let answer = run(&owner, "passes", &first, false).await;
@@ -402,7 +406,7 @@ fn the_operator_runs_and_records_anything_and_agents_do_not() {
     let completed = bench.events().iter().filter(|event| event.kind == "experiment.completed").count();
     assert_eq!(completed, 2);
     let (code, _) = hm(&with("operator", &["no-such-program"]));
-    assert_ne!(code, Some(0), "what never ran is the wrapper's failure");
+    assert_eq!(code, Some(127), "what never ran is the wrapper's failure");
     bench.kill_writer();
     bench.assert_sound();
 }

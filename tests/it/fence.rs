@@ -254,7 +254,7 @@ fn an_override_goes_on_record() {
 
     // A run that is only recorded under an override is its recorder's word, and no more.
     let (claim, run) = (events[1].id.to_string(), recorded["result_id"].as_str().expect("an id"));
-    hm(&["--json", "experiment", "attach", run, &claim, "--relation", "supports"]);
+    hm(&["--json", "experiment", "attach", run, &claim]);
     let shown = hm(&["--json", "claim", "show", &claim]);
     assert_eq!(shown["evidence_items"][0]["grade"], "asserted", "{shown}");
     bench.kill_writer();
@@ -376,12 +376,15 @@ fn a_run_that_was_imported_does_not_begin() {
         args: BTreeMap::new(),
         claim_id: None,
         blocking: false,
-        relation: None,
+        prediction: None,
+        repeat: None,
         cwd: None,
         env_pass: None,
         timeout_ms: None,
         output_cap_bytes: None,
         plan: None,
+        statement: None,
+        further_runs: Vec::new(),
     };
     let queued =
         committer.commit(&[request("devops", hivemind::domain::command::Command::RunExperiment(run))]);

@@ -52,6 +52,7 @@ mod privacy;
 mod processes;
 mod profiles;
 mod prompts;
+mod proof;
 mod released;
 mod rendered;
 mod researchers;

@@ -212,7 +212,11 @@ async fn four_panes_share_one_memory() {
     // The challenger is convinced: with a support from somebody else and no challenge it is confirmed.
     bench.accepted(&reviewer, "abstain", json!({ "claim_id": id })).await;
     assert!(
-        devops.read(&format!("hivemind://claims/{id}")).await.expect("it").starts_with("# confirmed fact")
+        devops
+            .read(&format!("hivemind://claims/{id}"))
+            .await
+            .expect("it")
+            .starts_with("# confirmed (agreed) fact")
     );
     // A dead end is told to who works where it is.
     let task = json!({ "title": "size the pool", "scopes": ["src/db/pool.rs"] });

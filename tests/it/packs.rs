@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::expect;
-use hivemind::domain::claim::{ClaimType, ContradictionKind, Grade, Status};
+use hivemind::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
 use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
@@ -111,10 +111,13 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         statement: words(dice),
         claim_type: *dice.pick(ClaimType::ALL),
         status: *dice.pick(&[Status::Proposed, Status::Confirmed, Status::Confirmed, Status::Deprecated]),
+        basis: dice
+            .pick(&[None, Some(Basis::Agreed), Some(Basis::Proved), Some(Basis::Unchecked)])
+            .to_owned(),
+        unstable: dice.below(10) == 0,
         grade: *dice.pick(Grade::ALL),
         evidence_stale: dice.below(5) == 0,
         changed: (dice.below(5) == 0).then(|| words(dice)),
-        agreed_by_silence: dice.below(10) == 0,
         confidence: dice.below(101) as f64 / 100.0,
         scopes: many(dice, 3, |dice, _| words(dice)),
         by: if dice.below(20) == 0 { words(dice) } else { "analyst".to_owned() },
@@ -598,10 +601,11 @@ fn plain(id: &str, by: &str, statement: &str) -> Claim {
         statement: statement.to_owned(),
         claim_type: ClaimType::Fact,
         status: Status::Confirmed,
+        basis: Some(Basis::Agreed),
+        unstable: false,
         grade: Grade::Asserted,
         evidence_stale: false,
         changed: None,
-        agreed_by_silence: false,
         confidence: 0.8,
         scopes: vec!["src/db".to_owned()],
         by: by.to_owned(),
@@ -735,7 +739,7 @@ fn a_pack_reads_like_this() {
         <claim id="c4" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         </relevant_claims>
         <anti_patterns n="1">
-        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
         </hivemind_state>
@@ -754,7 +758,7 @@ fn a_pack_reads_like_this() {
         </active_tasks>
         <relevant_claims n="0" stale_dropped="1" budget_dropped="2"/>
         <anti_patterns n="1">
-        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
         <dropped n="5">c7 c8 DB_SCHEMA c3 c4</dropped>
@@ -838,10 +842,10 @@ fn a_delta_reads_like_this() {
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
         <claims n="1">
-        <claim id="c4" type="fact" status="confirmed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" was="proposed">p95 is 3 ms</claim>
+        <claim id="c4" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" was="proposed">p95 is 3 ms</claim>
         </claims>
         <anti_patterns n="1">
-        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         </hivemind_delta>
     "#]].assert_eq(&delta(&changes, NOW));

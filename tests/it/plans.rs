@@ -366,8 +366,7 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 let record = RecordExperiment { run_id, command, outcome, asserted: false };
                 group.push(request(AgentId::operator().as_str(), Command::RecordExperiment(record)));
                 recorded = Some(run_id);
-                let attach =
-                    AttachExperiment { run_id, claim_id: id, relation: Relation::Supports, summary: None };
+                let attach = AttachExperiment { run_id, claim_id: id, summary: None };
                 group.push(by(index + 1, Command::AttachExperiment(attach)));
                 let (run_id, profile) =
                     (RunId::from_uuid(system::new_id()), PROFILE.parse().expect("a profile's name"));
@@ -377,12 +376,15 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                     args: BTreeMap::new(),
                     claim_id: Some(id),
                     blocking: false,
-                    relation: None,
+                    prediction: None,
+                    repeat: None,
                     cwd: None,
                     env_pass: None,
                     timeout_ms: None,
                     output_cap_bytes: None,
                     plan: None,
+                    statement: None,
+                    further_runs: Vec::new(),
                 };
                 group.push(by(index, Command::RunExperiment(run)));
                 group.push(by(index, Command::CancelExperiment(CancelExperiment { run_id })));

@@ -93,7 +93,7 @@ fn what_ships_parses_and_says_what_it_does() {
         git-grep: git grep --no-color --line-number --fixed-strings -e {text} -- {path}
         git-grep-count: git grep --no-color --count --fixed-strings -e {text} -- {path}
         go-test: go test ./...
-        jest-file: npx --no-install jest --no-coverage -- {file}
+        jest-file: npx --no-install jest --no-coverage --testNamePattern={test} -- {file}
         make-target: make -- {target}
         npm-test: npm test
         pytest: python3 -m pytest -q
@@ -149,12 +149,12 @@ fn mistakes_in_a_file_are_named() {
         invalid value: integer `-5`, expected u64
         [params.n]: values are printable, not empty, and never start with `-`
         [params.n]: unclosed group
-        [params.n]: enum takes `values`, regex takes `pattern`, int takes `min` and `max` (0 or more), path takes none of them
+        [params.n]: enum takes `values`, regex takes `pattern`, int takes `min` and `max` (0 or more), path at most `pattern`
         scopes: error parsing glob 'src/[a': unclosed character class; missing ']'
         cwd `../other` leaves the workspace: give a directory relative to its root
         [env] pass: `LD_PRELOAD` is no name of a variable, or one that loads code into every program
         `limits.output_cap_bytes` is 10: write 4096 to 8388608
-        unknown field `shell`, expected one of `description`, `argv`, `scopes`, `timeout_ms`, `cwd`, `params`, `expect`, `limits`, `env`, `terminal`, `agent`
+        unknown field `shell`, expected one of `description`, `argv`, `scopes`, `timeout_ms`, `cwd`, `needs`, `version`, `params`, `expect`, `limits`, `env`, `terminal`, `agent`
         [agent]: argv has no {prompt}: add it where the agent takes what it is asked
         [agent]: what an agent exits with shows nothing about a claim: remove [expect]
         [agent]: nobody gives a value for [params.model]: add a default, or remove it; {prompt} needs no entry
@@ -278,6 +278,41 @@ fn other_kinds_take_what_they_say() {
 }
 
 #[test]
+fn one_test_of_a_file_is_one_argument() {
+    let project = Project::new();
+    let catalog = project.catalog();
+    let shipped = &catalog.find(&"pytest-file".parse().expect("a name")).expect("it ships").profile;
+    check(
+        shipped,
+        &project.root,
+        &[
+            "src/pool.rs",
+            "src/pool.rs::test_holds",
+            "src/pool.rs::TestPool::test_holds[20-a b]",
+            "src/none.rs::test_holds",
+            "../pool.rs::test_holds",
+            "src/pool.rs::",
+            "src/pool.rs::test --collect-only",
+            "-p::test_holds",
+        ],
+        expect![[r#"
+            "src/pool.rs" -> ["python3", "-m", "pytest", "-q", "--", "src/pool.rs"]
+            "src/pool.rs::test_holds" -> ["python3", "-m", "pytest", "-q", "--", "src/pool.rs::test_holds"]
+            "src/pool.rs::TestPool::test_holds[20-a b]" -> ["python3", "-m", "pytest", "-q", "--", "src/pool.rs::TestPool::test_holds[20-a b]"]
+            "src/none.rs::test_holds" -> parameter `file`: no such file or directory in the workspace: correct the path
+            "../pool.rs::test_holds" -> parameter `file`: it leaves the workspace or names .hivemind: give a path relative to the workspace root
+            "src/pool.rs::" -> parameter `file`: it does not match (::[A-Za-z_][A-Za-z0-9_]{0,199}){1,4}(\[[^\[\]]{1,200}\])? from beginning to end
+            "src/pool.rs::test --collect-only" -> parameter `file`: it does not match (::[A-Za-z_][A-Za-z0-9_]{0,199}){1,4}(\[[^\[\]]{1,200}\])? from beginning to end
+            "-p::test_holds" -> parameter `file`: no such file or directory in the workspace: correct the path
+        "#]],
+    );
+    let jest = &catalog.find(&"jest-file".parse().expect("a name")).expect("it ships").profile;
+    let one = request(&[("file", "src/pool.rs"), ("test", "holds 20")]);
+    let argv = jest.plan(&one, &project.root).expect("a plan").argv;
+    assert!(argv.contains(&"--testNamePattern=holds 20".to_owned()), "{argv:?}");
+}
+
+#[test]
 fn a_request_only_narrows() {
     let project = Project::new();
     let text =
@@ -318,29 +353,42 @@ fn scopes_choose_profiles() {
     let project = Project::new();
     project.profile(
         "auth.toml",
-        "description = 'auth'\nargv = ['true']\ntimeout_ms = 1000\nscopes = ['tag:auth', 'api/**/*.py']",
+        "description = 'auth'\nargv = ['true']\ntimeout_ms = 1000\nscopes = ['tag:auth', 'api/**/*.py']\n[expect]\nexit = 0",
     );
     let known = project.catalog();
     let tagged = ["tag:auth".parse::<Scope>().expect("a scope")];
-    assert!(!known.speaking_to(&tagged).iter().any(|fit| fit.name.as_str() == "auth"), "it is untrusted");
+    let fitting = |catalog: &Catalog, scopes: &[Scope], settles: bool| -> Vec<String> {
+        let fits = |profile: &&Profile| {
+            if settles { profile.cannot_settle(scopes).is_none() } else { profile.speaks_to(scopes) }
+        };
+        catalog.trusted().filter(fits).map(|fit| fit.name.to_string()).collect()
+    };
+    assert!(!fitting(&known, &tagged, false).contains(&"auth".to_owned()), "it is untrusted");
     let auth = known.find(&"auth".parse().expect("a name")).expect("the profile");
     project.trusted().trust(&auth.profile.name, &auth.sha256).expect("a place to keep it");
     let catalog = project.catalog();
-    let fitting = |scope: &str| {
+    let shown = |scope: &str| {
         let scopes = [scope.parse::<Scope>().expect("a scope")];
-        let names: Vec<&str> = catalog.speaking_to(&scopes).iter().map(|fit| fit.name.as_str()).collect();
-        format!("{scope}: {}\n", names.join(" "))
+        let [speak, settle] = [false, true].map(|settles| fitting(&catalog, &scopes, settles).join(" "));
+        format!("{scope}: {speak}\n    settle it: {settle}\n")
     };
     let told: Vec<String> =
-        ["src/pool.rs", "src", "api", "docs/a.md", "tag:auth", "symbol:Pool", "."].map(fitting).to_vec();
+        ["src/pool.rs", "src", "api", "docs/a.md", "tag:auth", "symbol:Pool", "."].map(shown).to_vec();
     expect![[r#"
         src/pool.rs: cargo-check cargo-clippy cargo-test cargo-test-one git-grep git-grep-count make-target
-        src: cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file git-grep git-grep-count make-target
-        api: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file git-grep git-grep-count make-target
+            settle it: cargo-check cargo-clippy cargo-test cargo-test-one
+        src: cargo-check cargo-clippy cargo-test cargo-test-one eslint-file git-grep git-grep-count go-test jest-file make-target npm-test pytest pytest-file
+            settle it: cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file
+        api: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file git-grep git-grep-count go-test jest-file make-target npm-test pytest pytest-file
+            settle it: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file
         docs/a.md: git-grep git-grep-count make-target
+            settle it: 
         tag:auth: auth git-grep git-grep-count make-target
+            settle it: auth
         symbol:Pool: git-grep git-grep-count make-target
-        .: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file git-grep git-grep-count make-target
+            settle it: 
+        .: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file git-grep git-grep-count go-test jest-file make-target npm-test pytest pytest-file
+            settle it: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file
     "#]].assert_eq(&told.concat());
 }
 

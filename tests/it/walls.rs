@@ -16,7 +16,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("interprocess", &["src/writer/"]),
     ("portable_pty", &["src/runner/spawn.rs"]),
     ("unsafe ", &["src/runner/spawn.rs"]),
-    ("globset", &["src/runner/profile.rs", "src/runner/profile/", "src/domain/scope/"]),
+    ("globset", &["src/runner/profile/file.rs", "src/domain/coverage.rs", "src/domain/scope/"]),
     ("jsonc_parser", &["src/clients/"]),
     ("toml_edit", &["src/clients/"]),
     ("which::", &["src/clients.rs"]),

@@ -49,7 +49,7 @@ impl Stage {
         std::fs::write(self.workspace.root().join("check-pool.sh"), script)?;
         let dir = self.workspace.marker_dir().join("profiles");
         std::fs::create_dir_all(&dir)?;
-        let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\n\
+        let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\nscopes = [\"src/db/**\"]\n\
                        timeout_ms = 10000\n[expect]\nexit = 0\n";
         std::fs::write(dir.join("pool-check.toml"), profile)?;
         let trusted = std::process::Command::new(&self.binary)

@@ -1,17 +1,19 @@
 //! Evidence: which event a name means, what the event is worth for a claim, and how a link is made and taken back.
 
+use super::experiment::Said;
 use super::{Decision, contradiction, experiment, known_claim};
 use crate::domain::action::{scope_named, trigger_run};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Relation, Trigger};
 use crate::domain::command::{AddEvidence, Command, RetractEvidence};
-use crate::domain::event::{EvidenceAdded, EvidenceRetracted};
+use crate::domain::event::{EvidenceAdded, EvidenceRetracted, RunBehind};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
 use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Deed, State};
+use crate::domain::time::Timestamp;
 
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
@@ -123,25 +125,11 @@ pub fn check_last(
 }
 
 /// What an event is worth as evidence for a claim, and why. No grade means asserted.
-pub(super) fn judged(
-    state: &State,
-    event: EventId,
-    about: &About<'_>,
-    relation: Relation,
-) -> Result<Cited, Rejection> {
+fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
     let cited = |grade: Option<Grade>, why: String| Cited { evidence_ref: event, grade, why };
     let stays = |why: &str| cited(Some(Grade::Asserted), format!("stays asserted: {why}"));
-    let Some(deed) = state.deed(event) else {
-        let grade = experiment::grade_of(state, event, about.claim_id, relation)?;
-        return Ok(match (state.run_that_ended_with(event), grade) {
-            (Some(_), Some(Grade::Asserted)) => stays("only the word of its recorder says that it ran"),
-            (Some(run), Some(grade)) => {
-                cited(Some(grade), format!("run of `{}`, {}", run.command, run.state))
-            }
-            _ => stays("no hook saw it and no run made it"),
-        });
-    };
-    Ok(match deed {
+    let Some(deed) = state.deed(event) else { return stays("no hook saw it and no run made it") };
+    match deed {
         Deed::Tool => stays("the call of a tool names no file and no command"),
         Deed::Files(paths) => {
             match about.scopes.iter().find(|scope| paths.iter().any(|path| scope.covers(path))) {
@@ -162,11 +150,58 @@ pub(super) fn judged(
                 (None, None) => stays("the command names nothing of the claim's scopes"),
             }
         }
+    }
+}
+
+/// How an event is tied to a claim.
+pub(super) struct Tied {
+    pub(super) relation: Relation,
+    /// The grade as the event of the link has it.
+    pub(super) grade: Option<Grade>,
+    pub(super) run: Option<RunBehind>,
+    /// What the receipt says.
+    pub(super) cited: Cited,
+    pub(super) meaning: Option<String>,
+}
+
+impl Tied {
+    fn by_run(state: &State, event: EventId, said: Said) -> Self {
+        let Said { relation, grade, run, meaning } = said;
+        let why = match (state.run_that_ended_with(event), grade, relation) {
+            (_, _, Relation::Mentions) => "stays asserted: the run only mentions the claim".to_owned(),
+            (Some((_, run)), Some(Grade::Observed | Grade::Reproduced), _) => {
+                format!("run of `{}`, {}", run.command, run.state)
+            }
+            _ => "stays asserted: only the word of its recorder says that it ran".to_owned(),
+        };
+        Self { relation, grade, run, cited: Cited { evidence_ref: event, grade, why }, meaning }
+    }
+
+    fn by_word(state: &State, event: EventId, about: &About<'_>, relation: Relation) -> Self {
+        let cited = judged(state, event, about);
+        Self { relation, grade: on_record(cited.grade), run: None, cited, meaning: None }
+    }
+}
+
+/// How an event that a new claim cites is tied to it.
+///
+/// # Errors
+/// `not_attachable` for a run that came to no end.
+pub(super) fn cited(
+    state: &State,
+    event: EventId,
+    about: &About<'_>,
+    now: Timestamp,
+) -> Result<Tied, Rejection> {
+    let run = experiment::cited(state, event, (about.claim_id, about.scopes), now)?;
+    Ok(match run {
+        Some(said) => Tied::by_run(state, event, said),
+        None => Tied::by_word(state, event, about, Relation::Supports),
     })
 }
 
 /// The grade as an event has it: asserted is left out.
-pub(super) fn on_record(grade: Option<Grade>) -> Option<Grade> {
+fn on_record(grade: Option<Grade>) -> Option<Grade> {
     grade.filter(|grade| *grade != Grade::Asserted)
 }
 
@@ -174,6 +209,7 @@ pub(super) fn add(
     state: &State,
     session: Option<&SessionId>,
     add: &AddEvidence,
+    now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let AddEvidence { claim_id, relation, weight, ref note, .. } = *add;
     let claim = known_claim(state, claim_id)?;
@@ -182,7 +218,12 @@ pub(super) fn add(
         return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
     }
     let about = About { claim_id, scopes: &claim.scopes, trigger: claim.trigger() };
-    let cited = judged(state, evidence_ref, &about, relation)?;
+    let run = experiment::tied(state, (evidence_ref, relation), (claim_id, claim), now)?;
+    let tied = match run {
+        Some(said) => Tied::by_run(state, evidence_ref, said),
+        None => Tied::by_word(state, evidence_ref, &about, relation),
+    };
+    let Tied { relation, grade, run, cited, meaning } = tied;
     if claim.evidence.contains(&(evidence_ref, relation)) {
         return Err(Rejection::new(
             Code::DuplicateEvidence,
@@ -190,13 +231,13 @@ pub(super) fn add(
             "nothing to do: it is on record",
         ));
     }
-    let grade = on_record(cited.grade);
     let note = note.clone();
-    let mut events = vec![EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade }.into()];
+    let mut events =
+        vec![EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into()];
     if relation == Relation::Contradicts {
         events.extend(contradiction::on_link(state, (claim_id, claim), evidence_ref));
     }
-    Ok(Decision { events, cited: vec![cited], ..Decision::default() })
+    Ok(Decision { events, cited: vec![cited], meaning, ..Decision::default() })
 }
 
 /// Takes a link back: by the agent or the session that made it, or by the operator.

@@ -1,61 +1,138 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
+use super::verdict::{Verdict, verdict};
 use super::{Decision, contradiction, fresh_id, known_claim, researcher, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
 use crate::domain::event::{
-    Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued, ExperimentStarted,
+    Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued,
+    ExperimentStarted, RunBehind,
 };
-use crate::domain::experiment::{RunOutcome, RunState};
+use crate::domain::experiment::{Plan, Prediction, RunKey, RunOutcome, RunState, Series, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
+use crate::domain::text::Statement;
+use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
+
+/// How often one request may run a profile: enough for a rate below 15 %, and a queue that still moves.
+const REPEATS: std::ops::RangeInclusive<u32> = 2..=20;
+/// Characters of a reason for a move that a run causes: the scopes it quotes may be long.
+const REASON_CHARS: usize = 500;
+/// Characters of a statement in the sentence that says what a run will mean.
+const SAID_CHARS: usize = 120;
 
 pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
     let Some(plan) = &run.plan else { return Err(no_profiles()) };
-    let claim = run.claim_id.map(|id| known_claim(state, id)).transpose()?;
-    let mut events: Vec<Event> = vec![
-        ExperimentQueued {
-            run_id: run.run_id,
-            plan: plan.clone(),
-            args: run.args.clone(),
-            claim_id: run.claim_id,
-            relation: run.relation,
-            blocking: run.blocking,
-            checkout: Checkout::default(),
-            versions: Versions::new(),
-        }
-        .into(),
-    ];
-    if run.blocking {
-        let (Some(claim_id), Some(claim)) = (run.claim_id, claim) else {
-            return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
-        };
-        if plan.expect.is_none() {
-            return Err(Rejection::new(
-                Code::NoExpectation,
-                format!("profile `{}` does not say what its exit code means", run.profile),
-                "add [expect] exit = 0 to it, or leave out blocking",
-            ));
-        }
-        if claim.status != Status::Contested {
-            return Err(Rejection::new(
-                Code::InvalidTransition,
-                format!("claim {claim_id} is {}: only a contested claim waits for a proof", claim.status),
-                "leave out blocking, or challenge the claim first",
-            )
-            .with("from", claim.status)
-            .with("to", Status::PendingProof));
-        }
-        let reason = format!("waits for run {}", run.run_id);
-        events.push(transition(claim_id, claim.status, Status::PendingProof, &reason));
+    let claim = run.claim_id.map(|id| known_claim(state, id).map(|claim| (id, claim))).transpose()?;
+    if let Some((id, claim)) = claim
+        && claim.status == Status::Deprecated
+    {
+        return Err(about_deprecated(id, claim));
     }
+    if run.prediction.is_some() && claim.is_none() {
+        return Err(Rejection::invalid("prediction", "a claim predicts how a run comes out: name the claim"));
+    }
+    let of = run.repeat.unwrap_or(1);
+    if run.repeat.is_some_and(|of| !REPEATS.contains(&of)) {
+        let (least, most) = REPEATS.into_inner();
+        return Err(Rejection::invalid("repeat", format!("a run is repeated {least} to {most} times")));
+    }
+    let prediction = claim.map(|_| run.prediction.unwrap_or(Prediction::Passes));
+    let ids = std::iter::once(run.run_id).chain(run.further_runs.iter().copied());
+    let mut events: Vec<Event> = (1..=of)
+        .zip(ids)
+        .map(|(number, run_id)| {
+            let series = (of > 1).then_some(Series { first: run.run_id, number, of });
+            let (args, checkout, relation) = (run.args.clone(), Checkout::default(), None);
+            let (plan, claim_id, blocking) = (plan.clone(), run.claim_id, run.blocking);
+            ExperimentQueued {
+                run_id,
+                plan,
+                args,
+                claim_id,
+                relation,
+                prediction,
+                series,
+                blocking,
+                checkout,
+                versions: Versions::new(),
+            }
+            .into()
+        })
+        .collect();
+    if run.blocking {
+        events.push(waiting(run, claim, plan)?);
+    }
+    let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
+        meaning((id, claim), run.statement.as_ref(), (plan, prediction), run.blocking)
+    });
     let next = Some(format!("read hivemind://experiments/{} for how it goes", run.run_id));
-    Ok(Decision { events, next, ..Decision::default() })
+    Ok(Decision { events, meaning, next, ..Decision::default() })
+}
+
+/// The claim waits for the last of the runs, or the refusal of a run that it cannot wait for.
+fn waiting(run: &RunExperiment, claim: Option<(ClaimId, &Claim)>, plan: &Plan) -> Result<Event, Rejection> {
+    let Some((claim_id, claim)) = claim else {
+        return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
+    };
+    if let Some(why) = plan.cannot_settle(&claim.scopes) {
+        return Err(Rejection::new(
+            Code::ProfileCannotSettle,
+            format!("a run of it settles nothing about claim {claim_id}: {why}"),
+            "leave out blocking, or ask a human for a profile with [expect] and fitting scopes",
+        ));
+    }
+    if claim.status != Status::Contested {
+        return Err(Rejection::new(
+            Code::InvalidTransition,
+            format!("claim {claim_id} is {}: only a contested claim waits for a proof", claim.status),
+            "leave out blocking, or challenge the claim first",
+        )
+        .with("from", claim.status)
+        .with("to", Status::PendingProof));
+    }
+    let last = run.further_runs.last().unwrap_or(&run.run_id);
+    Ok(transition(claim_id, claim.status, Status::PendingProof, &format!("waits for run {last}")))
+}
+
+fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
+    let hint = match claim.superseded_by {
+        Some(successor) => format!("run it about its successor {successor}, or leave out the claim"),
+        None => "leave out the claim, or make a new one that supersedes it".to_owned(),
+    };
+    let message = format!("claim {id} is deprecated: no run settles anything about it");
+    Rejection::new(Code::ClaimDeprecated, message, hint)
+}
+
+/// What passing and failing will mean, in one sentence.
+fn meaning(
+    (id, claim): (ClaimId, &Claim),
+    statement: Option<&Statement>,
+    (plan, prediction): (&Plan, Prediction),
+    blocking: bool,
+) -> String {
+    let said = statement.map(|statement| {
+        let statement = statement.as_str();
+        let cut: String = statement.chars().take(SAID_CHARS).collect();
+        format!(": \"{cut}{}\"", if cut.len() < statement.len() { "…" } else { "" })
+    });
+    let claimed = format!("claim {id}{}", said.unwrap_or_default());
+    if let Some(why) = plan.cannot_settle(&claim.scopes) {
+        return format!("whatever comes out, the run only mentions {claimed}; {why}");
+    }
+    let (holds, fails) = match prediction {
+        Prediction::Passes => ("passing", "failing"),
+        Prediction::Fails => ("failing", "passing"),
+    };
+    let (confirms, stays) =
+        if blocking { (" and confirms it", ", and it stays contested") } else { ("", "") };
+    format!("{holds} supports{confirms} {claimed}; {fails} contradicts it{stays}")
 }
 
 /// The refusal of a writer that was started without profiles.
@@ -67,7 +144,11 @@ pub(super) fn no_profiles() -> Rejection {
     )
 }
 
-pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decision, Rejection> {
+pub(super) fn attach(
+    state: &State,
+    attach: &AttachExperiment,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
     let run = known_run(state, attach.run_id)?;
     let claim = known_claim(state, attach.claim_id)?;
     let Some(evidence_ref) = run.completed.filter(|_| run.state.is_conclusive()) else {
@@ -79,34 +160,65 @@ pub(super) fn attach(state: &State, attach: &AttachExperiment) -> Result<Decisio
         let message = format!("run {} is {}, which is no evidence", attach.run_id, run.state);
         return Err(Rejection::new(Code::NotAttachable, message, hint).with("run_state", run.state));
     };
-    if claim.evidence.contains(&(evidence_ref, attach.relation)) {
+    let judged = Relation::ALL.iter().filter(|relation| **relation != Relation::CausedBy);
+    if let Some(relation) = judged.copied().find(|said| claim.evidence.contains(&(evidence_ref, *said))) {
         return Err(Rejection::new(
             Code::Duplicate,
-            format!("run {} already {} claim {}", attach.run_id, attach.relation, attach.claim_id),
+            format!("run {} already {relation} claim {}", attach.run_id, attach.claim_id),
             "nothing to do: it is on record",
         )
         .with("evidence_ref", evidence_ref));
     }
-    of_this_version(run, (attach.claim_id, claim))?;
-    let grade = grade(state, run, attach.claim_id, attach.relation);
+    let said = said(state, (attach.run_id, run), (attach.claim_id, claim), now);
     let events = vec![
         EvidenceAdded {
             claim_id: attach.claim_id,
             evidence_ref,
-            relation: attach.relation,
+            relation: said.relation,
             weight: Share::FULL,
             note: attach.summary.clone(),
-            grade: Some(grade),
+            grade: said.grade,
+            run: said.run,
         }
         .into(),
     ];
-    Ok(Decision { events, ..Decision::default() })
+    Ok(Decision { events, meaning: said.meaning, ..Decision::default() })
+}
+
+/// How an event is tied to a claim.
+pub(super) struct Said {
+    pub(super) relation: Relation,
+    pub(super) grade: Option<Grade>,
+    pub(super) run: Option<RunBehind>,
+    pub(super) meaning: Option<String>,
+}
+
+/// What a run that is over says about a claim for which it was not queued, or not judged.
+fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Claim), now: Timestamp) -> Said {
+    let prediction = Prediction::Passes;
+    let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
+    let mut verdict = verdict(claim, run, prediction, unstable);
+    if let Some(why) = versions::changed_for_evidence(run, id, claim) {
+        verdict.relation = Some(Relation::Mentions);
+        verdict.why =
+            format!("only mentions it: it is about another version, {why}; {}", versions::way_forward(id));
+    }
+    let relation = verdict.relation.unwrap_or(Relation::Mentions);
+    let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));
+    let grade = Some(grade(state, run, id, relation));
+    Said { relation, grade, run: Some(behind((run_id, run), prediction, &verdict)), meaning }
+}
+
+fn behind((run_id, run): (RunId, &Run), prediction: Prediction, verdict: &Verdict) -> RunBehind {
+    let (profile, profile_sha256) = (run.profile.clone(), run.profile_sha256.clone());
+    RunBehind { run_id, profile, profile_sha256, prediction, unstable: verdict.unstable }
 }
 
 pub(super) fn cancel(
     state: &State,
     agent: &AgentId,
     cancel: &CancelExperiment,
+    now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let run = known_run(state, cancel.run_id)?;
     if run.state.is_over() {
@@ -125,11 +237,16 @@ pub(super) fn cancel(
             format!("ask {} or the architect to cancel it", run.requested_by),
         ));
     }
-    let mut events: Vec<Event> = vec![ExperimentCancelRequested { run_id: cancel.run_id }.into()];
-    // One that waits is over with that; one under way is ended by who runs it.
-    if run.state == RunState::Queued {
-        let outcome = RunOutcome::without_files(RunState::Canceled, None);
-        events.extend(ended(state, cancel.run_id, None, &outcome, &Versions::new()));
+    let mut events: Vec<Event> = Vec::new();
+    let alone = run.series.is_none().then_some((cancel.run_id, run));
+    let together = run.series.into_iter().flat_map(|series| state.series(series.first));
+    for (run_id, run) in alone.into_iter().chain(together).filter(|(_, run)| !run.state.is_over()) {
+        events.push(ExperimentCancelRequested { run_id }.into());
+        // One that waits is over with that; one under way is ended by the process that runs it.
+        if run.state == RunState::Queued {
+            let outcome = RunOutcome::without_files(RunState::Canceled, None);
+            events.extend(ended(state, run_id, None, &outcome, &Versions::new(), now));
+        }
     }
     Ok(Decision { events, ..Decision::default() })
 }
@@ -154,9 +271,14 @@ pub(super) fn record(
         outcome: record.outcome.clone(),
         asserted: record.asserted,
         undecided: None,
+        key: None,
+        unstable: None,
+        stable_again: false,
     };
-    let next =
-        Some(format!("tie it to a claim: hm experiment attach {} CLAIM --relation supports", record.run_id));
+    let next = Some(format!(
+        "tie it to a claim, which it then mentions: hm experiment attach {} CLAIM",
+        record.run_id
+    ));
     Ok(Decision { events: vec![completed.into()], next, ..Decision::default() })
 }
 
@@ -166,70 +288,99 @@ pub(crate) fn started(run_id: RunId) -> Event {
 }
 
 /// The end of a run, what it says about its claim, and what that does to the claim. `event_id` will be that of
-/// the first event; without one the run left nothing that could be evidence.
+/// the first event; without one the run left nothing that could be evidence. Of several runs of one request, the last
+/// speaks for all. `files` is what the files that it saw hold after its end.
 pub(crate) fn ended(
     state: &State,
     run_id: RunId,
     event_id: Option<EventId>,
     outcome: &RunOutcome,
     files: &Versions,
+    now: Timestamp,
 ) -> Vec<Event> {
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
+    let End { over, unstable, stable_again } = end(state, run_id, run, outcome, now);
     let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
-    let relation = outcome.state.is_conclusive().then(|| said(run, outcome)).flatten();
-    let change = about.filter(|_| outcome.state.is_conclusive());
-    let change = change.and_then(|(_, claim)| versions::changed_for(state, run_id, run, claim, files));
-    let relation = relation.filter(|_| change.is_none());
-    let undecided =
-        change.as_ref().map(|change| change.to_string().parse().expect("a scope and a name are short"));
-    let command = run.command.clone();
-    let profile = run.profile.clone();
-    let outcome_told = outcome.clone();
-    let mut events: Vec<Event> = vec![
-        ExperimentCompleted { run_id, profile, command, outcome: outcome_told, asserted: false, undecided }
-            .into(),
-    ];
+    let changed = about.filter(|_| outcome.state.is_conclusive());
+    let changed = changed.and_then(|(_, claim)| versions::changed_for(state, run_id, run, claim, files));
+    let completed = ExperimentCompleted {
+        run_id,
+        profile: run.profile.clone(),
+        command: run.command.clone(),
+        outcome: outcome.clone(),
+        asserted: false,
+        undecided: changed
+            .as_ref()
+            .map(|change| change.to_string().parse().expect("a scope and a name are short")),
+        key: over.key.clone(),
+        unstable,
+        stable_again,
+    };
+    let mut events: Vec<Event> = vec![completed.into()];
     events.extend(researcher::over(state, run_id, run, outcome));
     let Some((claim_id, claim)) = about else { return events };
-    if let (Some(relation), Some(evidence_ref)) = (relation, event_id) {
-        let over = Run { state: outcome.state, reproducible_at: at(outcome), ..run.clone() };
+    if run.series.is_some_and(|series| series.number < series.of) {
+        return events;
+    }
+    let prediction = run.prediction.unwrap_or(Prediction::Passes);
+    let verdict = match changed {
+        Some(change) => Verdict::undecided(unstable, &change),
+        None => verdict(claim, &over, prediction, unstable),
+    };
+    if let (Some(relation), Some(evidence_ref)) = (verdict.relation, event_id) {
         let grade = Some(grade(state, &over, claim_id, relation));
+        let run = Some(behind((run_id, &over), prediction, &verdict));
         let weight = Share::FULL;
-        events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note: None, grade }.into());
+        events
+            .push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note: None, grade, run }.into());
     }
     if claim.status == Status::PendingProof && claim.pending_run == Some(run_id) {
-        if relation == Some(Relation::Supports) {
+        if verdict.proves() {
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
             events.extend(contradiction::ended_by_proof(state, claim_id));
         } else {
-            let reason = match (relation, &change) {
-                (Some(_), _) => format!("run {run_id} contradicts it"),
-                (None, Some(change)) => format!("run {run_id} neither confirms nor contradicts it: {change}"),
-                (None, None) => format!("run {run_id} was inconclusive: {}", outcome.state),
-            };
+            let reason: String = format!("run {run_id} {}", verdict.why).chars().take(REASON_CHARS).collect();
             events.push(transition(claim_id, claim.status, Status::Contested, &reason));
         }
     }
     events
 }
 
-fn at(outcome: &RunOutcome) -> Option<String> {
-    outcome.reproducible_at().map(str::to_owned)
+/// A run as it will be once its end is folded.
+struct End {
+    over: Run,
+    unstable: Option<Tally>,
+    stable_again: bool,
 }
 
-/// What a run says about its claim: what its profile expects, unless who asked for it said otherwise.
-fn said(run: &Run, outcome: &RunOutcome) -> Option<Relation> {
-    run.relation.or_else(|| {
-        run.expects?;
-        Some(if outcome.state == RunState::Succeeded { Relation::Supports } else { Relation::Contradicts })
-    })
+fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Timestamp) -> End {
+    let key: Option<RunKey> = outcome.key(&run.what);
+    let passed = outcome.state == RunState::Succeeded;
+    let seen = key.as_ref().map(|key| state.stability().of(key, Some(passed), now)).unwrap_or_default();
+    let reproducible_at = outcome.reproducible_at().map(str::to_owned);
+    let mut over = Run { state: outcome.state, reproducible_at, key, ..run.clone() };
+    let mut unstable = seen.unstable;
+    if let Some(series) = run.series {
+        let mut tally = Tally::default();
+        let others = state.series(series.first).filter(|(id, _)| *id != run_id);
+        for each in others.map(|(_, other)| other.state).chain([outcome.state]) {
+            match each {
+                RunState::Succeeded | RunState::Failed => tally.add(each == RunState::Succeeded),
+                // One that came to no end leaves the others without a say.
+                RunState::TimedOut | RunState::Canceled | RunState::Aborted => over.state = each,
+                RunState::Queued | RunState::Running => {}
+            }
+        }
+        unstable = unstable.or_else(|| tally.is_mixed().then_some(tally));
+    }
+    End { over, unstable, stable_again: seen.stable_again }
 }
 
-/// A run is observed, unless only the word of its recorder stands for it; it reproduces when another agent's run of the same on the same commit, tied to the same
-/// claim in the same way, came out alike.
+/// A run is observed, unless only the word of its recorder stands for it, or it only mentions the claim; it reproduces
+/// when another agent's run of the same on the same commit, tied to the same claim in the same way, came out alike.
 fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relation) -> Grade {
-    if run.asserted {
+    if run.asserted || relation == Relation::Mentions {
         return Grade::Asserted;
     }
     let alike = |other: &Run| {
@@ -242,39 +393,71 @@ fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relation) -> Gra
     let mut others = evidence
         .filter(|(_, said)| *said == relation)
         .filter_map(|(event, _)| state.run_that_ended_with(*event));
-    if run.reproducible_at.is_some() && others.any(alike) { Grade::Reproduced } else { Grade::Observed }
+    if run.reproducible_at.is_some() && others.any(|(_, other)| alike(other)) {
+        Grade::Reproduced
+    } else {
+        Grade::Observed
+    }
 }
 
-/// The grade of an event as evidence; none where it ended no run.
-pub(super) fn grade_of(
+/// How a run that an agent cites is tied to a claim: it says what it says. None for any other event.
+///
+/// # Errors
+/// `not_attachable` where the run says otherwise.
+pub(super) fn tied(
     state: &State,
-    event: EventId,
-    claim_id: ClaimId,
-    relation: Relation,
-) -> Result<Option<Grade>, Rejection> {
-    let Some(run) = state.run_that_ended_with(event) else {
-        return Ok(None);
-    };
-    if !run.state.is_conclusive() && relation != Relation::CausedBy {
+    (event, relation): (EventId, Relation),
+    (claim_id, claim): (ClaimId, &Claim),
+    now: Timestamp,
+) -> Result<Option<Said>, Rejection> {
+    let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
+    if matches!(relation, Relation::CausedBy | Relation::Mentions) {
+        let grade = Some(grade(state, run, claim_id, relation));
+        return Ok(Some(Said { relation, grade, run: None, meaning: None }));
+    }
+    conclusive(event, run)?;
+    let said = said(state, (run_id, run), (claim_id, claim), now);
+    if ![relation, Relation::Mentions].contains(&said.relation) {
         return Err(Rejection::new(
             Code::NotAttachable,
-            format!("event {event} ended a run that is {}, which is no evidence", run.state),
-            "run it again: what did not come to its end shows nothing",
-        ));
+            format!("run {run_id} {}: it {} claim {claim_id}", run.state, said.relation),
+            "leave it to attach_experiment, or cite it as caused_by or mentions",
+        )
+        .with("relation", said.relation));
     }
-    if let Some(claim) = state.claim(claim_id).filter(|_| relation != Relation::CausedBy) {
-        of_this_version(run, (claim_id, claim))?;
-    }
-    Ok(Some(grade(state, run, claim_id, relation)))
+    Ok(Some(said))
 }
 
-/// Fails for a run that saw other content than the claim is about.
-fn of_this_version(run: &Run, (id, claim): (ClaimId, &Claim)) -> Result<(), Rejection> {
-    let Some(why) = versions::changed_for_evidence(run, id, claim) else { return Ok(()) };
+/// How a run that a new claim cites is tied to it: it supports it, or only is mentioned. None for any other event.
+///
+/// # Errors
+/// `not_attachable` for a run that came to no end.
+pub(super) fn cited(
+    state: &State,
+    event: EventId,
+    (claim_id, scopes): (ClaimId, &[Scope]),
+    now: Timestamp,
+) -> Result<Option<Said>, Rejection> {
+    let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
+    conclusive(event, run)?;
+    let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
+    let supports =
+        run.state == RunState::Succeeded && run.cannot_settle(scopes).is_none() && unstable.is_none();
+    let relation = if supports { Relation::Supports } else { Relation::Mentions };
+    let grade = Some(grade(state, run, claim_id, relation));
+    let verdict = Verdict { relation: Some(relation), unstable, why: String::new() };
+    let run = Some(behind((run_id, run), Prediction::Passes, &verdict));
+    Ok(Some(Said { relation, grade, run, meaning: None }))
+}
+
+fn conclusive(event: EventId, run: &Run) -> Result<(), Rejection> {
+    if run.state.is_conclusive() {
+        return Ok(());
+    }
     Err(Rejection::new(
         Code::NotAttachable,
-        format!("the run `{}` is about another version of claim {id}: {why}", run.command),
-        versions::way_forward(id),
+        format!("event {event} ended a run that is {}, which is no evidence", run.state),
+        "run it again: what did not come to its end shows nothing",
     ))
 }
 

@@ -52,8 +52,20 @@ pub(super) fn spawn(
     };
     let args = BTreeMap::from([("prompt".to_owned(), prompt.as_str().to_owned())]);
     let checkout = checkout.clone();
-    let (claim_id, relation, blocking, versions) = (None, None, false, Versions::new());
-    let queued = ExperimentQueued { run_id, plan, args, claim_id, relation, blocking, checkout, versions };
+    let (claim_id, relation, prediction, series, blocking) = (None, None, None, None, false);
+    let versions = Versions::new();
+    let queued = ExperimentQueued {
+        run_id,
+        plan,
+        args,
+        claim_id,
+        relation,
+        prediction,
+        series,
+        blocking,
+        checkout,
+        versions,
+    };
     let parent = parent.expect("a split without a session is refused").clone();
     let spawned = ResearcherSpawned { run_id, child: child.clone(), parent, task_id, prompt, profile, agent };
     let mut events: Vec<Event> = vec![queued.into()];

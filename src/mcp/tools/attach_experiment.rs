@@ -5,7 +5,6 @@ use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::domain::claim::Relation;
 use crate::domain::command::{AttachExperiment, Command};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::text::Reason;
@@ -19,8 +18,6 @@ struct AttachExperimentArguments {
     run_id: RunId,
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    #[schemars(schema_with = "schema::relation")]
-    relation: Relation,
     #[schemars(with = "Option<String>")]
     summary: Option<Reason>,
 }
@@ -28,14 +25,14 @@ struct AttachExperimentArguments {
 #[tool_router(router = attach_experiment_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Tie a finished run to a claim as evidence.",
+        description = "Tie a finished run to a claim.",
         input_schema = schema::of::<AttachExperimentArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]
     async fn attach_experiment(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AttachExperimentArguments, _| {
-            let AttachExperimentArguments { run_id, claim_id, relation, summary } = given;
-            Ok(Command::AttachExperiment(AttachExperiment { run_id, claim_id, relation, summary }))
+            let AttachExperimentArguments { run_id, claim_id, summary } = given;
+            Ok(Command::AttachExperiment(AttachExperiment { run_id, claim_id, summary }))
         })
         .await
     }

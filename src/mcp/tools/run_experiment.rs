@@ -7,9 +7,8 @@ use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::domain::claim::Relation;
 use crate::domain::command::{Command, RunExperiment};
-use crate::domain::experiment::ProfileName;
+use crate::domain::experiment::{Prediction, ProfileName};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -30,8 +29,13 @@ struct RunExperimentArguments {
     #[schemars(with = "Option<bool>")]
     #[serde(default)]
     blocking: bool,
-    #[schemars(schema_with = "schema::relation")]
-    relation: Option<Relation>,
+    /// Default passes.
+    #[schemars(schema_with = "schema::prediction")]
+    #[serde(default)]
+    prediction: Option<Prediction>,
+    /// 2-20.
+    #[schemars(with = "Option<i64>")]
+    repeat: Option<u32>,
     /// Directory, below the root.
     cwd: Option<String>,
     env_pass: Option<BTreeSet<String>>,
@@ -65,7 +69,7 @@ impl TryFrom<String> for Argument {
 #[tool_router(router = run_experiment_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Run a named profile; its exit supports or contradicts the claim.",
+        description = "Run a named profile; its outcome supports or contradicts the claim.",
         input_schema = schema::of::<RunExperimentArguments>(),
         annotations(destructive_hint = false)
     )]
@@ -80,12 +84,15 @@ impl Server {
                 args,
                 claim_id: given.claim_id,
                 blocking: given.blocking,
-                relation: given.relation,
+                prediction: given.prediction,
+                repeat: given.repeat,
                 cwd: given.cwd,
                 env_pass: given.env_pass,
                 timeout_ms: given.timeout_ms,
                 output_cap_bytes: given.output_cap_bytes,
                 plan: None,
+                statement: None,
+                further_runs: Vec::new(),
             }))
         })
         .await

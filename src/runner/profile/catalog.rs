@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 
 pub use super::file::Problem;
 use super::{Profile, ProfileName};
-use crate::domain::scope::Scope;
 use crate::trusted::{Trust, TrustedProfiles};
 
 /// Where a project keeps its profiles, below `.hivemind`.
@@ -164,13 +163,6 @@ impl Catalog {
     /// The profiles that may run, by name.
     pub fn trusted(&self) -> impl Iterator<Item = &Profile> {
         self.known.values().filter(|known| known.is_trusted()).map(|known| &known.profile)
-    }
-
-    /// The profiles that may run and can say something about these scopes; those that name scopes first.
-    pub fn speaking_to(&self, scopes: &[Scope]) -> Vec<&Profile> {
-        let mut fit: Vec<&Profile> = self.trusted().filter(|profile| profile.speaks_to(scopes)).collect();
-        fit.sort_by_key(|profile| profile.scopes.is_empty());
-        fit
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use regex::Regex;
 use serde::Deserialize;
 
 use super::Limits;
 use super::param::{Kind, Param, whole};
 use super::{
     AgentProfile, Element, Expect, MAX_ARGV, OUTPUT_CAP_BYTES, PROMPT, Profile, ProfileName, TIMEOUT_MS,
-    glob_set,
 };
+use crate::domain::coverage::glob;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,6 +21,10 @@ struct File {
     scopes: Vec<String>,
     timeout_ms: u64,
     cwd: Option<String>,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    version: Vec<String>,
     #[serde(default)]
     params: BTreeMap<String, ParamFile>,
     expect: Option<Expect>,
@@ -156,14 +161,24 @@ impl Profile {
                 return Err(Problem::Cwd(cwd.clone()));
             }
         }
+        // What looks like `tag:name` is no glob.
+        for text in file.scopes.iter().filter(|scope| !scope.contains(':')) {
+            glob(text)?;
+        }
+        if file.version.len() > MAX_ARGV
+            || file.version.iter().any(|text| text.is_empty() || text.contains('\0'))
+        {
+            return Err(Problem::Unprintable("version"));
+        }
         if let Some(name) = file.env.pass.iter().find(|name| !may_pass(name)) {
             return Err(Problem::Variable(name.clone()));
         }
         Ok(Self {
             name,
             description: file.description,
-            globs: glob_set(&file.scopes)?,
             scopes: file.scopes,
+            needs: file.needs,
+            version: file.version,
             timeout_ms: file.timeout_ms,
             expect: file.expect,
             params,
@@ -234,7 +249,8 @@ impl ParamFile {
     fn checked(self) -> Result<Param, String> {
         let Self { kind, description, default, values, pattern, min, max } = self;
         let kind = match (kind, values, pattern, min, max) {
-            (Word::Path, None, None, None, None) => Kind::Path,
+            (Word::Path, None, None, None, None) => Kind::Path(None),
+            (Word::Path, None, Some(pattern), None, None) => Kind::Path(Some(compiled(&pattern)?)),
             (Word::Enum, Some(words), None, None, None) => {
                 let fits = |word: &String| {
                     !word.is_empty() && !word.starts_with('-') && !word.chars().any(char::is_control)
@@ -244,13 +260,7 @@ impl ParamFile {
                 }
                 Kind::Enum(words)
             }
-            (Word::Regex, None, Some(pattern), None, None) => {
-                let regex = whole(&pattern).map_err(|problem| {
-                    let text = problem.to_string();
-                    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
-                })?;
-                Kind::Regex(regex)
-            }
+            (Word::Regex, None, Some(pattern), None, None) => Kind::Regex(compiled(&pattern)?),
             (Word::Int, None, None, min, max) => {
                 let (min, max) = (min.unwrap_or(0), max.unwrap_or(i64::MAX.unsigned_abs()));
                 if min > max {
@@ -259,11 +269,18 @@ impl ParamFile {
                 Kind::Int { min, max }
             }
             (Word::Path | Word::Enum | Word::Regex | Word::Int, ..) => {
-                return Err("enum takes `values`, regex takes `pattern`, int takes `min` and `max` (0 or more), path takes none of them".to_owned());
+                return Err("enum takes `values`, regex takes `pattern`, int takes `min` and `max` (0 or more), path at most `pattern`".to_owned());
             }
         };
         Ok(Param { description, default, kind })
     }
+}
+
+fn compiled(pattern: &str) -> Result<Regex, String> {
+    whole(pattern).map_err(|problem| {
+        let text = problem.to_string();
+        text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    })
 }
 
 fn bounds(key: &'static str, given: u64, range: std::ops::RangeInclusive<u64>) -> Result<(), Problem> {

@@ -25,8 +25,9 @@ pub struct Param {
 /// What a value may be.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// A file or directory that is there, inside the workspace and outside `.hivemind`.
-    Path,
+    /// A file or directory that is there, inside the workspace and outside `.hivemind`; with a pattern, what may
+    /// follow it from the first `::` on, such as the name of one test.
+    Path(Option<Regex>),
     /// One of these words.
     Enum(Vec<String>),
     /// Text that matches from its beginning to its end.
@@ -97,7 +98,14 @@ impl Param {
             return Err(BadValue::Control);
         }
         let argument = match &self.kind {
-            Kind::Path => path(value, root, cwd)?,
+            Kind::Path(None) => path(value, root, cwd)?,
+            Kind::Path(Some(suffix)) => {
+                let (file, rest) = value.split_at(value.find("::").unwrap_or(value.len()));
+                if !rest.is_empty() && !suffix.is_match(rest) {
+                    return Err(BadValue::NoMatch(bare(suffix).to_owned()));
+                }
+                path(file, root, cwd)? + rest
+            }
             Kind::Prompt => value.to_owned(),
             Kind::Enum(words) if words.iter().any(|word| word == value) => value.to_owned(),
             Kind::Enum(words) => return Err(BadValue::NotListed(words.join(", "))),
@@ -119,7 +127,7 @@ pub(super) fn whole(pattern: &str) -> Result<Regex, regex::Error> {
 }
 
 /// The pattern as it was written.
-fn bare(regex: &Regex) -> &str {
+pub(super) fn bare(regex: &Regex) -> &str {
     let text = regex.as_str();
     text.strip_prefix(r"\A(?:").and_then(|text| text.strip_suffix(r")\z")).unwrap_or(text)
 }
@@ -145,7 +153,12 @@ impl Serialize for Param {
         use serde::ser::SerializeMap;
         let mut map = to.serialize_map(None)?;
         match &self.kind {
-            Kind::Path => map.serialize_entry("kind", "path")?,
+            Kind::Path(suffix) => {
+                map.serialize_entry("kind", "path")?;
+                if let Some(suffix) = suffix {
+                    map.serialize_entry("pattern", bare(suffix))?;
+                }
+            }
             Kind::Prompt => map.serialize_entry("kind", "prompt")?,
             Kind::Enum(words) => {
                 map.serialize_entry("kind", "enum")?;

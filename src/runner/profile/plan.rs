@@ -122,6 +122,8 @@ impl Profile {
             uncapped: false,
             pty: self.pty,
             expect: self.expect,
+            scopes: self.scopes.clone(),
+            version: self.version.clone(),
         })
     }
 
@@ -156,6 +158,8 @@ impl Plan {
             uncapped: false,
             pty: false,
             expect: None,
+            scopes: Vec::new(),
+            version: Vec::new(),
         })
     }
 }

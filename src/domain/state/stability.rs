@@ -1,0 +1,110 @@
+//! Which tests came out both ways on the same content, and until when that counts against them.
+
+use std::collections::HashMap;
+
+use crate::domain::experiment::{RunKey, Tally};
+use crate::domain::time::{Hours, Timestamp};
+
+/// How long a run counts here: long enough to meet a flaky test twice, short enough to forget a mended one.
+pub const COUNTS_FOR: Hours = Hours(14 * 24);
+/// So many equal runs on new content clear a test that came out both ways.
+const EQUAL_RUNS: u32 = 5;
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Past {
+    at: Timestamp,
+    content: String,
+    passed: bool,
+}
+
+/// The runs of the last days, by their test.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stability(HashMap<String, Vec<Past>>);
+
+/// What the runs before it say about a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Steadiness {
+    /// How the test came out on one content, where that was both ways.
+    pub unstable: Option<Tally>,
+    /// Whether this run clears the test.
+    pub stable_again: bool,
+}
+
+impl Stability {
+    /// What is known at `now` of a key; `new` is a run of it that is not among them yet.
+    pub fn of(&self, key: &RunKey, new: Option<bool>, now: Timestamp) -> Steadiness {
+        let mut contents: HashMap<&str, Tally> = HashMap::new();
+        let recent =
+            self.0.get(&key.test).into_iter().flatten().filter(|past| past.at.is_within(COUNTS_FOR, now));
+        for past in recent {
+            contents.entry(&past.content).or_default().add(past.passed);
+        }
+        let mut own = contents.remove(key.content.as_str()).unwrap_or_default();
+        new.iter().for_each(|passed| own.add(*passed));
+        if own.is_mixed() {
+            return Steadiness { unstable: Some(own), stable_again: false };
+        }
+        let elsewhere = contents.into_values().find(|tally| tally.is_mixed());
+        let is_cleared = own.passed + own.failed >= EQUAL_RUNS;
+        Steadiness {
+            unstable: elsewhere.filter(|_| !is_cleared),
+            stable_again: elsewhere.is_some() && is_cleared,
+        }
+    }
+
+    /// Takes in a run that is over.
+    pub(super) fn add(&mut self, key: &RunKey, passed: bool, at: Timestamp) {
+        let Steadiness { stable_again, .. } = self.of(key, Some(passed), at);
+        let past = self.0.entry(key.test.clone()).or_default();
+        past.retain(|past| {
+            past.at.is_within(COUNTS_FOR, at) && (!stable_again || past.content == key.content)
+        });
+        past.push(Past { at, content: key.content.clone(), passed });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNTS_FOR, Stability, Steadiness};
+    use crate::domain::experiment::{RunKey, Tally};
+    use crate::domain::time::{Hours, Timestamp};
+
+    fn key(content: &str) -> RunKey {
+        RunKey { test: "pytest".to_owned(), content: content.to_owned() }
+    }
+
+    #[test]
+    fn both_outcomes_on_one_content_make_a_test_unstable_until_it_is_cleared() {
+        let now = Timestamp::from_ms(1_000_000);
+        let mut seen = Stability::default();
+        seen.add(&key("a"), true, now);
+        assert_eq!(seen.of(&key("a"), Some(true), now), Steadiness::default());
+        // Another outcome on other content is how tests are meant to be.
+        assert_eq!(seen.of(&key("b"), Some(false), now), Steadiness::default());
+        seen.add(&key("a"), false, now);
+        let mixed = Some(Tally { passed: 1, failed: 1 });
+        assert_eq!(seen.of(&key("a"), None, now).unstable, mixed);
+        // New content alone does not clear it, five equal runs on it do.
+        for _ in 0..4 {
+            assert_eq!(seen.of(&key("b"), Some(true), now).unstable, mixed);
+            seen.add(&key("b"), true, now);
+        }
+        let fifth = seen.of(&key("b"), Some(true), now);
+        assert_eq!(fifth, Steadiness { unstable: None, stable_again: true });
+        assert_eq!(seen.of(&key("b"), Some(false), now).unstable, Some(Tally { passed: 4, failed: 1 }));
+        seen.add(&key("b"), true, now);
+        assert_eq!(seen.of(&key("c"), Some(true), now), Steadiness::default(), "cleared for all content");
+    }
+
+    #[test]
+    fn time_clears_it_too() {
+        let now = Timestamp::from_ms(1_000_000);
+        let mut seen = Stability::default();
+        seen.add(&key("a"), true, now);
+        seen.add(&key("a"), false, now);
+        let later = now.plus(COUNTS_FOR).plus(Hours(1));
+        assert!(seen.of(&key("a"), Some(true), now).unstable.is_some());
+        assert_eq!(seen.of(&key("a"), Some(true), later), Steadiness::default());
+    }
+}
