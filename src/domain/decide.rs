@@ -29,9 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{
-    ClaimType, HYPOTHESIS_TTL, Override, Position, ReportKind, Status, Trigger,
-};
+use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Position, ReportKind, Status, Trigger};
 use crate::domain::command::{
     AffirmClaim, Command, CreateClaim, DenyRecord, DeprecateClaim, RecordMessage, RecordOverride,
     ReportEvent, TakePosition,

@@ -26,6 +26,9 @@ use std::str::FromStr;
 use rmcp::handler::server::router::tool::ToolRouter;
 
 use super::server::Server;
+use crate::domain::ids::ClaimId;
+use crate::domain::rejection::Rejection;
+use crate::domain::text::Statement;
 
 /// A group of tools that a front offers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,5 +114,19 @@ impl FromStr for Toolsets {
             }
         }
         Ok(Self(sets))
+    }
+}
+
+/// A known claim or the text of a new one, never both or neither.
+fn one_of(
+    argument: &str,
+    known: Option<ClaimId>,
+    text: Option<Statement>,
+    fresh: uuid::Uuid,
+) -> Result<(ClaimId, Option<Statement>), Rejection> {
+    match (known, text) {
+        (Some(id), None) => Ok((id, None)),
+        (None, Some(text)) => Ok((ClaimId::from_uuid(fresh), Some(text))),
+        _ => Err(Rejection::invalid(argument, "give either a statement or a claim_id")),
     }
 }

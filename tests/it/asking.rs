@@ -187,7 +187,7 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
                 budget: 9_500,
                 window: None,
             }),
-            "status=\"confirmed\" agreed=\"by silence\"",
+            "status=\"confirmed\" basis=\"agreed by silence\"",
         ),
     ] {
         let said = answer(&mut team.reads(), &config, &view, team.now()).expect("an answer");
@@ -307,7 +307,7 @@ fn silence_lets_no_two_decisions_on_one_target_through() {
     assert_eq!([first, second].map(|id| team.status(id)), [Status::Proposed; 2]);
     // The one that is left is agreed.
     let reason = "SQLite does".parse().expect("a reason");
-    team.does(&request("analyst", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason })));
+    team.does(&request("operator", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason })));
     assert_eq!((team.sweeps(), team.status(first)), (1, Status::Confirmed));
 }
 
@@ -465,10 +465,8 @@ fn a_support_says_what_it_made_and_what_is_lacking() {
     team.does(&made);
     let claim = claim_of(&made);
     let next = |receipt: Receipt| receipt.next.unwrap_or_default();
-    assert_eq!(
-        next(team.takes("devops", claim, Position::Support)),
-        "your own support does not count: another agent must support it"
-    );
+    let own = team.hands_in(&position("devops", claim, Position::Support)).expect_err("an own claim");
+    assert_eq!(own.code, hivemind::domain::rejection::Code::OwnClaim);
     assert_eq!(next(team.takes("analyst", claim, Position::Support)), "confirmed: agreed by analyst");
     assert_eq!(
         next(team.takes("reviewer", claim, Position::Support)),

@@ -150,7 +150,7 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
         - pending proof, frontend's move since 7m: `WAITING` `RUN` the cache is cold
           to settle it: `hm experiment show RUN --wait`; to stop it: `hm experiment cancel RUN`
         - lease, frontend's move, ends in 0s unless its session writes: `SOON` mend the pool
-          to settle it: `hm task update SOON done --token 1` or `hm task update SOON open --token 1`
+          to settle it: `hm task update T1 done --token 1` or `hm task update T1 open --token 1`
         - rejected, analyst's move since 1m: `COMMAND` create_claim was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY
           to settle it: `hm attention --seen COMMAND`; the record: `hm log --type command.rejected`
         - fault, operator's move since 0s: `integrity` 1 finding: see integrity.log in the memory

@@ -327,7 +327,7 @@ fn evidence_goes_by_last_by_a_run_by_an_end_and_by_its_id() {
     let record = RecordExperiment { run_id, command, outcome, asserted: false };
     accepted(&mut committer, &in_session("s-3", request("operator", Command::RecordExperiment(record))));
     for (session, name, relation) in
-        [("s-1", run_id.to_string(), Relation::Supports), ("s-3", "last".to_owned(), Relation::Contradicts)]
+        [("s-1", run_id.to_string(), Relation::Supports), ("s-3", "last".to_owned(), Relation::CausedBy)]
     {
         let receipt = say(&mut committer, session, &name, relation).expect("a receipt");
         assert_eq!(cited(&receipt), run_id.first_event());
@@ -446,7 +446,9 @@ fn evidence_is_taken_back_by_who_tied_it_and_stays_in_the_history() {
 fn profile(bench: &Bench, name: &str, argv: &str) {
     let dir = bench.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&dir).expect("a directory");
-    let text = format!("description = \"a test\"\nargv = {argv}\ntimeout_ms = 60000\n[expect]\nexit = 0\n");
+    let text = format!(
+        "description = \"a test\"\nscopes = [\"**\"]\nargv = {argv}\ntimeout_ms = 60000\n[expect]\nexit = 0\n"
+    );
     std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
     trust(bench.root(), name);
 }

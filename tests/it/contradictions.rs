@@ -367,7 +367,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             alike, compare the values: hm claim show ID2
             next: confirmed once another agent supports it
             $ hm contradictions
-            - strong value found AGE ago `ID5`
+            - strong value found AGE ago `ID6`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`
               - devops's move: `hm claim deprecate ID1 --reason REASON`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
@@ -381,12 +381,12 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
                 saw with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
                 this --claim, blocking, profile pytest | pytest-file
             $ hm contradictions
-            - strong position found AGE ago `ID6`
+            - strong position found AGE ago `ID7`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`
               - `ID2` analyst contested [src/db] the pool holds 30 connections
               - `ID2` analyst contested [src/db] challenged by devops: the file
                   says 20
-            - strong value found AGE ago `ID5`
+            - strong value found AGE ago `ID6`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`
               - devops's move: `hm claim deprecate ID1 --reason REASON`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
@@ -407,7 +407,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
               - `ID2` analyst deprecated, held by devops [src/db] the pool
                   holds 30 connections
-            - strong value found AGE ago, over: deprecated `ID5`
+            - strong value found AGE ago, over: deprecated `ID6`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
@@ -454,8 +454,9 @@ fn two_names_of_a_target_are_one() {
             [exit 1]
             $ hm contradictions
             - strong target found AGE ago `ID3`
-              - analyst's move: `hm claim deprecate ID2 --reason REASON`
-              - devops's move: `hm claim deprecate ID1 --reason REASON`
+              - architect's move: `hm decision record STATEMENT --target database --rationale "WHY, IN A
+                  SENTENCE" --supersedes ID1 --supersedes
+                  ID2`
               - `ID1` devops proposed [target:database] we keep SQLite
               - `ID2` analyst proposed [target:db] we move to Postgres
 

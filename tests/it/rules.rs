@@ -305,29 +305,31 @@ async fn an_anchor_is_retired_and_a_plan_renamed_and_abandoned() {
     assert!(!hm(&["anchor", "retire", "DB"]).0, "it holds nothing");
     assert!(hm(&["anchor", "save", "DB", "v7"]).0, "and can again");
 
-    let id = |text: &str| {
-        text.split(' ').find(|word| word.len() > 36).map(|word| word.trim_matches(':').to_owned())
-    };
-    let plan = id(&hm(&["plan", "add", "Ship 1.0"]).1).expect("an id");
-    let phase = id(&hm(&["phase", "add", "Storage", "--plan", &plan]).1).expect("an id");
-    let task = id(&hm(&["task", "add", "Mend the pool", "--phase", &phase]).1).expect("an id");
-    assert!(hm(&["plan", "rename", &plan, "Ship 1.1"]).0);
+    for line in [
+        &["plan", "add", "Ship 1.0"][..],
+        &["phase", "add", "Storage", "--plan", "P1"],
+        &["task", "add", "Mend the pool", "--phase", "P2"],
+    ] {
+        assert!(hm(line).0, "{line:?}");
+    }
+    let (plan, phase, task) = ("P1", "P2", "T1");
+    assert!(hm(&["plan", "rename", plan, "Ship 1.1"]).0);
     let analyst = bench.pane(Some("analyst"), Era::Modern).await;
     let session = |mut arguments: Value| {
         arguments["session"] = json!("s-analyst");
         arguments
     };
     bench.accepted(&analyst, "claim_task", session(json!({ "task_id": task }))).await;
-    let (done, why) = hm(&["plan", "abandon", &plan, "--reason", "1.2 comes first"]);
+    let (done, why) = hm(&["plan", "abandon", plan, "--reason", "1.2 comes first"]);
     assert!(!done && why.contains("analyst holds task"), "{why}");
     bench.accepted(&analyst, "update_task", session(json!({ "task_id": task, "status": "open" }))).await;
-    assert!(hm(&["plan", "abandon", &plan, "--reason", "1.2 comes first"]).0);
+    assert!(hm(&["plan", "abandon", plan, "--reason", "1.2 comes first"]).0);
     let shown = hm(&["plan", "show"]).1;
     assert!(shown.contains("Ship 1.1 (abandoned)") && shown.contains("1.2 comes first"), "{shown}");
     assert!(shown.contains("invalidated: Mend the pool"), "{shown}");
-    let (added, why) = hm(&["task", "add", "Another", "--phase", &phase]);
+    let (added, why) = hm(&["task", "add", "Another", "--phase", phase]);
     assert!(!added && why.contains("was abandoned"), "{why}");
-    assert!(!hm(&["plan", "rename", &plan, "Ship 1.2"]).0);
+    assert!(!hm(&["plan", "rename", plan, "Ship 1.2"]).0);
     bench.kill_writer();
     bench.assert_sound();
 }

@@ -135,15 +135,15 @@ fn what_cannot_be_a_path_is_refused_with_the_way() {
 fn a_dead_end_on_a_glob_warns_at_the_paths_it_matches() {
     let shell = Shell::new();
     let made = shell.run(
-        "hm --agent devops claim create \"async drop never runs here\" --type negative --scope src/**/*.rs",
+        "hm --agent devops claim create \"vendored openssl breaks the musl target\" --type negative --scope src/**/*.rs",
     );
     assert!(made.status.success(), "{made:?}");
     let warned = |statement: &str, scope: &str| {
         let line = format!("hm --agent analyst --json claim create \"{statement}\" --scope {scope}");
         !shell.json(&line)["warnings"].as_array().expect("warnings").is_empty()
     };
-    assert!(warned("the pool is fine", "src/db/pool.rs"));
-    assert!(!warned("the page is fine", "src/ui/app.ts"));
+    assert!(warned("the musl target needs openssl", "src/db/pool.rs"));
+    assert!(!warned("the musl target needs openssl", "src/ui/app.ts"));
 }
 
 #[test]

@@ -127,8 +127,7 @@ fn asked_about_a_successor(shell: &Shell) {
 fn pending_proof(shell: &Shell) {
     let profiles = shell.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&profiles).expect("a directory");
-    let profile =
-        "description = \"a test\"\nargv = [\"sleep\", \"2\"]\ntimeout_ms = 9000\n[expect]\nexit = 0\n";
+    let profile = "description = \"a test\"\nscopes = [\"**\"]\nargv = [\"sleep\", \"2\"]\ntimeout_ms = 9000\n[expect]\nexit = 0\n";
     std::fs::write(profiles.join("check.toml"), profile).expect("a profile");
     let trusted = by_a_human(&shell.command("hm profile trust check --yes"));
     assert!(trusted.status.success(), "{trusted:?}");

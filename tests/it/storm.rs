@@ -386,7 +386,11 @@ impl Drop for Server {
 impl Server {
     fn start(place: &Path) -> Option<Self> {
         let mut process = Command::new(HM);
-        process.arg("--dir").arg(place).args(["serve", "--http", "127.0.0.1:0"]).stdin(Stdio::null());
+        process
+            .arg("--dir")
+            .arg(place)
+            .args(["serve", "--any-agent", "--http", "127.0.0.1:0"])
+            .stdin(Stdio::null());
         for variable in ["HM_AGENT", "HM_SESSION", "HM_TASK", "HM_DIR"] {
             process.env_remove(variable);
         }

@@ -33,7 +33,7 @@ async fn the_past_is_shown_as_it_was() {
 
     // By position: proposed, alone, and nothing after it is known.
     assert!(read(&format!("hivemind://claims/{first}?at=2")).await.starts_with("# proposed fact"));
-    assert!(read(&format!("hivemind://claims/{first}")).await.starts_with("# confirmed fact"));
+    assert!(read(&format!("hivemind://claims/{first}")).await.starts_with("# confirmed (agreed) fact"));
     assert!(!read("hivemind://claims?at=2").await.contains(&second));
     assert!(devops.read(&format!("hivemind://claims/{second}?at=4")).await.is_err(), "not made yet");
     let events = read("hivemind://events?at=2").await;

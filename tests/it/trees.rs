@@ -400,7 +400,7 @@ fn profile(trees: &Trees, tree: &str, name: &str, command: &str) {
     let dir = trees.root(tree).join(".hivemind/profiles");
     std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
-        "description = \"a test\"\nargv = [\"sh\", \"-c\", \"{command}\"]\ntimeout_ms = 60000\n[expect]\nexit = 0\n"
+        "description = \"a test\"\nscopes = [\"**\"]\nargv = [\"sh\", \"-c\", \"{command}\"]\ntimeout_ms = 60000\n[expect]\nexit = 0\n"
     );
     std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
     trust(&trees.root(tree), name);

@@ -12,7 +12,7 @@ fn profile(bench: &Bench, name: &str, command: &str) {
     let dir = bench.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
-        "description = \"a test\"\nargv = [\"sh\", \"-c\", \"{command}\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n"
+        "description = \"a test\"\nscopes = [\"**\"]\nargv = [\"sh\", \"-c\", \"{command}\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n"
     );
     std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
     trust(bench.root(), name);
@@ -196,14 +196,13 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
 
     // Nor is it evidence when it is tied by hand, and its page says why.
     let run_id = answer.field("run_id");
-    let attach = json!({ "run_id": run_id, "claim_id": id, "relation": "supports" });
-    let refused = owner.call("attach_experiment", attach).await.expect("an answer");
-    assert_eq!(refused.field("code"), "not_attachable", "{}", refused.text);
-    assert!(refused.text.contains(why), "{}", refused.text);
+    let attach = json!({ "run_id": run_id, "claim_id": id });
+    let tied = owner.call("attach_experiment", attach).await.expect("an answer");
+    assert!(tied.text.contains("only mentions it") && tied.text.contains(why), "{}", tied.text);
     let event = answer.body["experiment"]["evidence_event_id"].clone();
     let add = json!({ "claim_id": id, "evidence_ref": event, "relation": "supports" });
     let refused = owner.call("add_evidence", add).await.expect("an answer");
-    assert_eq!(refused.field("code"), "not_attachable", "{}", refused.text);
+    assert_eq!(refused.field("code"), "duplicate_evidence", "it is mentioned already: {}", refused.text);
     let page = owner.read(&format!("hivemind://experiments/{run_id}")).await.expect("a page");
     assert!(page.contains("- undecided: it neither confirms nor contradicts"), "{page}");
 
@@ -221,15 +220,15 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
     // Tied to another claim it is evidence where that is about what the run saw.
     let attach = |claim: &str| {
         let (run_id, claim) = (answer.field("run_id").to_owned(), claim.to_owned());
-        json!({ "run_id": run_id, "claim_id": claim, "relation": "supports" })
+        json!({ "run_id": run_id, "claim_id": claim })
     };
     let same = bench.claim(&owner, "a returns at once", FILE).await;
     bench.accepted(&owner, "attach_experiment", attach(&same)).await;
     write(&bench, FILE, "fn a() { c() }\n");
     let newer = bench.claim(&owner, "a calls c", FILE).await;
-    let refused = owner.call("attach_experiment", attach(&newer)).await.expect("an answer");
-    assert_eq!(refused.field("code"), "not_attachable", "{}", refused.text);
-    assert!(refused.text.contains("`src/a.rs` held something else when it was queued"), "{}", refused.text);
+    let tied = owner.call("attach_experiment", attach(&newer)).await.expect("an answer");
+    assert!(tied.text.contains("only mentions it"), "{}", tied.text);
+    assert!(tied.text.contains("`src/a.rs` held something else when it was queued"), "{}", tied.text);
     bench.kill_writer();
     bench.assert_sound();
 }

@@ -1,7 +1,6 @@
 //! `create_claim`: state a fact, a decision, a hypothesis or a dead end.
 
-use rmcp::model::CallToolResult;
-use rmcp::{tool, tool_router};
+use rmcp::{model::CallToolResult, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,12 +9,9 @@ use crate::domain::command::{Command, CreateClaim};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
-use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, Statement};
 use crate::domain::time::Hours;
-use crate::mcp::call::Call;
-use crate::mcp::schema;
-use crate::mcp::server::Server;
+use crate::mcp::{call::Call, schema, server::Server};
 
 #[derive(Deserialize, JsonSchema)]
 struct CreateClaimArguments {
@@ -48,7 +44,7 @@ struct CreateClaimArguments {
     /// Up to 8 agents to answer.
     #[serde(default)]
     asks: Vec<String>,
-    /// Agreed by silence if unchallenged until then.
+    /// Agreed by silence if unchallenged.
     #[schemars(with = "Option<i32>")]
     unless_objection_minutes: Option<u32>,
 }
@@ -82,15 +78,13 @@ impl Server {
                     error_signature: trigger.error_signature,
                 })
             });
-            let scopes: Vec<Scope> = self.scopes("scopes", &given.scopes)?;
+            let task = self.task_named(given.origin_task_id.as_deref())?;
             Ok(Command::CreateClaim(CreateClaim {
-                origin_task_id: self
-                    .task_named(given.origin_task_id.as_deref())?
-                    .or_else(|| self.caller().task()),
+                origin_task_id: task.or_else(|| self.caller().task()),
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,
-                scopes,
+                scopes: self.scopes("scopes", &given.scopes)?,
                 confidence: given.confidence,
                 supersedes: given.supersedes,
                 ttl_hours: given.ttl_hours,

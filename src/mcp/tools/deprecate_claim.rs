@@ -23,7 +23,7 @@ struct DeprecateClaimArguments {
 #[tool_router(router = deprecate_claim_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Put your own claim out of force for good (the architect may any); not a decision. To replace it: supersedes.",
+        description = "Put your own claim out of force for good (the architect any); not a decision.",
         input_schema = schema::of::<DeprecateClaimArguments>(),
         annotations(destructive_hint = true, idempotent_hint = false)
     )]

@@ -12,6 +12,7 @@ use crate::domain::text::{Rationale, Reason, Statement};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
 use crate::mcp::server::Server;
+use crate::mcp::tools::one_of;
 use crate::system;
 
 #[derive(Deserialize, JsonSchema)]
@@ -37,6 +38,7 @@ struct RecordDecisionArguments {
     supersedes: Vec<ClaimId>,
     #[serde(default)]
     mends: bool,
+    #[serde(default)]
     asks: Vec<String>,
     #[schemars(with = "Option<i32>")]
     unless_objection_minutes: Option<u32>,
@@ -86,19 +88,5 @@ impl Server {
             }))
         })
         .await
-    }
-}
-
-/// A known claim or the text of a new one, never both or neither.
-fn one_of(
-    argument: &str,
-    known: Option<ClaimId>,
-    text: Option<Statement>,
-    fresh: uuid::Uuid,
-) -> Result<(ClaimId, Option<Statement>), Rejection> {
-    match (known, text) {
-        (Some(id), None) => Ok((id, None)),
-        (None, Some(text)) => Ok((ClaimId::from_uuid(fresh), Some(text))),
-        _ => Err(Rejection::invalid(argument, "give either a statement or a claim_id")),
     }
 }
