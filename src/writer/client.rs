@@ -94,7 +94,7 @@ type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Receipt, Rejection>
 
 /// What became of a question.
 enum Asked {
-    Answered(Result<Receipt, Rejection>),
+    Answered(Result<Box<Receipt>, Rejection>),
     /// The connection broke.
     Lost,
     /// The writer did not answer the one call that had all its time: it hangs.
@@ -211,7 +211,7 @@ impl Front {
             };
             // Should the writer have taken it all the same, it recognises it when it reads the spool.
             receipts.push(match answer {
-                Some(Asked::Answered(answer)) => answer?,
+                Some(Asked::Answered(answer)) => *answer?,
                 Some(Asked::Lost | Asked::Hung | Asked::Late) | None => {
                     // Who did not answer once is not waited for again.
                     connection = None;
@@ -309,7 +309,7 @@ impl Front {
             };
             // The same command id every time: a lost answer cannot become a second event.
             match connection.ask(submission.clone()).await {
-                Asked::Answered(answer) => return answer,
+                Asked::Answered(answer) => return answer.map(|receipt| *receipt),
                 Asked::Lost => self.hang_up(&connection).await,
                 Asked::Hung => {
                     self.give_up(TRIED_AGAIN_AFTER);
@@ -702,7 +702,7 @@ impl Connection {
                 let took_us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
                 let average = if usual_us == 0 { took_us } else { (7 * usual_us + took_us) / 8 };
                 self.usual_us.store(average.max(1), Ordering::Relaxed);
-                Asked::Answered(answer)
+                Asked::Answered(answer.map(Box::new))
             }
             Ok(Err(_)) => Asked::Lost,
             Err(_) => {
