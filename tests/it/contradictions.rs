@@ -133,7 +133,9 @@ struct Totals {
 
 #[test]
 fn labelled_pairs_keep_the_promised_precision() {
-    let pairs: Vec<Pair> = lines(include_str!("../corpora/contradictions.jsonl"));
+    let mut pairs: Vec<Pair> = lines(include_str!("../corpora/contradictions.jsonl"));
+    // Written after the rules, by an author who had not seen them, and read by nobody before it was scored.
+    pairs.extend(lines::<Pair>(include_str!("../corpora/fresh_contradictions.jsonl")));
     let mut counts: BTreeMap<(String, String), Counts> = BTreeMap::new();
     for pair in &pairs {
         let mut memory = Memory::default();
@@ -168,7 +170,7 @@ fn labelled_pairs_keep_the_promised_precision() {
         let totals: &mut Totals = totals.entry(split.clone()).or_default();
         totals.strong += count.strong;
         totals.similar += count.similar;
-        if label != "none" {
+        if !["none", "duplicate"].contains(&label.as_str()) {
             totals.opposites += count.pairs;
             totals.found += count.strong;
             totals.similar_opposites += count.similar;
