@@ -33,7 +33,7 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT TERM
 unset HM_DIR HM_AGENT HM_LOG 2>/dev/null || true
-"$hm" init --dir "$scratch" --yes >/dev/null
+HOME=$scratch "$hm" init --dir "$scratch" --yes >/dev/null # the home of the one who asks below
 
 refused=0
 ask() {
