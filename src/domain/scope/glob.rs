@@ -1,5 +1,9 @@
 //! Globs among scopes: which paths a glob means, and whether two scopes can mean the same file.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use globset::{ErrorKind, GlobBuilder, GlobSet};
 
 use super::{BadScope, Scope};
@@ -34,9 +38,16 @@ impl Scope {
         let paths = || others.iter().filter(|other| is_path && other.is_path());
         others.contains(self)
             || paths().any(|other| self.0 == "." || is_below(other.as_str(), &self.0))
-            || (self.is_glob()
-                && matcher(&self.0)
-                    .is_ok_and(|glob| paths().any(|other| !other.is_glob() && glob.is_match(other.as_str()))))
+            || (self.is_glob() && self.matches_any(paths()))
+    }
+
+    /// Whether this glob matches one of these paths. Most of them do not lie where all that it means does.
+    fn matches_any<'a>(&self, paths: impl Iterator<Item = &'a Self>) -> bool {
+        let directory = self.certain();
+        let lies_there = |path: &&Self| directory.is_whole() || is_below(path.as_str(), directory.as_str());
+        let mut paths = paths.filter(|path| !path.is_glob()).filter(lies_there).peekable();
+        paths.peek().is_some()
+            && matcher(&self.0).is_ok_and(|glob| paths.any(|path| glob.is_match(path.as_str())))
     }
 
     /// Whether both can mean the same file. Two globs are compared by the directories they begin with: a needless
@@ -115,9 +126,28 @@ fn may_hold_a_separator(part: &str) -> bool {
     part.contains('[') && part.contains(['!', '^', '-']) || opened('{', '}') || opened('[', ']')
 }
 
+thread_local! {
+    /// Globs that were compiled before: a new claim meets the same ones again and again, and to compile one takes as long
+    /// as to match a thousand paths.
+    static COMPILED: RefCell<HashMap<Box<str>, Rc<GlobSet>>> = RefCell::default();
+}
+
+/// How many globs are kept compiled; a project has tens, and a stranger may write thousands.
+const MAX_COMPILED: usize = 256;
+
 /// A set of one: a single glob panics where its regex cannot be made.
-fn matcher(glob: &str) -> Result<GlobSet, globset::Error> {
-    GlobSet::new([GlobBuilder::new(glob).literal_separator(true).build()?])
+fn matcher(glob: &str) -> Result<Rc<GlobSet>, globset::Error> {
+    COMPILED.with_borrow_mut(|compiled| {
+        if let Some(known) = compiled.get(glob) {
+            return Ok(Rc::clone(known));
+        }
+        let made = Rc::new(GlobSet::new([GlobBuilder::new(glob).literal_separator(true).build()?])?);
+        if compiled.len() == MAX_COMPILED {
+            compiled.clear();
+        }
+        compiled.insert(glob.into(), Rc::clone(&made));
+        Ok(made)
+    })
 }
 
 #[cfg(test)]
