@@ -218,7 +218,7 @@ pub(super) struct Evidence {
     /// The event: last (your last command or run), an event or run id, or its end, as `hm log` shows it
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
-    /// supports, contradicts or caused_by
+    /// supports, contradicts, caused_by or mentions
     #[arg(long, value_name = "RELATION")]
     relation: String,
     /// How much it says, 0 to 1

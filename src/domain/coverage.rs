@@ -66,8 +66,12 @@ fn covers(pattern: &str, scope: &Scope) -> bool {
         || is_directory && matches_below(pattern, if path == "." { &[] } else { &literal })
 }
 
-/// Whether a glob can match something below a directory.
+/// Whether a glob can match something below a directory, and does not only speak of a part of it.
 fn matches_below(pattern: &str, directory: &[&str]) -> bool {
+    let certain = pattern.split('/').take_while(|part| !part.contains(WILD)).count();
+    if certain > directory.len() {
+        return false;
+    }
     let mut parts = pattern.split('/');
     for name in directory {
         match parts.next() {
@@ -93,7 +97,6 @@ mod tests {
             ("**/*.rs", "src/db"),
             ("**/*.rs", "."),
             ("src/*.rs", "src"),
-            ("src/db/**", "src"),
             ("src/{db,api}/**", "src/db"),
             ("**/*.rs", "src/**"),
             ("**/*.rs", "src/*.rs"),
@@ -105,6 +108,9 @@ mod tests {
         for (glob, scope) in [
             ("docs/**", "src/a.rs"),
             ("docs/**", "src"),
+            ("src/db/**", "src"),
+            ("src/a.rs", "src"),
+            ("src/a.rs", "."),
             ("**/*.md", "src/a.rs"),
             ("*.md", "src"),
             ("src/a.rs", "src/a.rs.orig"),

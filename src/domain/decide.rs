@@ -238,7 +238,11 @@ fn create_claim(
         return Err(Rejection::new(
             Code::DuplicateClaim,
             format!("the same statement about the same scopes is already claim {twin}"),
-            format!("support {twin} if you agree, or challenge it if you do not"),
+            if state.claim(twin).is_some_and(|claim| state.is_own(agent, session, claim)) {
+                "nothing to do: it is yours and on record".to_owned()
+            } else {
+                format!("support {twin} if you agree, or challenge it if you do not")
+            },
         )
         .with("duplicate_of", twin));
     }
@@ -570,8 +574,9 @@ fn affirm_claim(
         still: true,
         versions: Versions::new(),
     };
-    let next = "a run on its files as they are now settles it".to_owned();
-    Ok(Decision { events: vec![taken.into()], next: Some(next), ..Decision::default() })
+    let next = (claim.status == Status::Contested)
+        .then(|| "a blocking run on its files as they are now settles it".to_owned());
+    Ok(Decision { events: vec![taken.into()], next, ..Decision::default() })
 }
 
 /// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may.

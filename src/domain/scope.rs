@@ -35,7 +35,7 @@ pub enum BadScope {
     Unprintable(String),
     /// What a shell would have replaced.
     #[error(
-        "scope `{0}` holds what only a shell replaces: write the path itself, relative to the workspace root"
+        "scope `{0}` holds a variable, an address or a drive: write the path itself, relative to the workspace root"
     )]
     Unexpanded(String),
     /// A glob that does not parse.
@@ -171,13 +171,16 @@ pub fn typed_path(text: &str) -> Result<Option<&str>, BadScope> {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
     });
     let is_home = first == "~" || first.starts_with('~') && path.contains('/');
+    let is_drive = matches!(path.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
     match path {
         "" => Err(BadScope::Empty),
         path if is_variable
             || is_home
             || path.contains("${")
             || path.contains("$(")
-            || path.contains('`') =>
+            || path.contains('`')
+            || path.contains("://")
+            || is_drive =>
         {
             Err(BadScope::Unexpanded(text.to_owned()))
         }
@@ -193,8 +196,17 @@ fn printable(text: &str) -> Result<&str, BadScope> {
     Ok(text)
 }
 
-/// A path without `:42`, `:42-57` or `:42:7` at its end.
+/// A path without `:42`, `:42-57`, `:42:7` or `#L42` at its end.
 fn without_line(path: &str) -> &str {
+    let path = match path.rsplit_once("#L") {
+        Some((file, line))
+            if !file.is_empty()
+                && line.bytes().all(|byte| byte.is_ascii_digit() || b"-L".contains(&byte)) =>
+        {
+            file
+        }
+        _ => path,
+    };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_line = |text: &str| {
         is_number(text) || text.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b))
@@ -314,9 +326,9 @@ mod tests {
                 src/*.rs:3 -> src/*.rs [src/*.rs src .]
                 tag:release:42 -> tag:release:42 [tag:release:42]
                 src/[ -> `src/[` is no glob: unclosed character class; missing ']'; write src/*.rs, or src/** for all below
-                $HOME/x -> scope `$HOME/x` holds what only a shell replaces: write the path itself, relative to the workspace root
-                ${ROOT}/src -> scope `${ROOT}/src` holds what only a shell replaces: write the path itself, relative to the workspace root
-                ~/x -> scope `~/x` holds what only a shell replaces: write the path itself, relative to the workspace root
+                $HOME/x -> scope `$HOME/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root
+                ${ROOT}/src -> scope `${ROOT}/src` holds a variable, an address or a drive: write the path itself, relative to the workspace root
+                ~/x -> scope `~/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root
                 routes/$id.tsx -> routes/$id.tsx [routes/$id.tsx routes .]
                 app/[id]/page.tsx -> app/[id]/page.tsx [app/[id]/page.tsx app/[id] app .]
                 a	b -> scope `a	b` is longer than 512 characters or holds a control character"#]],

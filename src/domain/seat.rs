@@ -62,7 +62,8 @@ pub struct Seat {
     pub told: Option<Warning>,
 }
 
-/// The agent of a caller that is not pinned. `may_take` says whether the command is one that takes a seat.
+/// The agent of a caller that is not pinned, in its session, which may go on from a parent. `may_take` says whether the
+/// command is one that takes a seat.
 ///
 /// # Errors
 /// `agent_required` when the session has no seat and may take none, `agent_mismatch` when the caller names another
@@ -70,7 +71,7 @@ pub struct Seat {
 pub fn seat(
     state: &State,
     unpinned: &Unpinned,
-    session: Option<&SessionId>,
+    (session, parent): (Option<&SessionId>, Option<&SessionId>),
     may_take: bool,
     now: Timestamp,
     ground: &Ground<'_>,
@@ -78,7 +79,22 @@ pub fn seat(
     let seats = state.seats();
     let Some(own) = unpinned.pane.as_ref().or(session) else { return Err(nobody("no session is named")) };
     let pane = seats.pane(own);
+    // A session that goes on from another one is that one's pane, whatever process it is in.
+    let parent = parent.filter(|_| pane.is_none()).and_then(|parent| Some((parent, seats.pane(parent)?)));
     let mut seat = match pane {
+        None if parent.is_some() && may_take => {
+            let (parent, before) = parent.expect("it was just looked at");
+            let mut seat = match &unpinned.client {
+                Some(client) if !seats.still_holds(parent) => {
+                    taken(state, parent, Some(before), client, now, ground)
+                }
+                _ => Seat { agent: before.agent.clone(), events: Vec::new(), told: None },
+            };
+            let client = unpinned.client.as_ref().map(|client| client.name.clone());
+            let (agent, session, pane) = (seat.agent.clone(), own.clone(), Some(parent.clone()));
+            seat.events = vec![AgentSeated { agent, client, session, pane }.into()];
+            seat
+        }
         Some(pane) if !pane.is_seated || seats.still_holds(own) || !may_take => {
             Seat { agent: pane.agent.clone(), events: Vec::new(), told: None }
         }

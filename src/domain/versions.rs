@@ -309,6 +309,10 @@ pub fn witnessed(
             let claim = state.claim(*claim_id);
             let change = claim
                 .and_then(|claim| changed_since(state, claim, *blocking, saw, checkout.worktree.as_ref()));
+            if change.is_some() {
+                // What it would have meant is no more so.
+                decision.meaning = None;
+            }
             warnings.extend(change.map(|change| Warning {
                 code: WarningCode::ChangedSince,
                 message: format!(

@@ -584,7 +584,13 @@ impl Committer {
         let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
         // An end takes no seat.
         let may_take = !matches!(asked.command, Command::EndSession(_));
-        let seat = seat::seat(&self.state, unpinned, asked.session.as_ref(), may_take, now, &ground)?;
+        let parent = if let Command::StartSession(start) = &asked.command {
+            start.parent_session.as_ref()
+        } else {
+            None
+        };
+        let sessions = (asked.session.as_ref(), parent);
+        let seat = seat::seat(&self.state, unpinned, sessions, may_take, now, &ground)?;
         let submission = Submission { agent: seat.agent.clone(), unpinned: None, ..asked.clone() };
         Ok((Cow::Owned(submission), Some(seat)))
     }

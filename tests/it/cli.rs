@@ -226,7 +226,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             claim created ID1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
-            hm: the same statement about the same scopes is already claim ID1; support ID1 if you agree, or challenge it if you do not
+            hm: the same statement about the same scopes is already claim ID1; nothing to do: it is yours and on record
             [exit 1]
             $ hm --agent ops claim challenge ID1 --reason "not so"
             hm: claim ID1 is your own, so you cannot challenge it; deprecate it, or create a claim that supersedes it

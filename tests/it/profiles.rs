@@ -387,8 +387,8 @@ fn scopes_choose_profiles() {
             settle it: auth
         symbol:Pool: git-grep git-grep-count make-target
             settle it: 
-        .: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file git-grep git-grep-count go-test jest-file make-target npm-test pytest pytest-file
-            settle it: auth cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file
+        .: cargo-check cargo-clippy cargo-test cargo-test-one eslint-file git-grep git-grep-count go-test jest-file make-target npm-test pytest pytest-file
+            settle it: cargo-check cargo-clippy cargo-test cargo-test-one eslint-file go-test jest-file npm-test pytest pytest-file
     "#]].assert_eq(&told.concat());
 }
 

@@ -178,6 +178,31 @@ async fn a_run_that_comes_out_both_ways_on_one_tree_confirms_nothing() {
     assert_rebuilds_to_the_same(&bench);
 }
 
+/// Red before: the owner ran the same test with the other prediction, or another test, until one came out right.
+#[tokio::test]
+async fn a_choice_among_outcomes_is_no_proof() {
+    let bench = Bench::new();
+    profile(&bench, "fails", "exit 1", "\"src/**\"", EXPECTING);
+    profile(&bench, "passes", "exit 0", "\"src/**\"", EXPECTING);
+    committed(&bench);
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("reviewer"), Era::Legacy).await;
+    let id = contested(&bench, &owner, &other, "the pool gives connections back").await;
+    let asked = |profile: &str, prediction: &str| json!({ "profile": profile, "claim_id": id, "blocking": true, "prediction": prediction });
+    let against = run(&owner, asked("fails", "passes")).await;
+    assert_eq!(against.body["run_state"], "failed");
+    for (profile, prediction) in [("fails", "fails"), ("passes", "passes")] {
+        run(&owner, asked(profile, prediction)).await;
+        let claim = shown(&other, &id).await;
+        assert_eq!(claim["status"], "contested", "{profile} {prediction}: {claim}");
+        let reason =
+            claim["history"].as_array().and_then(|moves| moves.last()).expect("moves")["reason"].clone();
+        let reason = reason.as_str().expect("a reason");
+        assert!(reason.contains("contradicts it on the same content"), "{reason}");
+    }
+    assert_rebuilds_to_the_same(&bench);
+}
+
 /// The read models of a workspace that has become a repository are what a rebuild makes.
 fn assert_rebuilds_to_the_same(bench: &Bench) {
     let models = || dump(&harness::at(bench.workspace().root()).team_memory());

@@ -23,6 +23,7 @@ use hivemind::system;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::bench::Bench;
 use crate::harness::{Dice, TempWorkspace, fact, folded, long, position, request, seed, wait_until};
 use crate::http::{initialize, request as call};
 use crate::shell::Shell;
@@ -97,7 +98,7 @@ impl Search {
             None => Seat { agent: AgentId::recorded(agent), events: Vec::new(), told: None },
             Some(unpinned) => {
                 let may_take = !matches!(command, Command::EndSession(_));
-                seat::seat(&self.state, unpinned, Some(session), may_take, now, &ground)?
+                seat::seat(&self.state, unpinned, (Some(session), None), may_take, now, &ground)?
             }
         };
         let before = self.state.sit_down(&seat.events, now);
@@ -778,6 +779,32 @@ fn twenty_panes_are_twenty_agents() {
     });
     let expected = (2..=20).map(|number| format!("claude-{number}")).chain(["architect".to_owned()]);
     assert_eq!(seats, expected.collect());
+}
+
+/// Red before: a session that went on from another one was a new pane, and confirmed what it had said itself.
+#[tokio::test]
+async fn a_session_that_goes_on_from_another_is_its_pane() {
+    let bench = Bench::new();
+    let server = async |session: &str| {
+        let mut command = tokio::process::Command::new(bench.binary());
+        command
+            .args(["serve", "--toolsets", "all", "--dir"])
+            .arg(bench.root())
+            .current_dir(bench.root())
+            .env("HM_SESSION", session);
+        hivemind::mcp::Pane::run(command, hivemind::mcp::Era::Legacy).await.expect("a pane")
+    };
+    let first = server("cx-1").await;
+    let claim = bench.claim(&first, "the pool holds 20", "src").await;
+    bench.accepted(&first, "start_session", json!({ "source": "startup" })).await;
+    drop(first);
+    let second = server("cx-2").await;
+    let resumed = json!({ "source": "resume", "parent_session": "cx-1" });
+    bench.accepted(&second, "start_session", resumed).await;
+    let own = second.call("support", json!({ "claim_id": claim })).await.expect("an answer");
+    assert_eq!(own.field("code"), "own_claim", "{}", own.text);
+    bench.kill_writer();
+    bench.assert_sound();
 }
 
 #[test]

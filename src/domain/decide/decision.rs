@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Decision, Policy, Speaker, Successor, Supersession, check_list, create_claim, fresh_id, known_claim,
-    overrule, supersede, target, transition,
+    may_deprecate, overrule, supersede, target, transition,
 };
 use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
@@ -130,7 +130,7 @@ pub(super) fn record(
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
             create_claim(state, speaker, &claim, &replaced, now, policy)?
         }
-        None => existing(state, record)?,
+        None => existing(state, speaker, record)?,
     };
     decision.events.push(
         DecisionRecorded {
@@ -224,9 +224,16 @@ fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
 }
 
 /// A claim that is there already becomes a decision on record.
-fn existing(state: &State, record: &RecordDecision) -> Result<Decision, Rejection> {
+fn existing(state: &State, speaker: Speaker<'_>, record: &RecordDecision) -> Result<Decision, Rejection> {
     let id = record.claim_id;
     let claim = known_claim(state, id)?;
+    if !may_deprecate(state, speaker, claim) {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("claim {id} is {}'s, and only its owner says why it was decided", claim.owner),
+            format!("support it, or ask {} to record the decision", claim.owner),
+        ));
+    }
     if !record.asks.is_empty() || record.unless_objection_minutes.is_some() {
         let argument = if record.asks.is_empty() { "unless_objection_minutes" } else { "asks" };
         let why = "only a new statement asks for positions: give the statement in place of the claim, or leave this out";

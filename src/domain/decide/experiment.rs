@@ -335,7 +335,13 @@ pub(crate) fn ended(
             .push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note: None, grade, run }.into());
     }
     if claim.status == Status::PendingProof && claim.pending_run == Some(run_id) {
-        if verdict.proves() {
+        let against = contradicted(state, claim, (run_id, &over)).filter(|_| verdict.proves());
+        if let Some(other) = against {
+            let reason =
+                format!("run {run_id} {}, and run {other} contradicts it on the same content", verdict.why);
+            let reason: String = reason.chars().take(REASON_CHARS).collect();
+            events.push(transition(claim_id, claim.status, Status::Contested, &reason));
+        } else if verdict.proves() {
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
             events.extend(contradiction::ended_by_proof(state, claim_id));
@@ -345,6 +351,18 @@ pub(crate) fn ended(
         }
     }
     events
+}
+
+/// A run that contradicts the claim on the content that this run saw. An agent chooses
+/// the test and the prediction: one that comes out right after another came out wrong is a choice, and no proof.
+fn contradicted(state: &State, claim: &Claim, (run_id, run): (RunId, &Run)) -> Option<RunId> {
+    let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
+    let mut runs = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
+    let saw_the_same = |other: &Run| match (&other.key, &run.key) {
+        (Some(theirs), Some(ours)) if run.saw.versions.is_empty() => theirs.content == ours.content,
+        _ => other.saw.versions == run.saw.versions,
+    };
+    runs.find(|(id, other)| *id != run_id && saw_the_same(other)).map(|(id, _)| id)
 }
 
 /// A run as it will be once its end is folded.

@@ -14,11 +14,13 @@ pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<
             format!("{} is no open notice: take the id from `hm attention`", see.id),
         ));
     };
-    if ![concerns, &AgentId::architect(), &AgentId::operator()].contains(&agent) {
+    // What the operator has to see is seen by no agent for them.
+    let is_architects = *agent == AgentId::architect() && *concerns != AgentId::operator();
+    if agent != concerns && *agent != AgentId::operator() && !is_architects {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("notice {} is for {concerns}", see.id),
-            format!("ask {concerns}, the architect or the operator to take note of it"),
+            format!("leave it to {concerns}"),
         ));
     }
     Ok(Decision { events: vec![AttentionSeen { id: see.id }.into()], ..Decision::default() })

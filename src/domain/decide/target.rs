@@ -32,7 +32,7 @@ pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
                 .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(a.0)))?;
             (likeness >= ALIKE).then(|| Warning {
                 code: WarningCode::SimilarTarget,
-                message: format!("{scope} is a new target: if {known} is meant, join them with alias_target"),
+                message: format!("{scope} is a new target: if {known} is meant, use that name, or ask the operator to join them (hm target alias)"),
                 claim_id: None,
             })
         })
