@@ -155,9 +155,26 @@ pub fn decide(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
+    decide_seeing(state, agent, session, (checkout, &Versions::new()), command, now, policy)
+}
+
+/// [`decide`] with what the front saw of the files that the command is about.
+///
+/// # Errors
+/// As there.
+pub fn decide_seeing(
+    state: &State,
+    agent: &AgentId,
+    session: Option<&SessionId>,
+    (checkout, versions): (&Checkout, &Versions),
+    command: &Command,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
     let mut decision = match command {
         Command::CreateClaim(create) => decision::check_claim(state, create).and_then(|()| {
-            create_claim(state, (agent, session), create, create.supersedes.as_slice(), now, policy)
+            let replaced = create.supersedes.as_slice();
+            create_claim(state, (agent, session), create, replaced, versions, now, policy)
         }),
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
@@ -165,7 +182,9 @@ pub fn decide(
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
         Command::ReportEvent(report) => report_event(state, report),
-        Command::RecordDecision(record) => decision::record(state, (agent, session), record, now, policy),
+        Command::RecordDecision(record) => {
+            decision::record(state, (agent, session), record, versions, now, policy)
+        }
         Command::RecordOutcome(record) => decision::record_outcome(state, record),
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::PartTarget(part) => target::part(state, part),
@@ -212,6 +231,7 @@ fn create_claim(
     (agent, session): Speaker<'_>,
     create: &CreateClaim,
     replaced: &[ClaimId],
+    versions: &Versions,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
@@ -246,8 +266,7 @@ fn create_claim(
         )
         .with("duplicate_of", twin));
     }
-    let evidence_refs = create.evidence_refs.iter().map(|name| evidence::named(state, session, name));
-    let mut evidence_refs = evidence_refs.collect::<Result<Vec<EventId>, Rejection>>()?;
+    let mut evidence_refs = evidence::all_named(state, session, &create.evidence_refs)?;
     if let Some(task) = create.origin_task_id {
         plan::known_task(state, task)?;
     }
@@ -281,7 +300,7 @@ fn create_claim(
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
         let about = About { claim_id: create.claim_id, scopes: &scopes, trigger: create.trigger.as_ref() };
-        let said = evidence::cited(state, evidence_ref, &about, now)?;
+        let said = evidence::cited(state, evidence_ref, &about, versions, now)?;
         decision.cited.push(said.cited);
         decision.events.push(
             EvidenceAdded {

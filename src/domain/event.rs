@@ -440,6 +440,18 @@ pub struct ExperimentCompleted {
     /// Whether with it the same test has become stable again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stable_again: bool,
+    /// Where the end was on record first, if it is said again because its first record was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restates: Option<Place>,
+}
+
+/// A place in the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its position.
+    pub seq: u64,
+    /// When it was taken.
+    pub at: Timestamp,
 }
 
 /// An operator had the payload of an event erased: why a gap in the ledger is none.

@@ -26,7 +26,7 @@ use crate::domain::claim::{
 use crate::domain::coverage;
 use crate::domain::decide::Policy;
 use crate::domain::event::{
-    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, PositionTaken,
+    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Place, PositionTaken,
     Recorded, ResearcherSpawned, Side,
 };
 use crate::domain::experiment::{
@@ -150,6 +150,8 @@ impl Claim {
 pub struct Run {
     /// Who asked for it.
     pub requested_by: AgentId,
+    /// The session that asked for it.
+    pub session: Option<SessionId>,
     /// The profile; none for what a human typed or recorded.
     pub profile: Option<ProfileName>,
     /// What runs, for people.
@@ -296,10 +298,8 @@ pub struct State {
     events: BTreeMap<EventId, u64>,
     /// Events in which a hook says what it saw, with what they name.
     observed: BTreeMap<EventId, Deed>,
-    /// The last command or run of each session. A run goes by the event that queued it.
-    last_done: BTreeMap<SessionId, EventId>,
-    /// The sessions that asked for runs which are not over.
-    asked_in: BTreeMap<RunId, SessionId>,
+    /// The last command or run of each session, with its place in the ledger. A run goes by the event that queued it.
+    last_done: BTreeMap<SessionId, (u64, EventId)>,
     work: Work,
     seats: Seats,
     /// The policy on record.
@@ -350,7 +350,7 @@ impl State {
     /// The last thing a session did that can be evidence: a command that a hook saw, or a run. Commands of our own
     /// program do not count.
     pub fn last_done(&self, session: &SessionId) -> Option<EventId> {
-        self.last_done.get(session).copied()
+        self.last_done.get(session).map(|(_, id)| *id)
     }
 
     /// The ids of all events, in their order.
@@ -544,7 +544,8 @@ impl State {
                 self.hear_of_move(change, recorded.at);
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
                     if change.from == Status::PendingProof {
-                        let run = claim.pending_run.take();
+                        // A move that is said again after an erasure finds no run to wait for.
+                        let run = claim.pending_run.take().or(claim.proof);
                         claim.is_proven = change.to == Status::Confirmed;
                         claim.proof = run.filter(|_| claim.is_proven);
                         claim.answered = if claim.is_proven {
@@ -680,7 +681,7 @@ impl State {
             Event::CommandRan(ran) => {
                 let deed = Deed::of(ran);
                 if let Some(session) = recorded.session.as_ref().filter(|_| !deed.is_our_own()) {
-                    self.last_done.insert(session.clone(), recorded.id);
+                    self.last_done.insert(session.clone(), (recorded.seq, recorded.id));
                 }
                 self.observed.insert(recorded.id, deed);
             }
@@ -727,6 +728,7 @@ impl State {
     fn queue(&mut self, recorded: &Recorded, queued: &ExperimentQueued) {
         let run = Run {
             requested_by: recorded.agent.clone(),
+            session: recorded.session.clone(),
             profile: queued.plan.profile.clone(),
             command: queued.plan.command_line(),
             what: what_runs(queued),
@@ -748,8 +750,7 @@ impl State {
             undecided: None,
         };
         if let Some(session) = &recorded.session {
-            self.last_done.insert(session.clone(), queued.run_id.first_event());
-            self.asked_in.insert(queued.run_id, session.clone());
+            self.last_done.insert(session.clone(), (recorded.seq, queued.run_id.first_event()));
         }
         if queued.blocking
             && let Some(claim) = queued.claim_id.and_then(|id| self.claims.get_mut(&id))
@@ -766,6 +767,7 @@ impl State {
     fn complete(&mut self, recorded: &Recorded, completed: &ExperimentCompleted) {
         let run = self.runs.entry(completed.run_id).or_insert_with(|| Run {
             requested_by: recorded.agent.clone(),
+            session: recorded.session.clone(),
             profile: completed.profile.clone(),
             command: completed.command.clone(),
             what: completed.command.to_string(),
@@ -791,14 +793,18 @@ impl State {
         run.asserted = completed.asserted;
         run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
+        // An end that is said again happened where it was said first.
+        let place = completed.restates.unwrap_or(Place { seq: recorded.seq, at: recorded.at });
         // The end of a run is the latest news of the session that asked for it.
-        if let Some(session) = self.asked_in.remove(&completed.run_id).or_else(|| recorded.session.clone()) {
-            self.last_done.insert(session, completed.run_id.first_event());
+        if let Some(session) = &run.session
+            && self.last_done.get(session).is_none_or(|(seq, _)| *seq < place.seq)
+        {
+            self.last_done.insert(session.clone(), (place.seq, completed.run_id.first_event()));
         }
         run.key = completed.key.clone();
         // The end of a run is said again when its first record is erased.
         if let Some(key) = completed.key.as_ref().filter(|_| run.completed.is_none()) {
-            self.stability.add(key, run.state == RunState::Succeeded, recorded.at);
+            self.stability.add(key, run.state == RunState::Succeeded, place.at);
         }
         run.completed = Some(recorded.id);
         self.run_of.insert(recorded.id, completed.run_id);

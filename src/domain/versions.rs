@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::AgentId;
 use super::checkout::Checkout;
-use super::claim::{Position, ReportKind};
+use super::claim::{ClaimType, Position, ReportKind};
 use super::command::Command;
 use super::decide::Decision;
 use super::event::{
@@ -227,15 +227,23 @@ pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: 
 }
 
 /// Why a run that is over is no evidence of a claim: it is about other content of the files that it saw.
-pub fn changed_for_evidence(run: &Run, id: ClaimId, claim: &Claim) -> Option<String> {
-    let undecided = run.undecided.as_ref().filter(|_| run.claim == Some(id));
-    if let Some(why) = undecided {
+pub fn changed_for_evidence(run: &Run, claim: &Claim) -> Option<String> {
+    let (sight, _) = claim.sights.binding(false, &claim.answered);
+    changed_for_new(run, sight.versions.iter())
+}
+
+/// [`changed_for_evidence`] for a claim that is just made. `versions` is what the files of its scopes hold.
+pub fn changed_for_new<'a>(
+    run: &Run,
+    mut versions: impl Iterator<Item = (&'a Scope, &'a Content)>,
+) -> Option<String> {
+    if let Some(why) = &run.undecided {
         return Some(why.to_string());
     }
-    let (sight, _) = claim.sights.binding(false, &claim.answered);
-    let differs =
-        |scope: &&Scope| run.saw.versions.get(*scope).is_some_and(|saw| *saw != sight.versions[*scope]);
-    let scope = sight.versions.keys().find(differs)?;
+    let differs = |(scope, content): &(&Scope, &Content)| {
+        run.saw.versions.get(*scope).is_some_and(|saw| saw != *content)
+    };
+    let (scope, _) = versions.find(differs)?;
     Some(format!("`{scope}` held something else when it was queued"))
 }
 
@@ -317,7 +325,7 @@ pub fn witnessed(
                 code: WarningCode::ChangedSince,
                 message: format!(
                     "{change}: this run will neither confirm nor contradict claim {claim_id}; {}",
-                    way_forward(*claim_id)
+                    way_forward(*claim_id, claim.map(|claim| claim.claim_type))
                 ),
                 claim_id: Some(*claim_id),
             }));
@@ -327,10 +335,14 @@ pub fn witnessed(
     Ok(decision)
 }
 
-/// What to do about a claim whose files changed.
-pub fn way_forward(claim: impl fmt::Display) -> String {
+/// What to do about a claim whose files changed. A decision is replaced by another decision.
+pub fn way_forward(claim: impl fmt::Display, claim_type: Option<ClaimType>) -> String {
+    let (tool, line) = match claim_type {
+        Some(ClaimType::Decision) => ("record_decision", "decision record"),
+        _ => ("create_claim", "claim create"),
+    };
     format!(
-        "state what holds now with create_claim (supersedes {claim}, mends true; hm claim create --supersedes {claim} \
-         --mends), or, as its owner or challenger, say that it is still meant and run again (hm claim still {claim})"
+        "state what holds now with {tool} (supersedes {claim}, mends true; hm {line} --supersedes {claim} --mends), \
+         or, as its owner or challenger, say that it is still meant and run again (hm claim still {claim})"
     )
 }

@@ -39,6 +39,9 @@ pub struct SideView {
     /// Why the agent stands against the claim, where both sides are one claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
+    /// Whether the operator owns or supports the claim.
+    #[serde(skip)]
+    pub is_the_operators: bool,
 }
 
 /// Two sides that contradict each other.
@@ -95,7 +98,15 @@ pub struct ContradictionPage {
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
      x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
-     l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, l.by_silence, r.by_silence \
+     l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, \
+     CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
+     AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END, \
+     CASE WHEN r.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
+     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END, \
+     l.owner = 'operator' OR EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
+     AND s.position = 'support' AND s.agent = 'operator'), \
+     r.owner = 'operator' OR EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
+     AND s.position = 'support' AND s.agent = 'operator') \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
@@ -166,6 +177,16 @@ impl Reader {
             both.cause = Some(Resolution::Expired);
         }
         Ok(Some(both))
+    }
+
+    /// Whether the operator owns or supports a claim.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn is_the_operators(&self, claim: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND owner = 'operator') OR EXISTS \
+                   (SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
+        Ok(self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0))?)
     }
 
     /// The contradictions a claim is or was part of, oldest first.
@@ -257,7 +278,7 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
     let scopes: Option<String> = row.get(first + 4)?;
     let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
     let status = status.map(|status| status.parse()).transpose().map_err(malformed)?;
-    let (proof, by_silence) = if first == LEFT { (20, 26) } else { (21, 27) };
+    let (proof, by_silence, operators) = if first == LEFT { (20, 26, 28) } else { (21, 27, 29) };
     let (proof, by_silence): (Option<String>, Option<bool>) = (row.get(proof)?, row.get(by_silence)?);
     Ok(SideView {
         status,
@@ -273,5 +294,6 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
         created_at: row.get(first + 5)?,
         claim_type: None,
         challenge: None,
+        is_the_operators: row.get::<_, Option<bool>>(operators)?.unwrap_or_default(),
     })
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::claims::{made_at, malformed};
 use super::{Reader, StoreError, json};
-use crate::domain::claim::{Basis, Grade, Relation, Status};
+use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
@@ -71,6 +71,9 @@ pub struct ExperimentView {
     /// Why it says nothing about its claim although it came to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
+    /// What kind of statement the claim is that it was asked for.
+    #[serde(skip)]
+    pub claim_type: Option<ClaimType>,
     /// The claims it is tied to.
     pub attached: Vec<Attachment>,
     /// When it was asked for, epoch ms.
@@ -183,7 +186,8 @@ pub struct ExperimentPage {
 
 pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, prediction, profile_sha256, \
-     unstable, series, series_number, series_of, undecided FROM experiments";
+     unstable, series, series_number, series_of, undecided, \
+     (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id) FROM experiments";
 
 impl Reader {
     /// One run.
@@ -297,6 +301,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         outcome,
         evidence_event_id: row.get(13)?,
         undecided: row.get(23)?,
+        claim_type: word(24)?.map(|kind| kind.parse()).transpose().map_err(malformed)?,
         attached: Vec::new(),
         created_at: row.get(14)?,
         completed_at: row.get(15)?,

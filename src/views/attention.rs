@@ -180,18 +180,18 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     for claim in &pending {
         needs.push(pending_proof(store, claim)?);
     }
-    let undisputed = contested.iter().filter(|claim| !disputed.contains(&claim.id));
-    needs.extend(undisputed.map(|claim| Need {
-        changed_at: claim.touched_at,
-        hint: Some(proof_of(&claim.id)),
-        ..Need::new(
-            Kind::Contested,
-            vec![claim.id.clone()],
-            claim.touched_at,
-            move_of(&claim.owner, [end_of(&claim.id, Some(claim.claim_type), &claim.scopes)]),
-            vec![claim.statement.clone()],
-        )
-    }));
+    for claim in contested.iter().filter(|claim| !disputed.contains(&claim.id)) {
+        needs.push(Need {
+            hint: Some(proof_of(&claim.id)),
+            ..Need::new(
+                Kind::Contested,
+                vec![claim.id.clone()],
+                claim.touched_at,
+                its_end(store, claim)?,
+                vec![claim.statement.clone()],
+            )
+        });
+    }
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
@@ -297,11 +297,15 @@ fn question(question: &Question) -> Need {
 /// Whose move a contradiction is, with the commands by which that agent settles it.
 pub(super) fn moves_of(both: &Contradiction) -> Moves {
     let Contradiction { left, right, .. } = both;
-    let owner = |side: &SideView| side.owner.clone().unwrap_or_else(|| side.agent.clone());
+    // What an agent does against the operator's word only makes a proposal.
+    let mover = |side: &SideView| {
+        let owner = side.owner.as_ref().unwrap_or(&side.agent);
+        mover(owner, side.is_the_operators)
+    };
     match both.kind {
         // The challenger has moved.
         ContradictionKind::Position => {
-            move_of(&owner(left), [end_of(&left.claim_id, left.claim_type, &left.scopes)])
+            move_of(&mover(left), [end_of(&left.claim_id, left.claim_type, &left.scopes)])
         }
         ContradictionKind::Supersession => {
             let settle = ["support", "abstain"].map(|verb| format!("hm claim {verb} {}", right.claim_id));
@@ -311,12 +315,13 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
             // Neither owner may put the other's decision out of force.
             let another = decided_instead(&left.claim_id, &left.scopes);
             let settle = format!("{another} --supersedes {}", right.claim_id);
-            move_of(AgentId::architect().as_str(), [settle])
+            let is_the_operators = left.is_the_operators || right.is_the_operators;
+            move_of(&self::mover(AgentId::architect().as_str(), is_the_operators), [settle])
         }
         ContradictionKind::Polarity | ContradictionKind::Value | ContradictionKind::Explicit => {
             let mut moves = Moves::new();
             for side in [left, right] {
-                moves.entry(owner(side)).or_default().push(end_of(
+                moves.entry(mover(side)).or_default().push(end_of(
                     &side.claim_id,
                     side.claim_type,
                     &side.scopes,
@@ -407,7 +412,7 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     let run = runs.find(|run| run.blocking && run.completed_at.is_none());
     let mut ids = vec![claim.id.clone()];
     let mut since = claim.touched_at;
-    let mut moves = move_of(&claim.owner, [end_of(&claim.id, Some(claim.claim_type), &claim.scopes)]);
+    let mut moves = its_end(store, claim)?;
     let mut hint = None;
     if let Some(run) = run {
         since = run.created_at;
@@ -419,8 +424,19 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
 }
 
+/// The agent that can put a claim out of force: its owner, or the operator where the operator stands by the claim.
+fn mover(owner: &str, is_the_operators: bool) -> String {
+    if is_the_operators { AgentId::operator().to_string() } else { owner.to_owned() }
+}
+
 fn move_of(agent: &str, settle: impl IntoIterator<Item = String>) -> Moves {
     Moves::from([(agent.to_owned(), settle.into_iter().collect())])
+}
+
+/// The move that puts a claim out of force.
+fn its_end(store: &Reader, claim: &ClaimSummary) -> Result<Moves, StoreError> {
+    let agent = mover(&claim.owner, store.is_the_operators(&claim.id)?);
+    Ok(move_of(&agent, [end_of(&claim.id, Some(claim.claim_type), &claim.scopes)]))
 }
 
 /// What puts a claim out of force: of a decision another one does.

@@ -151,7 +151,10 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
     let why = inline(why, 1_000);
-    Some(format!("it neither confirms nor contradicts claim {claim}: {why}; {}", way_forward(claim)))
+    Some(format!(
+        "it neither confirms nor contradicts claim {claim}: {why}; {}",
+        way_forward(claim, run.claim_type)
+    ))
 }
 
 /// What a run wrote, its end where it is long; none when there is no such file.

@@ -28,6 +28,7 @@ use crate::domain::versions::{Looks, Versions};
 use crate::identity::Speaker;
 use crate::ledger::Origin;
 use crate::private;
+use crate::reads::Reads;
 use crate::system;
 use crate::versions::seen;
 use crate::workspace::{Workspace, WorkspaceError};
@@ -79,6 +80,8 @@ struct Shared {
     /// Until when no writer is asked: one verdict for every pane of this process.
     given_up_until: Mutex<Option<Instant>>,
     seen: Mutex<Seen>,
+    /// Where the scopes of claims are looked up.
+    reads: Mutex<Reads>,
 }
 
 /// What this front has written to before: it writes to nothing else.
@@ -134,6 +137,7 @@ impl Front {
     pub fn guarding(workspace: Workspace, binary: PathBuf, secrets: Secrets) -> Self {
         let spool = Spool::of(&workspace);
         let seen = Mutex::new(Seen { memory: workspace.id(), ledger: None });
+        let reads = Mutex::new(Reads::of(workspace.clone()));
         Self {
             shared: Arc::new(Shared {
                 workspace,
@@ -144,6 +148,7 @@ impl Front {
                 is_starting: AtomicBool::new(false),
                 given_up_until: Mutex::new(None),
                 seen,
+                reads,
             }),
         }
     }
@@ -287,10 +292,16 @@ impl Front {
 
     /// The scopes of a claim that is in the ledger, or waits for it in the spool; none of one that is not known.
     fn scopes_of(&self, claim: ClaimId) -> Vec<Scope> {
-        let ledger = crate::ledger::Reader::open(&self.shared.workspace.ledger()).ok().flatten();
-        let stored = ledger.and_then(|ledger| ledger.event(claim.creation_event()).ok().flatten());
+        let stored = {
+            let mut reads = self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner);
+            let ledger = reads.ledger().ok().flatten();
+            ledger.and_then(|ledger| ledger.event(claim.creation_event()).ok().flatten())
+        };
         if let Some(Event::ClaimCreated(created)) = stored.and_then(|stored| stored.recorded().ok()?.event) {
             return created.scopes;
+        }
+        if self.shared.spool.is_empty() {
+            return Vec::new();
         }
         let waiting = self.shared.spool.submissions().unwrap_or_default();
         let made = waiting.into_iter().find(|waiting| waiting.command.minted() == Some(claim.uuid()));

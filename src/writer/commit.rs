@@ -603,8 +603,9 @@ impl Committer {
         let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
         let decide = |command: &Command| {
             let session = session.as_ref();
+            let seen = (&checkout, versions);
             let decision =
-                decide::decide(&self.state, agent, session, &checkout, command, now, &self.policy)?;
+                decide::decide_seeing(&self.state, agent, session, seen, command, now, &self.policy)?;
             versions::witnessed(&self.state, decision, versions, &checkout)
         };
         let Some(profiles) = &self.profiles else { return decide(command) };

@@ -208,6 +208,23 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
 }
 
 #[test]
+fn in_a_contradiction_a_side_is_agreed_by_silence_until_another_agent_supports_it() {
+    let mut team = Team::new();
+    let made = asking("the pool size is 20", &["reviewer"], Some(30));
+    team.does(&made);
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    team.does(&request("analyst", Command::CreateClaim(fact("the pool size is 50"))));
+    let basis = |team: &Team| {
+        let both = team.claim(claim_of(&made)).contradictions.remove(0);
+        both.left.basis.map(|basis| basis.to_string())
+    };
+    assert_eq!(basis(&team).as_deref(), Some("agreed by silence"));
+    team.takes("reviewer", claim_of(&made), Position::Support);
+    assert_eq!(basis(&team).as_deref(), Some("agreed"));
+}
+
+#[test]
 fn a_writer_that_comes_late_agrees_then_and_once() {
     let mut team = Team::new();
     let made = asking("I build it with a heap", &[], Some(30));

@@ -314,6 +314,10 @@ async fn an_anchor_is_retired_and_a_plan_renamed_and_abandoned() {
     }
     let (plan, phase, task) = ("P1", "P2", "T1");
     assert!(hm(&["plan", "rename", plan, "Ship 1.1"]).0);
+    let keeper = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Modern, "all");
+    let keeper = keeper.await.expect("a pane");
+    bench.accepted(&keeper, "rename_plan", json!({ "plan_id": plan, "title": "Ship 1.1 well" })).await;
+    bench.accepted(&keeper, "rename_plan", json!({ "plan_id": plan, "title": "Ship 1.1" })).await;
     let analyst = bench.pane(Some("analyst"), Era::Modern).await;
     let session = |mut arguments: Value| {
         arguments["session"] = json!("s-analyst");
@@ -323,7 +327,7 @@ async fn an_anchor_is_retired_and_a_plan_renamed_and_abandoned() {
     let (done, why) = hm(&["plan", "abandon", plan, "--reason", "1.2 comes first"]);
     assert!(!done && why.contains("analyst holds task"), "{why}");
     bench.accepted(&analyst, "update_task", session(json!({ "task_id": task, "status": "open" }))).await;
-    assert!(hm(&["plan", "abandon", plan, "--reason", "1.2 comes first"]).0);
+    bench.accepted(&keeper, "abandon_plan", json!({ "plan_id": plan, "reason": "1.2 comes first" })).await;
     let shown = hm(&["plan", "show"]).1;
     assert!(shown.contains("Ship 1.1 (abandoned)") && shown.contains("1.2 comes first"), "{shown}");
     assert!(shown.contains("invalidated: Mend the pool"), "{shown}");

@@ -22,7 +22,13 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::Contradiction => ContradictionKind::ALL
             .iter()
             .map(|kind| contradiction(*kind))
-            .chain([two_challenges as Scene, of_one_agent])
+            .chain([
+                two_challenges as Scene,
+                of_one_agent,
+                beside_the_operators,
+                the_operator_supports_a_side,
+            ])
+            .chain([the_operator_supports_a_contested_one as Scene, the_operator_supports_a_decision])
             .collect(),
         AttentionKind::PendingProof => vec![pending_proof],
         AttentionKind::Contested => vec![challenged_again],
@@ -101,6 +107,31 @@ fn two_challenges(shell: &Shell) {
 fn of_one_agent(shell: &Shell) {
     claim(shell, "devops", "the pool size is 20");
     claim(shell, "devops", "the pool size is 50");
+}
+
+/// Red before: the move was that of an agent, and its command only made a proposal to the operator.
+fn beside_the_operators(shell: &Shell) {
+    claim(shell, "operator", "the pool size is 20");
+    claim(shell, "analyst", "the pool size is 50");
+}
+
+fn the_operator_supports_a_side(shell: &Shell) {
+    let one = claim(shell, "devops", "the pool size is 20");
+    claim(shell, "analyst", "the pool size is 50");
+    does(shell, &format!("hm claim support {one} --agent operator"));
+}
+
+fn the_operator_supports_a_contested_one(shell: &Shell) {
+    let claim = claim(shell, "devops", "vendoring is slow");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it is fast\" --agent reviewer"));
+    does(shell, &format!("hm claim support {claim} --agent operator"));
+}
+
+fn the_operator_supports_a_decision(shell: &Shell) {
+    contradiction(ContradictionKind::Target)(shell);
+    let decisions = shell.json("hm --json decision list");
+    let one = decisions["decisions"][0]["claim_id"].as_str().expect("a decision").to_owned();
+    does(shell, &format!("hm claim support {one} --agent operator"));
 }
 
 fn asked(shell: &Shell) {

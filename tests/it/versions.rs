@@ -234,6 +234,58 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
 }
 
 #[tokio::test]
+async fn a_run_that_a_new_claim_cites_supports_what_the_run_saw() {
+    let bench = Bench::new();
+    profile(&bench, "mutates", "echo more >> src/a.rs");
+    profile(&bench, "passes", "exit 0");
+    write(&bench, FILE, "fn a() {}\n");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let first = bench.claim(&owner, "a does nothing", FILE).await;
+    let passed = run(&owner, "passes", &first, false).await;
+    let undecided = run(&owner, "mutates", &first, false).await;
+    let said = async |statement: &str, run: &ToolAnswer| {
+        let given = json!({
+            "statement": statement, "claim_type": "fact", "scopes": [FILE], "evidence_refs": [run.field("run_id")],
+        });
+        let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+        let claim = json_of(&owner, &format!("hivemind://claims/{id}")).await;
+        (claim["evidence_items"][0]["relation"].clone(), claim["grade"].clone())
+    };
+    assert_eq!(said("a says more now", &passed).await, (json!("mentions"), json!("asserted")));
+    write(&bench, FILE, "fn a() {}\n");
+    assert_eq!(said("a returns at once", &passed).await, (json!("supports"), json!("observed")));
+    assert_eq!(said("a never waits", &undecided).await, (json!("mentions"), json!("asserted")));
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+#[tokio::test]
+async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision() {
+    let bench = Bench::new();
+    profile(&bench, "passes", "exit 0");
+    write(&bench, FILE, "fn a() {}\n");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let given =
+        json!({ "statement": "a does nothing", "rationale": "its callers rely on that", "scopes": [FILE] });
+    let id = bench.accepted(&owner, "record_decision", given).await.field("claim_id").to_owned();
+    let seen = run(&owner, "passes", &id, false).await;
+    write(&bench, FILE, "fn a() { b() }\n");
+    let answer = run(&owner, "passes", &id, false).await;
+    let warned = answer.body["warnings"][0]["message"].as_str().expect("a warning").to_owned();
+    let page =
+        owner.read(&format!("hivemind://experiments/{}", answer.field("run_id"))).await.expect("a page");
+    let later = bench.accepted(&owner, "record_decision", json!({
+        "statement": "a calls b", "rationale": "a needs what b makes of it", "scopes": [FILE], "supersedes": [id], "mends": true,
+    })).await.field("claim_id").to_owned();
+    let attach = json!({ "run_id": seen.field("run_id"), "claim_id": later });
+    let tied = owner.call("attach_experiment", attach).await.expect("an answer").text;
+    for text in [warned, page, tied] {
+        assert!(text.contains("record_decision (supersedes") && !text.contains("create_claim"), "{text}");
+        assert!(text.contains("hm decision record"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_a_version() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");

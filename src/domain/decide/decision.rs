@@ -79,6 +79,7 @@ pub(super) fn record(
     state: &State,
     speaker: Speaker<'_>,
     record: &RecordDecision,
+    versions: &Versions,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
@@ -128,7 +129,7 @@ pub(super) fn record(
                 unless_objection_minutes: record.unless_objection_minutes,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
-            create_claim(state, speaker, &claim, &replaced, now, policy)?
+            create_claim(state, speaker, &claim, &replaced, versions, now, policy)?
         }
         None => existing(state, speaker, record)?,
     };

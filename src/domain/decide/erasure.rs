@@ -5,8 +5,8 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
 use crate::domain::event::{
-    Event, EventRedacted, EvidenceRetracted, ExperimentCompleted, PlanAbandoned, Recorded, StatusChanged,
-    TaskUpdated,
+    Event, EventRedacted, EvidenceRetracted, ExperimentCompleted, Place, PlanAbandoned, Recorded,
+    StatusChanged, TaskUpdated,
 };
 use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
 use crate::domain::rejection::{Code, Rejection};
@@ -76,7 +76,10 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     if let Event::ExperimentCompleted(ended) = body {
         let command = ERASED_COMMAND.parse().expect("a short text");
         let outcome = RunOutcome::without_files(ended.outcome.state, None);
-        return Some(ExperimentCompleted { command, outcome, undecided: None, ..ended.clone() }.into());
+        let undecided = ended.undecided.as_ref().map(|_| erased_reason(target));
+        let restates = ended.restates.or(Some(Place { seq: target.seq, at: target.at }));
+        let ended = ended.clone();
+        return Some(ExperimentCompleted { command, outcome, undecided, restates, ..ended }.into());
     }
     if let Event::TaskUpdated(updated) = body {
         // What is over stays over without the words that went with it.
@@ -95,8 +98,14 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         return Some(PlanAbandoned { plan_id: abandoned.plan_id, reason }.into());
     }
     let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
-    let status: Status = state.claim(*claim_id)?.status;
-    let reason = erased_reason(target);
+    let claim = state.claim(*claim_id)?;
+    let status: Status = claim.status;
+    // What proved a claim is no word of an agent: without it the proof would count as an agreement.
+    let proof = claim.proof.filter(|_| *from == Status::PendingProof);
+    let reason = match proof {
+        Some(run) => format!("proof:{run}").parse().expect("an id is short"),
+        None => erased_reason(target),
+    };
     (status == *to).then(|| {
         StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason, by_silence: false }.into()
     })

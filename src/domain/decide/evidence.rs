@@ -7,13 +7,14 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Relation, Trigger};
 use crate::domain::command::{AddEvidence, Command, RetractEvidence};
 use crate::domain::event::{EvidenceAdded, EvidenceRetracted, RunBehind};
-use crate::domain::evidence::EvidenceName;
+use crate::domain::evidence::{EvidenceName, IdEnd};
 use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
 use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Deed, State};
 use crate::domain::time::Timestamp;
+use crate::domain::versions::Versions;
 
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
@@ -39,16 +40,43 @@ pub(super) fn named(
         EvidenceName::Last => ended(state, last(state, session)?),
         EvidenceName::End(end) => {
             let all: Vec<EventId> = state.event_ids().filter(|id| end.ends(*id)).collect();
-            match all.as_slice() {
-                [only] => ended(state, *only),
-                [] => Err(Rejection::new(
-                    Code::UnknownEvidence,
-                    format!("no event in the ledger has an id that ends in {end}"),
-                    "`hm log` lists events with their ids; `last` is the last command or run of your session",
-                )),
-                several => Err(ambiguous(&end.to_string(), several)),
-            }
+            only(state, *end, &all)
         }
+    }
+}
+
+/// The events that the names of one command mean. The ends of ids among them are looked up in one pass over the ledger.
+pub(super) fn all_named(
+    state: &State,
+    session: Option<&SessionId>,
+    names: &[EvidenceName],
+) -> Result<Vec<EventId>, Rejection> {
+    let end = |name: &EvidenceName| if let EvidenceName::End(end) = name { Some(*end) } else { None };
+    let mut ends: Vec<(IdEnd, Vec<EventId>)> =
+        names.iter().filter_map(end).map(|end| (end, Vec::new())).collect();
+    if !ends.is_empty() {
+        for id in state.event_ids() {
+            ends.iter_mut().filter(|(end, _)| end.ends(id)).for_each(|(_, found)| found.push(id));
+        }
+    }
+    let mut ends = ends.into_iter();
+    let event = |name: &EvidenceName| match end(name).and_then(|_| ends.next()) {
+        Some((end, found)) => only(state, end, &found),
+        None => named(state, session, name),
+    };
+    names.iter().map(event).collect()
+}
+
+/// The one event whose id ends like this.
+fn only(state: &State, end: IdEnd, all: &[EventId]) -> Result<EventId, Rejection> {
+    match all {
+        [only] => ended(state, *only),
+        [] => Err(Rejection::new(
+            Code::UnknownEvidence,
+            format!("no event in the ledger has an id that ends in {end}"),
+            "`hm log` lists events with their ids; `last` is the last command or run of your session",
+        )),
+        several => Err(ambiguous(&end.to_string(), several)),
     }
 }
 
@@ -191,9 +219,10 @@ pub(super) fn cited(
     state: &State,
     event: EventId,
     about: &About<'_>,
+    versions: &Versions,
     now: Timestamp,
 ) -> Result<Tied, Rejection> {
-    let run = experiment::cited(state, event, (about.claim_id, about.scopes), now)?;
+    let run = experiment::cited(state, event, (about.claim_id, about.scopes), versions, now)?;
     Ok(match run {
         Some(said) => Tied::by_run(state, event, said),
         None => Tied::by_word(state, event, about, Relation::Supports),

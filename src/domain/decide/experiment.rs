@@ -197,11 +197,10 @@ pub(super) struct Said {
 fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Claim), now: Timestamp) -> Said {
     let prediction = Prediction::Passes;
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
-    let mut verdict = verdict(claim, run, prediction, unstable);
-    if let Some(why) = versions::changed_for_evidence(run, id, claim) {
-        verdict.relation = Some(Relation::Mentions);
-        verdict.why =
-            format!("only mentions it: it is about another version, {why}; {}", versions::way_forward(id));
+    let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
+    if let Some(why) = versions::changed_for_evidence(run, claim) {
+        let way = versions::way_forward(id, Some(claim.claim_type));
+        verdict = verdict.about_another_version(&format!("{why}; {way}"));
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
     let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));
@@ -274,6 +273,7 @@ pub(super) fn record(
         key: None,
         unstable: None,
         stable_again: false,
+        restates: None,
     };
     let next = Some(format!(
         "tie it to a claim, which it then mentions: hm experiment attach {} CLAIM",
@@ -315,6 +315,7 @@ pub(crate) fn ended(
         key: over.key.clone(),
         unstable,
         stable_again,
+        restates: None,
     };
     let mut events: Vec<Event> = vec![completed.into()];
     events.extend(researcher::over(state, run_id, run, outcome));
@@ -325,7 +326,7 @@ pub(crate) fn ended(
     let prediction = run.prediction.unwrap_or(Prediction::Passes);
     let verdict = match changed {
         Some(change) => Verdict::undecided(unstable, &change),
-        None => verdict(claim, &over, prediction, unstable),
+        None => verdict((claim.status, &claim.scopes), &over, prediction, unstable),
     };
     if let (Some(relation), Some(evidence_ref)) = (verdict.relation, event_id) {
         let grade = Some(grade(state, &over, claim_id, relation));
@@ -397,12 +398,14 @@ fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Times
 
 /// A run is observed, unless only the word of its recorder stands for it, or it only mentions the claim; it reproduces
 /// when another agent's run of the same on the same commit, tied to the same claim in the same way, came out alike.
+/// One pane is one agent here, whatever names it went by.
 fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relation) -> Grade {
     if run.asserted || relation == Relation::Mentions {
         return Grade::Asserted;
     }
     let alike = |other: &Run| {
         other.requested_by != run.requested_by
+            && !state.seats().are_one_pane(other.session.as_ref(), run.session.as_ref())
             && other.what == run.what
             && other.state == run.state
             && other.reproducible_at == run.reproducible_at
@@ -454,17 +457,23 @@ pub(super) fn cited(
     state: &State,
     event: EventId,
     (claim_id, scopes): (ClaimId, &[Scope]),
+    versions: &Versions,
     now: Timestamp,
 ) -> Result<Option<Said>, Rejection> {
     let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
     conclusive(event, run)?;
+    let prediction = Prediction::Passes;
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
-    let supports =
-        run.state == RunState::Succeeded && run.cannot_settle(scopes).is_none() && unstable.is_none();
+    let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
+    let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
+    if let Some(why) = versions::changed_for_new(run, of_scopes) {
+        verdict = verdict.about_another_version(&why);
+    }
+    // A caller that states a new claim states what the run showed: nothing contradicts it yet.
+    let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();
     let relation = if supports { Relation::Supports } else { Relation::Mentions };
     let grade = Some(grade(state, run, claim_id, relation));
-    let verdict = Verdict { relation: Some(relation), unstable, why: String::new() };
-    let run = Some(behind((run_id, run), Prediction::Passes, &verdict));
+    let run = Some(behind((run_id, run), prediction, &verdict));
     Ok(Some(Said { relation, grade, run, meaning: None }))
 }
 
@@ -487,4 +496,188 @@ fn known_run(state: &State, id: RunId) -> Result<&Run, Rejection> {
             "take the id from a receipt or from hivemind://experiments",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::grade;
+    use crate::domain::agent::AgentId;
+    use crate::domain::claim::{Grade, Relation, Status};
+    use crate::domain::command::Forget;
+    use crate::domain::decide::{Erasure, forget};
+    use crate::domain::event::{Event, Recorded};
+    use crate::domain::ids::{ClaimId, CommandId, EventId, RunId};
+    use crate::domain::state::State;
+    use crate::domain::time::Timestamp;
+
+    fn id(number: u64) -> String {
+        Uuid::from_u128(u128::from(number)).to_string()
+    }
+
+    /// An event as it is on record; its id is its position.
+    fn at(seq: u64, by: (&str, Option<&str>), kind: &str, payload: Value) -> Recorded {
+        let event = Event::decode(kind, &payload.to_string()).expect("an event");
+        Recorded {
+            seq,
+            id: EventId::from_uuid(Uuid::from_u128(u128::from(seq))),
+            agent: AgentId::recorded(by.0),
+            session: by.1.map(|session| session.parse().expect("a session")),
+            causation: CommandId::from_uuid(Uuid::from_u128(u128::from(seq))),
+            at: Timestamp::from_ms(seq as i64 * 1_000),
+            event: Some(event),
+            erased: None,
+        }
+    }
+
+    fn seated(seq: u64, agent: &str, session: &str) -> Recorded {
+        at(
+            seq,
+            (agent, Some(session)),
+            "agent.seated",
+            json!({ "agent": agent, "client": "codex", "session": session }),
+        )
+    }
+
+    fn queued(seq: u64, by: (&str, Option<&str>), blocking: bool) -> Recorded {
+        let plan = json!({
+            "profile": "check", "profile_sha256": "00", "argv": ["true"], "cwd": "/", "env": { "only": [] },
+            "timeout_ms": 1000, "limits": {}, "uncapped": false, "pty": false, "expect": { "exit": 0 },
+            "scopes": ["src/**"],
+        });
+        let payload = json!({
+            "run_id": id(seq), "plan": plan, "args": {}, "claim_id": id(1), "prediction": "passes",
+            "blocking": blocking,
+        });
+        at(seq, by, "experiment.queued", payload)
+    }
+
+    fn completed(seq: u64, run: u64, more: &Value) -> Recorded {
+        let mut payload = json!({
+            "run_id": id(run), "profile": "check", "command": "true", "state": "succeeded", "exit_code": 0,
+            "git": { "sha": "abc", "dirty": false },
+        });
+        payload.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        at(seq, ("system", None), "experiment.completed", payload)
+    }
+
+    fn claim() -> Recorded {
+        let payload = json!({
+            "claim_id": id(1), "statement": "the pool is fair", "claim_type": "fact", "scopes": ["src/pool"],
+            "confidence": 1.0,
+        });
+        at(1, ("devops", None), "claim.created", payload)
+    }
+
+    fn folded(events: &[Recorded]) -> State {
+        let mut state = State::default();
+        events.iter().for_each(|event| state.evolve(event));
+        state
+    }
+
+    /// The grade of a second run, by the pane of a session under a name, of what a first pane ran before.
+    fn graded(agent: &str, session: &str) -> Grade {
+        let support =
+            json!({ "claim_id": id(1), "evidence_ref": id(5), "relation": "supports", "weight": 1.0 });
+        let state = folded(&[
+            claim(),
+            seated(2, "codex-1", "s-1"),
+            queued(3, ("codex-1", Some("s-1")), false),
+            seated(4, agent, session),
+            completed(5, 3, &json!({})),
+            at(6, ("system", None), "evidence.added", support),
+            queued(7, (agent, Some(session)), false),
+            completed(8, 7, &json!({})),
+        ]);
+        let run = state.run(RunId::from_uuid(Uuid::from_u128(7))).expect("a run");
+        grade(&state, run, ClaimId::from_uuid(Uuid::from_u128(1)), Relation::Supports)
+    }
+
+    #[test]
+    fn a_pane_reproduces_nothing_of_its_own_under_another_name() {
+        assert_eq!(graded("codex-2", "s-2"), Grade::Reproduced);
+        assert_eq!(graded("codex-2", "s-1"), Grade::Observed);
+    }
+
+    /// The events that the erasure of an event makes.
+    fn erasure(state: &State, target: &Recorded, seq: u64) -> Vec<Recorded> {
+        let command = Forget { event_id: target.id, reason: "a customer's name".parse().expect("a reason") };
+        let erasure = Erasure { command: &command, target: Some(target), related: &[] };
+        let decision = forget(state, &AgentId::operator(), &erasure).expect("an erasure");
+        let made = decision.events.into_iter().zip(seq..);
+        let operator = ("operator", Some("s-operator"));
+        let recorded = made.map(|(event, seq)| Recorded {
+            event: Some(event),
+            ..at(seq, operator, "operator.overridden", json!({ "verb": "x", "reason": "y" }))
+        });
+        recorded.collect()
+    }
+
+    /// The state with the event erased, live and as a writer that starts folds it: both must be the same.
+    fn erased(mut events: Vec<Recorded>, target: usize) -> State {
+        let mut live = folded(&events);
+        let more = erasure(&live, &events[target], events.len() as u64 + 1);
+        more.iter().for_each(|event| live.evolve(event));
+        events[target].event = None;
+        events.extend(more);
+        let again = folded(&events);
+        assert_eq!(live.stability(), again.stability());
+        for session in ["s-1", "s-operator"] {
+            let session = session.parse().expect("a session");
+            assert_eq!(live.last_done(&session), again.last_done(&session), "{session}");
+        }
+        let claim = ClaimId::from_uuid(Uuid::from_u128(1));
+        assert_eq!(live.claim(claim), again.claim(claim));
+        live
+    }
+
+    #[test]
+    fn the_end_of_a_run_that_is_said_again_after_an_erasure_changes_nothing() {
+        let ran = |seq| {
+            let payload = json!({ "command": "wc -l", "exit_code": 0, "failed": false, "runs": ["wc -l"] });
+            at(seq, ("codex-1", Some("s-1")), "command.ran", payload)
+        };
+        let key = json!({ "key": { "test": "t", "content": "c" }, "undecided": "`src/pool` of Ana changed" });
+        let events =
+            vec![claim(), queued(2, ("codex-1", Some("s-1")), false), ran(3), completed(4, 2, &key), ran(5)];
+        let before = folded(&events);
+        let session = "s-1".parse().expect("a session");
+        let after = erased(events.clone(), 3);
+        assert_eq!(after.last_done(&session), before.last_done(&session), "not the run again");
+        assert_eq!(after.last_done(&"s-operator".parse().expect("a session")), None);
+        assert_eq!(after.stability(), before.stability());
+        let run = after.run(RunId::from_uuid(Uuid::from_u128(2))).expect("a run");
+        let why = run.undecided.as_ref().map(ToString::to_string).expect("still undecided");
+        assert!(!why.contains("Ana"), "{why}");
+        // Where the end was the last thing that the session did, it still is.
+        let ends = events[..4].to_vec();
+        assert_eq!(erased(ends, 3).last_done(&session), Some(EventId::from_uuid(Uuid::from_u128(2))));
+    }
+
+    #[test]
+    fn a_proof_whose_move_is_said_again_stays_a_proof() {
+        let moved = |seq, from: &str, to: &str, reason: &str| {
+            let payload = json!({ "claim_id": id(1), "from": from, "to": to, "reason": reason });
+            at(seq, ("system", None), "claim.status_changed", payload)
+        };
+        let proof = format!("proof:{}", id(3));
+        let events = vec![
+            claim(),
+            moved(2, "proposed", "contested", "challenged"),
+            queued(3, ("codex-1", Some("s-1")), true),
+            moved(4, "contested", "pending_proof", "waits"),
+            completed(5, 3, &json!({})),
+            moved(6, "pending_proof", "confirmed", &proof),
+        ];
+        let made = erasure(&folded(&events), &events[5], 7);
+        let Some(Event::StatusChanged(again)) = &made[1].event else {
+            panic!("the move said again: {made:?}")
+        };
+        assert_eq!((again.to, again.reason.as_str()), (Status::Confirmed, proof.as_str()));
+        let after = erased(events, 5);
+        let claim = after.claim(ClaimId::from_uuid(Uuid::from_u128(1))).expect("a claim");
+        assert_eq!(claim.proof, Some(RunId::from_uuid(Uuid::from_u128(3))));
+    }
 }

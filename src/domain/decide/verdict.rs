@@ -2,7 +2,8 @@
 
 use crate::domain::claim::{Relation, Status};
 use crate::domain::experiment::{Prediction, RunState, Tally};
-use crate::domain::state::{Claim, Run};
+use crate::domain::scope::Scope;
+use crate::domain::state::Run;
 use crate::domain::versions::Change;
 
 /// What a run says about a claim.
@@ -22,6 +23,12 @@ impl Verdict {
         Self { relation: None, unstable, why: format!("neither confirms nor contradicts it: {change}") }
     }
 
+    /// The run is cited for other content than it saw.
+    pub(crate) fn about_another_version(self, why: &str) -> Self {
+        let why = format!("only mentions it: it is about another version, {why}");
+        Self { relation: Some(Relation::Mentions), why, ..self }
+    }
+
     /// Whether it confirms a claim that waits for the run.
     pub(crate) fn proves(&self) -> bool {
         self.relation == Some(Relation::Supports) && self.unstable.is_none()
@@ -29,7 +36,13 @@ impl Verdict {
 }
 
 /// Judges a run that is over. `unstable` is what other runs of the same test on the same content came to.
-pub(crate) fn verdict(claim: &Claim, run: &Run, prediction: Prediction, unstable: Option<Tally>) -> Verdict {
+/// A claim counts by its status and its scopes.
+pub(crate) fn verdict(
+    (status, scopes): (Status, &[Scope]),
+    run: &Run,
+    prediction: Prediction,
+    unstable: Option<Tally>,
+) -> Verdict {
     let said = |relation: Relation, why: String| Verdict { relation: Some(relation), unstable, why };
     if !run.state.is_conclusive() {
         return Verdict { relation: None, unstable, why: format!("was inconclusive: {}", run.state) };
@@ -38,10 +51,10 @@ pub(crate) fn verdict(claim: &Claim, run: &Run, prediction: Prediction, unstable
     if run.relation == Some(Relation::CausedBy) {
         return said(Relation::CausedBy, "is where it came from".to_owned());
     }
-    if claim.status == Status::Deprecated {
+    if status == Status::Deprecated {
         return said(Relation::Mentions, "only mentions it: the claim is deprecated".to_owned());
     }
-    if let Some(why) = run.cannot_settle(&claim.scopes) {
+    if let Some(why) = run.cannot_settle(scopes) {
         return said(Relation::Mentions, format!("only mentions it: {why}"));
     }
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);

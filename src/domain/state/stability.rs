@@ -60,7 +60,9 @@ impl Stability {
         past.retain(|past| {
             past.at.is_within(COUNTS_FOR, at) && (!stable_again || past.content == key.content)
         });
-        past.push(Past { at, content: key.content.clone(), passed });
+        // An end that is said again after an erasure comes late.
+        let place = past.partition_point(|known| known.at <= at);
+        past.insert(place, Past { at, content: key.content.clone(), passed });
     }
 }
 
