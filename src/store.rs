@@ -19,6 +19,7 @@ mod retracted;
 mod scopes;
 mod search;
 mod sessions;
+mod silence;
 mod team;
 mod triggers;
 mod versions;

@@ -251,9 +251,9 @@ fn create_claim(
     }
     check_list("evidence_refs", create.evidence_refs.len())?;
     check_trigger(create)?;
-    asking::check(state, agent, create)?;
+    asking::check(state, (agent, session), create)?;
 
-    let fingerprint = Fingerprint::of(create.statement.as_str(), &scopes);
+    let fingerprint = Fingerprint::of(create.statement.as_str(), &scopes, create.claim_type);
     if let Some(twin) = state.same_statement(&fingerprint) {
         return Err(Rejection::new(
             Code::DuplicateClaim,
@@ -283,9 +283,7 @@ fn create_claim(
             scopes: scopes.clone(),
             confidence: create.confidence,
             supersedes: create.supersedes,
-            ttl_hours: create
-                .ttl_hours
-                .or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL)),
+            ttl_hours: ttl(create),
             trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
             origin_task_id: create.origin_task_id,
             mends: create.mends,
@@ -342,6 +340,11 @@ fn create_claim(
     decision.warnings.extend(target::suggestions(state, &scopes));
     decision.next = Some(asking::next(create));
     Ok(decision)
+}
+
+/// For how long a new claim lives; none where its time does not end by itself.
+fn ttl(create: &CreateClaim) -> Option<Hours> {
+    create.ttl_hours.or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL))
 }
 
 fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
@@ -497,7 +500,7 @@ fn take_position(
 ) -> Result<Decision, Rejection> {
     let claim = claim_in_force(state, take.claim_id)?;
     if state.is_own(agent, session, claim) {
-        refuse_own(take, policy)?;
+        refuse_own(claim, take, policy)?;
     }
     if take.position == Position::Challenge && take.reason.is_none() {
         return Err(Rejection::invalid("reason", "a challenge says why"));
@@ -541,11 +544,10 @@ fn take_position(
     if take.position == Position::Challenge {
         decision.events.extend(contradiction::on_challenge(state, agent, take.claim_id, claim));
     }
-    if status == Status::Confirmed
-        && let Some(old_id) = claim.proposes_to_supersede
-        && let Some(old) = state.claim(old_id)
-    {
-        take_place(state, (old_id, old), (take.claim_id, &after), policy, &mut decision);
+    if status == Status::Confirmed {
+        let (events, warning) = take_place(state, (take.claim_id, &after), false, policy);
+        decision.events.extend(events);
+        decision.warnings.extend(warning);
     }
     decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
     Ok(decision)
@@ -598,30 +600,38 @@ fn affirm_claim(
     Ok(Decision { events: vec![taken.into()], next, ..Decision::default() })
 }
 
-/// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may.
+/// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes
+/// no run.
 fn take_place(
     state: &State,
-    (old_id, old): (ClaimId, &Claim),
     (new_id, new): (ClaimId, &Claim),
+    by_silence: bool,
     policy: &Policy,
-    decision: &mut Decision,
-) {
-    let lapsed = |message, by| Warning { code: WarningCode::SupersessionLapsed, message, claim_id: Some(by) };
+) -> (Vec<Event>, Option<Warning>) {
+    let Some((old_id, old)) = new.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?))) else {
+        return (Vec::new(), None);
+    };
+    let lapsed = |message, by| {
+        let claim_id = Some(by);
+        (Vec::new(), Some(Warning { code: WarningCode::SupersessionLapsed, message, claim_id }))
+    };
     if let Some(other) = old.superseded_by {
-        let message = format!("claim {old_id} was superseded by {other} in the meantime");
-        decision.warnings.push(lapsed(message, other));
-    } else if old.claim_type == ClaimType::Decision {
-        let message = format!("claim {old_id} is a decision: only record_decision supersedes it");
-        decision.warnings.push(lapsed(message, old_id));
-    } else if overrule::gives_way(old, new, policy) {
-        let successor = Successor { id: new_id, mends: new.mends };
-        decision.events.extend(replace(state, old_id, old, successor, &new.owner));
-    } else {
-        if !state.proposals(old_id).any(|open| open.successor == Some(new_id)) {
-            decision.events.push(overrule::succession(old_id, new_id));
-        }
-        decision.warnings.push(overrule::warning(old_id));
+        return lapsed(format!("claim {old_id} was superseded by {other} in the meantime"), other);
     }
+    if old.claim_type == ClaimType::Decision {
+        let message = format!("claim {old_id} is a decision: only record_decision supersedes it");
+        return lapsed(message, old_id);
+    }
+    if by_silence && old.is_proven && old.status != Status::Deprecated {
+        return lapsed(format!("claim {old_id} was shown by a run, which silence does not outvote"), old_id);
+    }
+    if overrule::gives_way(old, new, policy) {
+        let successor = Successor { id: new_id, mends: new.mends };
+        return (replace(state, old_id, old, successor, &new.owner), None);
+    }
+    let is_proposed = state.proposals(old_id).any(|open| open.successor == Some(new_id));
+    let events = if is_proposed { Vec::new() } else { vec![overrule::succession(old_id, new_id)] };
+    (events, Some(overrule::warning(old_id)))
 }
 
 /// What the positions on a claim make of it. While a proof is pending only the run decides.
@@ -646,14 +656,15 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
 }
 
 /// An owner's word on their own claim is the claim itself.
-fn refuse_own(take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
+fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
     let refused = |what: &str, hint: &str| {
         let message = format!("claim {} is your own, so {what}", take.claim_id);
         Err(Rejection::new(Code::OwnClaim, message, hint))
     };
     match take.position {
         Position::Challenge => {
-            refused("you cannot challenge it", "deprecate it, or create a claim that supersedes it")
+            let otherwise = "deprecate it, or create a claim that supersedes it";
+            refused("you cannot challenge it", &decision::way_out(claim, otherwise))
         }
         Position::Support if !policy.quorum.owner_counts => refused(
             "your support does not count",
@@ -675,14 +686,22 @@ fn supports_needed(policy: &Policy) -> usize {
     policy.quorum.supports.max(1) as usize
 }
 
-/// The active agents that must support a claim and did not yet; none unless all must.
+/// The active agents that must support a claim and did not yet; none unless all must. The panes of the owner and of
+/// each supporter have spoken, whatever they are called now.
 fn missing<'a>(state: &'a State, claim: &Claim, now: Timestamp, policy: &Policy) -> Vec<&'a AgentId> {
     if !policy.quorum.all_active {
         return Vec::new();
     }
     let supporters = counting(state, claim, policy);
+    let sessions = supporters.iter().filter_map(|supporter| claim.taken_in.get(*supporter));
+    let spoken: Vec<&SessionId> = sessions.chain(&claim.session).collect();
+    let has_spoken = |agent: &AgentId| {
+        *agent == claim.owner
+            || supporters.contains(&agent)
+            || spoken.iter().any(|session| state.seats().sits_as(session, agent))
+    };
     let active = state.active_agents(ACTIVE_WITHIN, now).into_iter();
-    active.filter(|agent| **agent != claim.owner && !supporters.contains(agent)).collect()
+    active.filter(|agent| !has_spoken(agent) && !state.seats().is_empty(agent)).collect()
 }
 
 /// What a position made of a claim, and what it still lacks. `claim` is as it is after the position.
@@ -750,7 +769,11 @@ fn deprecate_claim(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
-            format!("challenge it with a reason, or ask {} or the architect", claim.owner),
+            format!(
+                "challenge it with a reason, or ask {} or the architect: {}",
+                claim.owner,
+                decision::way_out(claim, "they may deprecate it")
+            ),
         ));
     }
     if overrule::stands(agent, claim, policy) {

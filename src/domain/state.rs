@@ -26,8 +26,8 @@ use crate::domain::claim::{
 use crate::domain::coverage;
 use crate::domain::decide::Policy;
 use crate::domain::event::{
-    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, Place, PositionTaken,
-    Recorded, ResearcherSpawned, Side,
+    ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
+    Place, PositionTaken, Recorded, ResearcherSpawned, Side,
 };
 use crate::domain::experiment::{
     ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
@@ -35,7 +35,7 @@ use crate::domain::experiment::{
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::scope::Scope;
-use crate::domain::text::{self, CommandLine, Reason, Worktree};
+use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{Edits, Sight, Sights};
 
@@ -140,8 +140,13 @@ impl Claim {
         self.expires_at.is_some()
     }
 
+    /// Whether its time is over at `now`.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
     fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.statement, &self.scopes)
+        Fingerprint::of(&self.statement, &self.scopes, self.claim_type)
     }
 }
 
@@ -233,17 +238,29 @@ pub struct Proposal {
     pub asks: Override,
     /// The claim that would take the place.
     pub successor: Option<ClaimId>,
+    /// What the decision in its place would say.
+    pub statement: Option<Statement>,
 }
 
-/// Equal for statements that say the same about the same scopes: half of a SHA-256 over both.
+impl Proposal {
+    /// What an event proposes.
+    pub fn of(agent: &AgentId, proposed: &OverrideProposed) -> Self {
+        let OverrideProposed { asks, successor, statement, .. } = proposed.clone();
+        Self { agent: agent.clone(), asks, successor, statement }
+    }
+}
+
+/// Equal for statements of one type that say the same about the same scopes: half of a SHA-256 over all three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
     /// The fingerprint of a statement about some scopes.
-    pub fn of(statement: &str, scopes: &[Scope]) -> Self {
+    pub fn of(statement: &str, scopes: &[Scope], claim_type: ClaimType) -> Self {
         let scopes: BTreeSet<&Scope> = scopes.iter().collect();
         let mut hash = Sha256::new_with_prefix(text::folded(statement));
+        hash.update("\n");
+        hash.update(claim_type.as_str());
         for scope in scopes {
             // Neither a folded statement nor a scope holds a line break.
             hash.update("\n");
@@ -384,7 +401,7 @@ impl State {
         claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
     }
 
-    /// The claim, not deprecated, that already says this about these scopes.
+    /// The claim of this type, not deprecated, that already says this about these scopes.
     pub fn same_statement(&self, fingerprint: &Fingerprint) -> Option<ClaimId> {
         self.in_force.get(fingerprint).copied()
     }
@@ -570,7 +587,7 @@ impl State {
             }
             Event::PositionTaken(taken) => {
                 // The operator has spoken on it again.
-                if recorded.agent == AgentId::operator() {
+                if recorded.agent == AgentId::operator() && !taken.still {
                     self.proposals.remove(&taken.claim_id);
                 }
                 self.hear_of_position(&recorded.agent, taken);
@@ -627,8 +644,8 @@ impl State {
                 let key = (resolved.kind, resolved.left.clone(), resolved.right.clone());
                 let Some(seq) = self.reported.get(&key).copied() else { return };
                 let seq = &seq;
-                // Joined again, the two targets contradict each other anew.
-                if resolved.cause == Resolution::Parted {
+                // Joined again, the two targets contradict each other anew. So do two claims that are linked again.
+                if matches!(resolved.cause, Resolution::Parted | Resolution::Retracted) {
                     self.reported.remove(&key);
                 }
                 self.open.remove(seq);
@@ -645,8 +662,8 @@ impl State {
             Event::TargetParted(parted) => self.part(parted),
             Event::OverrideProposed(proposed) => {
                 if self.claims.contains_key(&proposed.claim_id) {
-                    let (asks, successor) = (proposed.asks, proposed.successor);
-                    let proposal = Proposal { agent: recorded.agent.clone(), asks, successor };
+                    self.hear_of_proposal(&recorded.agent, proposed);
+                    let proposal = Proposal::of(&recorded.agent, proposed);
                     self.proposals.entry(proposed.claim_id).or_default().insert(proposal);
                 }
             }

@@ -20,7 +20,7 @@ use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
     StoreError, completions, experiments, files, json, names, plan, proposals, questions, researchers,
-    retracted, sessions, triggers, versions,
+    retracted, sessions, silence, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -131,7 +131,10 @@ pub(super) fn project(
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
         Event::TargetParted(body) => target_parted(db, recorded, body)?,
-        Event::OverrideProposed(body) => proposals::proposed(db, recorded, body)?,
+        Event::OverrideProposed(body) => {
+            proposals::proposed(db, recorded, body)?;
+            silence::proposed(db, recorded, body)?;
+        }
         Event::OverrideDismissed(body) => proposals::settled(db, body.claim_id)?,
         Event::PlanAbandoned(body) => plan::plan_abandoned(db, recorded, body)?,
         Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
@@ -221,6 +224,7 @@ fn status_changed(
     )?
     .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64, body.by_silence])?;
     questions::moved(db, body)?;
+    silence::moved(db, at, body)?;
     db.prepare_cached(
         "INSERT INTO claim_moves (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -278,6 +282,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
     ])?;
     proposals::spoken(db, at, body.claim_id)?;
     questions::answered(db, at, body)?;
+    silence::heard(db, at, body)?;
     touch(db, at, body.claim_id)
 }
 

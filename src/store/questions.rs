@@ -104,8 +104,11 @@ fn ask(
 
 /// Every position answers.
 pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
-    db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?
-        .execute(params![body.claim_id.to_string(), at.agent.as_str()])?;
+    let mut answer = db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?;
+    // A pane that changed its seat answers for what it was, too.
+    for agent in body.instead_of.iter().chain([&at.agent]) {
+        answer.execute(params![body.claim_id.to_string(), agent.as_str()])?;
+    }
     Ok(())
 }
 

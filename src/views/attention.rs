@@ -450,7 +450,12 @@ fn end_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> Stri
 /// What puts another decision in the place of one, about the same target.
 fn decided_instead(decision: &str, scopes: &[String]) -> String {
     let target = scopes.iter().find_map(|scope| scope.strip_prefix("target:"));
-    let target = target.map_or_else(String::new, |name| format!(" --target {}", shell_words::quote(name)));
+    // Without a target it is about its scopes.
+    let target = match (target, scopes.first()) {
+        (Some(name), _) => format!(" --target {}", shell_words::quote(name)),
+        (None, Some(scope)) => format!(" --scope {}", shell_words::quote(scope)),
+        (None, None) => String::new(),
+    };
     format!("hm decision record STATEMENT{target} --rationale {RATIONALE} --supersedes {decision}")
 }
 

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use hivemind::config::Config;
 use hivemind::domain::claim::{ClaimType, Position, Status};
 use hivemind::domain::command::{
-    AliasTarget, Command, CreateClaim, DeprecateClaim, RecordDecision, Submission,
+    AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision, Submission,
 };
-use hivemind::domain::decide::Policy;
-use hivemind::domain::event::Event;
-use hivemind::domain::ids::ClaimId;
+use hivemind::domain::decide::{self, Policy};
+use hivemind::domain::event::{Event, Recorded, StatusChanged};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
-use hivemind::domain::time::{Moment, Timestamp};
+use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimView, Question};
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{
-    TempWorkspace, agent, body, claim_of, dump, fact, fixed_sources, position, request, wait_until,
+    TempWorkspace, agent, body, claim_of, dump, fact, fixed_sources, folded, position, request, wait_until,
 };
 use crate::shell::Shell;
 
@@ -584,4 +584,159 @@ fn the_id_of_a_contradiction_can_be_opened() {
         !wrong.contains("no claim has the id") && wrong.contains(&format!("hm contradictions show {id}")),
         "{wrong}"
     );
+}
+
+/// Red before: where the operator stands by a claim, an objection is only proposed, and silence agreed over it.
+#[test]
+fn silence_agrees_over_no_objection_that_waits_for_the_operator() {
+    let mut team = Team::new();
+    let make = |team: &mut Team, statement: &str| {
+        let made = Submission { agent: agent("operator"), ..asking(statement, &["analyst"], Some(30)) };
+        team.does(&made);
+        claim_of(&made)
+    };
+    let dismiss = |team: &mut Team, claim_id| {
+        team.does(&request("operator", Command::KeepClaim(KeepClaim { claim_id, reason: None })));
+    };
+    let silent = make(&mut team, "nothing stands against it");
+    let waits = make(&mut team, "an objection waits");
+    team.takes("analyst", waits, Position::Challenge);
+    let dismissed = make(&mut team, "an objection was dismissed");
+    team.takes("analyst", dismissed, Position::Challenge);
+    dismiss(&mut team, dismissed);
+    let not_asked = make(&mut team, "an agent that was not asked objects");
+    team.takes("reviewer", not_asked, Position::Challenge);
+    let end = make(&mut team, "the architect would end it");
+    let reason = "it grew".parse().expect("a reason");
+    team.does(&request("architect", Command::DeprecateClaim(DeprecateClaim { claim_id: end, reason })));
+    let until = Some(START_MS + 30 * 60_000);
+    assert_eq!(
+        [silent, waits, dismissed, not_asked, end].map(|id| team.claim(id).objection_until),
+        [until, None, None, until, until]
+    );
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!(
+        [silent, waits, dismissed, not_asked, end].map(|id| team.status(id)),
+        [Status::Confirmed, Status::Proposed, Status::Proposed, Status::Proposed, Status::Proposed]
+    );
+    // What the agents that were not asked proposed is settled: silence goes on.
+    dismiss(&mut team, not_asked);
+    assert_eq!((team.sweeps(), team.status(not_asked)), (1, Status::Confirmed));
+}
+
+/// Red before: with nobody asked, any agent took a claim out of force by waiting.
+#[test]
+fn silence_replaces_nothing_of_an_owner_that_was_not_asked() {
+    let mut team = Team::new();
+    let old = request("analyst", Command::CreateClaim(fact("the cache holds 20 entries")));
+    team.does(&old);
+    let create = CreateClaim {
+        supersedes: Some(claim_of(&old)),
+        unless_objection_minutes: Some(30),
+        ..fact("the cache is gone")
+    };
+    let refused = team.hands_in(&request("devops", Command::CreateClaim(create.clone())));
+    let refused = refused.expect_err("its owner was not asked");
+    assert!(refused.message.contains("add analyst to asks"), "{refused}");
+    // The owner itself takes nothing from another agent.
+    team.does(&request("analyst", Command::CreateClaim(create)));
+}
+
+/// Red before: silence put a claim in the place of one that a run has shown.
+#[test]
+fn silence_replaces_no_proved_claim() {
+    let mut team = Team::new();
+    let old = request("analyst", Command::CreateClaim(fact("the cache holds 20 entries")));
+    team.does(&old);
+    let Command::CreateClaim(create) = asking("the cache is gone", &["analyst"], Some(30)).command else {
+        panic!()
+    };
+    let new = CreateClaim { supersedes: Some(claim_of(&old)), ..create };
+    let new = request("devops", Command::CreateClaim(new));
+    team.does(&new);
+    let mut state = folded(&team.workspace.events());
+    let later = team.now().plus_minutes(30);
+    let replaces = |state: &hivemind::domain::state::State| {
+        let events = decide::agree(state, claim_of(&new), later);
+        assert!(matches!(&events[0], Event::StatusChanged(change) if change.by_silence), "{events:?}");
+        events.iter().any(|event| matches!(event, Event::ClaimSuperseded(_)))
+    };
+    assert!(replaces(&state));
+    let proof = StatusChanged {
+        claim_id: claim_of(&old),
+        from: Status::PendingProof,
+        to: Status::Confirmed,
+        reason: "proof".parse().expect("a reason"),
+        by_silence: false,
+    };
+    state.evolve(&Recorded {
+        seq: 1_000,
+        id: EventId::from_uuid(system::new_id()),
+        agent: agent("system"),
+        session: None,
+        causation: CommandId::from_uuid(system::new_id()),
+        at: team.now(),
+        event: Some(proof.into()),
+        erased: None,
+    });
+    assert!(!replaces(&state), "it is agreed, and the proved claim stands");
+}
+
+/// Red before: a writer that came late agreed to a claim whose time was over, and then ended it.
+#[test]
+fn silence_agrees_to_nothing_whose_time_is_over() {
+    let mut team = Team::new();
+    let brief = |statement: &str, minutes| {
+        let Command::CreateClaim(create) = asking(statement, &[], Some(minutes)).command else { panic!() };
+        request("devops", Command::CreateClaim(CreateClaim { ttl_hours: Some(Hours(1)), ..create }))
+    };
+    let made = brief("the port is free for an hour", 59);
+    team.does(&made);
+    team.at_minute(60);
+    assert_eq!(team.sweeps(), 0);
+    assert_eq!(team.claim(claim_of(&made)).history.len(), 1, "nothing but its creation");
+}
+
+/// Red before: the time for objections could end after the claim.
+#[test]
+fn the_time_for_objections_ends_before_the_claim() {
+    let mut team = Team::new();
+    let Command::CreateClaim(create) = asking("the port is free", &[], Some(60)).command else { panic!() };
+    let brief = CreateClaim { ttl_hours: Some(Hours(1)), ..create.clone() };
+    let refused = team.hands_in(&request("devops", Command::CreateClaim(brief))).expect_err("refused");
+    assert!(refused.to_string().contains("its time ends after 60 minutes"), "{refused}");
+    // A hypothesis lives for a week, said or not: as long as the longest time for objections.
+    let guess = CreateClaim {
+        claim_type: ClaimType::Hypothesis,
+        unless_objection_minutes: Some(10_080),
+        ..create.clone()
+    };
+    team.hands_in(&request("devops", Command::CreateClaim(guess))).expect_err("refused");
+    team.does(&request("devops", Command::CreateClaim(CreateClaim { ttl_hours: Some(Hours(2)), ..create })));
+}
+
+/// Red before: a claim said `agreed by silence at` after an objection had ended the silence for good.
+#[test]
+fn no_read_promises_a_silence_that_is_over() {
+    let mut team = Team::new();
+    let make = |team: &mut Team, statement: &str, asks: &[&str]| {
+        let made = asking(statement, asks, Some(30));
+        team.does(&made);
+        claim_of(&made)
+    };
+    let asked = make(&mut team, "an agent that was asked withdrew", &["analyst", "reviewer"]);
+    let any = make(&mut team, "any agent was asked", &[]);
+    let other = make(&mut team, "an agent that was not asked withdrew", &["reviewer"]);
+    for claim in [asked, any, other] {
+        team.takes("analyst", claim, Position::Challenge);
+        team.takes("analyst", claim, Position::Abstain);
+    }
+    let until = Some(START_MS + 30 * 60_000);
+    assert_eq!([asked, any, other].map(|id| team.claim(id).objection_until), [None, None, until]);
+    let questions: Vec<_> = team.asked("reviewer").into_iter().map(|question| question.until).collect();
+    assert_eq!(questions, [None, until]);
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!(team.claim(other).objection_until, None, "it is agreed");
 }

@@ -235,7 +235,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: a challenge says why; correct `reason` and call again
             [exit 2]
             $ hm --agent ana claim deprecate ID1 --reason "not mine"
-            hm: claim ID1 belongs to devops; challenge it with a reason, or ask devops or the architect
+            hm: claim ID1 belongs to devops; challenge it with a reason, or ask devops or the architect: they may deprecate it
             [exit 1]
             $ hm --agent grok claim support ID1
             hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml

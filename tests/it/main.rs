@@ -81,6 +81,7 @@ mod terminal;
 mod travel;
 mod trees;
 mod triggers;
+mod verdicts;
 mod versions;
 mod walls;
 mod work;

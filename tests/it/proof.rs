@@ -514,3 +514,38 @@ fn an_old_proof_is_shown_as_unchecked_and_stays() {
     drop(reader);
     workspace.assert_sound();
 }
+
+/// Red before: a claim that a run proved left the claim in force that it was to replace.
+#[tokio::test]
+async fn a_proved_claim_takes_the_place_of_the_one_it_supersedes() {
+    let bench = Bench::new();
+    profile(&bench, "passes", "exit 0", "\"src/**\"", EXPECTING);
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("reviewer"), Era::Legacy).await;
+    let analyst = bench.pane(Some("analyst"), Era::Modern).await;
+    let by_operator = ["claim", "create", "the queue is fair", "--scope", "src/pool", "--agent", "operator"];
+    let by_operator = bench.hm(&[&by_operator[..], &["--json"]].concat());
+    let by_operator: Value = serde_json::from_slice(&by_operator.stdout).expect("JSON");
+    let kept = by_operator["claim_id"].as_str().expect("an id").to_owned();
+    let replaced = bench.claim(&analyst, "the pool holds 20 connections", "src/pool").await;
+    for (old, statement, becomes) in [
+        (&replaced, "vendoring is slow here", "deprecated"),
+        (&kept, "the lock is held for long", "proposed"),
+    ] {
+        let create = json!({
+            "statement": statement, "claim_type": "fact", "scopes": ["src/pool"], "supersedes": old,
+        });
+        let new = bench.accepted(&owner, "create_claim", create).await.field("claim_id").to_owned();
+        let challenge = json!({ "claim_id": new, "reason": "I saw otherwise" });
+        bench.accepted(&other, "challenge", challenge).await;
+        run(&owner, json!({ "profile": "passes", "claim_id": new, "blocking": true })).await;
+        assert_eq!(shown(&other, &new).await["status"], "confirmed");
+        let old = shown(&other, old).await;
+        assert_eq!(old["status"], becomes, "{old}");
+        if becomes == "deprecated" {
+            assert_eq!(old["superseded_by"], json!(new), "{old}");
+        }
+    }
+    bench.kill_writer();
+    bench.assert_sound();
+}

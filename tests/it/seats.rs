@@ -9,9 +9,10 @@ use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Status};
 use hivemind::domain::command::{
-    AddEvidence, Command, DeprecateClaim, EndSession, RecordDecision, SplitSession, StartSession, Submission,
+    AddEvidence, Command, CreateClaim, DeprecateClaim, EndSession, RecordDecision, SplitSession,
+    StartSession, Submission,
 };
-use hivemind::domain::decide::{self, Policy};
+use hivemind::domain::decide::{self, Policy, Quorum};
 use hivemind::domain::event::{Event, Recorded};
 use hivemind::domain::ids::{ClaimId, EventId, SessionId};
 use hivemind::domain::rejection::{Code, Rejection};
@@ -483,6 +484,92 @@ fn rights_go_by_pane_as_well_as_by_name() {
     let state = committer.state();
     let status = |claim| state.claim(claim).expect("a claim").status;
     assert_eq!((status(my_claim), status(their_claim)), (Status::Deprecated, Status::Confirmed));
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// A pane that loses its seat: session `one` was architect and is claude-3, `two` is claude-2, `three` is architect.
+fn moved_on(policy: Policy, said_before: &[Submission]) -> (TempWorkspace, hivemind::writer::Committer) {
+    let workspace = TempWorkspace::new();
+    let clock = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(1_800_000_000_000));
+    let mut committer =
+        hivemind::writer::Committer::open(&workspace, policy, sources(&clock)).expect("a workspace");
+    let mut group = vec![starts("one"), starts("two")];
+    group.extend(said_before.iter().cloned());
+    group.extend([unpinned("one", Command::EndSession(EndSession {})), starts("three"), starts("one")]);
+    for outcome in committer.commit(&group).expect("a ledger") {
+        outcome.expect("it passes");
+    }
+    let last = agents(&workspace);
+    assert_eq!(
+        ["one", "two", "three"].map(|pane| last[pane].as_str()),
+        ["claude-3", "claude-2", "architect"]
+    );
+    (workspace, committer)
+}
+
+fn takes(session: &str, claim: ClaimId, held: Position) -> Submission {
+    unpinned(session, position("x", claim, held).command)
+}
+
+/// Red before: a pane that was asked under its former name objected, and silence agreed.
+#[test]
+fn a_pane_that_moved_objects_as_what_it_was() {
+    let asks = CreateClaim {
+        asks: vec![AgentId::architect()],
+        unless_objection_minutes: Some(30),
+        ..fact("the pool holds 20")
+    };
+    let asked = asks.claim_id;
+    let said = [unpinned("two", Command::CreateClaim(asks)), takes("one", asked, Position::Abstain)];
+    let (workspace, mut committer) = moved_on(Policy::default(), &said);
+    assert!(committer.state().claim(asked).expect("a claim").silent_at.is_some());
+    committer.commit(&[takes("one", asked, Position::Challenge)]).expect("a ledger").remove(0).expect("it");
+    assert_eq!(committer.state().claim(asked).expect("a claim").silent_at, None);
+    let shown =
+        hivemind::store::Reader::open(&workspace.team_memory()).expect("read models").expect("a memory");
+    let shown = shown.claim(asked).expect("an answer").expect("a claim");
+    assert_eq!(shown.objection_until, None);
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Red before: a pane that lost its seat had to ask the pane that took it about its own claim.
+#[test]
+fn what_a_pane_said_under_another_name_is_its_own_to_replace() {
+    let old = fact("the pool holds 20");
+    let supersedes = Some(old.claim_id);
+    let (_workspace, mut committer) =
+        moved_on(Policy::default(), &[unpinned("one", Command::CreateClaim(old))]);
+    let new = CreateClaim {
+        supersedes,
+        asks: vec![AgentId::recorded("reviewer")],
+        unless_objection_minutes: Some(30),
+        ..fact("the pool holds 30")
+    };
+    let outcome =
+        committer.commit(&[unpinned("one", Command::CreateClaim(new))]).expect("a ledger").remove(0);
+    outcome.expect("its own claim");
+}
+
+/// Red before: the name that the owner's pane goes by now, and a seat whose session ended, had to support.
+#[test]
+fn a_seat_without_a_pane_of_its_own_blocks_no_quorum() {
+    let policy = Policy { quorum: Quorum { all_active: true, ..Quorum::default() }, ..Policy::default() };
+    let (first, second) = (fact("the pool holds 20"), fact("the cache is cold"));
+    let (mine, theirs) = (first.claim_id, second.claim_id);
+    let said = [unpinned("one", Command::CreateClaim(first)), unpinned("two", Command::CreateClaim(second))];
+    let (workspace, mut committer) = moved_on(policy, &said);
+    let mut commit = |submission| {
+        let outcome = committer.commit(&[submission]).expect("a ledger").remove(0);
+        outcome.expect("it passes");
+        [mine, theirs].map(|claim| committer.state().claim(claim).expect("a claim").status)
+    };
+    assert_eq!(commit(takes("two", mine, Position::Support))[0], Status::Confirmed);
+    // The pane that is architect now is asked for its support as long as it is there.
+    assert_eq!(commit(takes("one", theirs, Position::Support))[1], Status::Proposed);
+    commit(unpinned("three", Command::EndSession(EndSession {})));
+    assert_eq!(commit(takes("one", theirs, Position::Support))[1], Status::Confirmed);
     drop(committer);
     workspace.assert_sound();
 }

@@ -31,7 +31,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
             .chain([the_operator_supports_a_contested_one as Scene, the_operator_supports_a_decision])
             .collect(),
         AttentionKind::PendingProof => vec![pending_proof],
-        AttentionKind::Contested => vec![challenged_again],
+        AttentionKind::Contested => vec![a_decision_on_a_path, challenged_again],
         AttentionKind::Proposal => {
             vec![
                 would_deprecate,
@@ -212,6 +212,16 @@ fn would_supersede(shell: &Shell) {
         shell,
         &format!("hm claim create \"the pool grew to 50\" --scope src --supersedes {old} --agent architect"),
     );
+}
+
+/// Red before: what was printed named no scope, and was refused.
+fn a_decision_on_a_path(shell: &Shell) {
+    let line = "hm decision record \"we keep one file\" --scope src --rationale \"one file, no server\" --agent devops";
+    let decided = id_of(shell, line);
+    let challenge = format!("hm claim challenge {decided} --reason \"two are faster\" --agent reviewer");
+    does(shell, &challenge);
+    does(shell, &format!("hm claim abstain {decided} --agent reviewer"));
+    does(shell, &challenge);
 }
 
 fn lease(shell: &Shell) {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Successor, contradiction, replace};
+use super::{Policy, Speaker, contradiction, overrule, take_place, ttl};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, Status};
+use crate::domain::claim::{ClaimType, Override, Status};
 use crate::domain::command::CreateClaim;
 use crate::domain::event::{Event, StatusChanged};
 use crate::domain::ids::ClaimId;
@@ -23,7 +23,11 @@ pub(super) fn asked(create: &CreateClaim) -> Vec<AgentId> {
 }
 
 /// Whether a claim may ask these agents, and be agreed by silence.
-pub(super) fn check(state: &State, agent: &AgentId, create: &CreateClaim) -> Result<(), Rejection> {
+pub(super) fn check(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    create: &CreateClaim,
+) -> Result<(), Rejection> {
     let asked = asked(create);
     if asked.len() > MAX_ASKED {
         let why = format!("a claim asks at most {MAX_ASKED} agents, this one {}", asked.len());
@@ -42,10 +46,18 @@ pub(super) fn check(state: &State, agent: &AgentId, create: &CreateClaim) -> Res
             format!("the time for objections is 1 to {MAX_OBJECTION_MINUTES} minutes, this is {minutes}");
         return Err(Rejection::invalid("unless_objection_minutes", why));
     }
+    let lives_for = ttl(create).map(|ttl| ttl.0.saturating_mul(60));
+    if let Some(lives_for) = lives_for.filter(|lives_for| *lives_for <= minutes) {
+        let why = format!(
+            "its time ends after {lives_for} minutes: give less than that for objections, or more in ttl_hours"
+        );
+        return Err(Rejection::invalid("unless_objection_minutes", why));
+    }
     let Some((old_id, old)) = create.supersedes.and_then(|id| Some((id, state.claim(id)?))) else {
         return Ok(());
     };
-    if old.owner != *agent && !asked.is_empty() && !asked.contains(&old.owner) {
+    let takes_from_another = old.status != Status::Deprecated && !state.is_own(agent, session, old);
+    if takes_from_another && !asked.contains(&old.owner) {
         let why = format!(
             "claim {old_id} belongs to {}, who was not asked: add {} to asks, or leave this out",
             old.owner, old.owner
@@ -94,13 +106,7 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
         }
         .into(),
     ];
-    if let Some((old_id, old)) = claim.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?)))
-        && old.superseded_by.is_none()
-        && old.claim_type != ClaimType::Decision
-    {
-        let new = Successor { id, mends: claim.mends };
-        events.extend(replace(state, old_id, old, new, &claim.owner));
-    }
+    events.extend(take_place(state, (id, claim), true, &state.policy()).0);
     events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
     events
 }
@@ -109,9 +115,16 @@ fn may_agree(state: &State, id: ClaimId, claim: &Claim, now: Timestamp) -> bool 
     let is_due = claim.status == Status::Proposed && claim.silent_at.is_some_and(|until| until <= now);
     // A challenge that a run answered stands on record and is no silence either.
     is_due
+        && !claim.is_over(now)
         && claim.challengers().next().is_none()
+        && !is_objected_to(state, id)
         && !breaks_target_rule(state, id, claim)
-        && !overrules_operator(state, claim)
+        && !overrules_operator(state, claim, &state.policy())
+}
+
+/// Whether an objection waits for the operator, who stands by the claim.
+fn is_objected_to(state: &State, id: ClaimId) -> bool {
+    state.proposals(id).any(|open| matches!(open.asks, Override::Challenge | Override::Deprecate))
 }
 
 /// Whether another decision is in force on a target of this one. The claim that it is to replace does not count.
@@ -126,13 +139,8 @@ fn breaks_target_rule(state: &State, id: ClaimId, claim: &Claim) -> bool {
             .any(|target| state.decisions_on(state.canonical(target)).any(|other| others(&other)))
 }
 
-/// Whether the claim would replace what the operator recorded or supports.
-fn overrules_operator(state: &State, claim: &Claim) -> bool {
-    let operator = AgentId::operator();
+/// Whether the claim would replace a claim that the operator stands by.
+fn overrules_operator(state: &State, claim: &Claim, policy: &Policy) -> bool {
     let old = claim.proposes_to_supersede.and_then(|old| state.claim(old));
-    claim.owner != operator
-        && old.is_some_and(|old| {
-            old.superseded_by.is_none()
-                && (old.owner == operator || old.positions.get(&operator) == Some(&Position::Support))
-        })
+    old.is_some_and(|old| old.superseded_by.is_none() && !overrule::gives_way(old, claim, policy))
 }

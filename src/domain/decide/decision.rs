@@ -152,7 +152,7 @@ pub(super) fn record(
         let new = Successor { id: record.claim_id, mends: record.mends };
         match supersede(state, speaker, old_id, new, policy)? {
             Supersession::Now(events) => decision.events.extend(events),
-            Supersession::Proposed(_) => proposed.push(proposal(old_id, record, target.as_ref()).into()),
+            Supersession::Proposed(_) => proposed.push(proposal(old_id, record, target.as_ref())),
             Supersession::OnceConfirmed { owner, .. } => {
                 return Err(Rejection::new(
                     Code::NotAllowed,
@@ -164,7 +164,7 @@ pub(super) fn record(
     }
     // Two decisions on one target would be in force: the whole command waits for the operator.
     if !proposed.is_empty() {
-        return Ok(overrule::proposals(proposed));
+        return overrule::once(state, speaker.0, proposed);
     }
     Ok(decision)
 }

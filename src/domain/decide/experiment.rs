@@ -1,7 +1,7 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
 use super::verdict::{Verdict, verdict};
-use super::{Decision, contradiction, fresh_id, known_claim, researcher, transition};
+use super::{Decision, contradiction, fresh_id, known_claim, researcher, take_place, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
@@ -346,6 +346,9 @@ pub(crate) fn ended(
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
             events.extend(contradiction::ended_by_proof(state, claim_id));
+            let (replaced, _) = take_place(state, (claim_id, claim), false, &state.policy());
+            let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
+            events.extend(replaced.into_iter().chain(ended));
         } else {
             let reason: String = format!("run {run_id} {}", verdict.why).chars().take(REASON_CHARS).collect();
             events.push(transition(claim_id, claim.status, Status::Contested, &reason));

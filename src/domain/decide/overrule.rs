@@ -35,22 +35,35 @@ pub(super) fn propose(
     (claim_id, asks): (ClaimId, Override),
     reason: &Reason,
 ) -> Result<Decision, Rejection> {
-    let proposal = Proposal { agent: agent.clone(), asks, successor: None };
-    if state.proposals(claim_id).any(|open| *open == proposal) {
+    let reason = Some(reason.clone());
+    let proposed =
+        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None };
+    once(state, agent, vec![proposed])
+}
+
+/// Proposals to the operator, without those that wait there already.
+pub(super) fn once(
+    state: &State,
+    agent: &AgentId,
+    mut proposed: Vec<OverrideProposed>,
+) -> Result<Decision, Rejection> {
+    let waiting = proposed.first().map(|first| (first.asks, first.claim_id));
+    proposed.retain(|new| {
+        let new_proposal = Proposal::of(agent, new);
+        state.proposals(new.claim_id).all(|open| *open != new_proposal)
+    });
+    if let Some((asks, claim_id)) = waiting.filter(|_| proposed.is_empty()) {
         return Err(Rejection::new(
             Code::Duplicate,
             format!("you asked the operator to {asks} claim {claim_id} already"),
             "wait for the operator, who sees it in hivemind://attention",
         ));
     }
-    let reason = Some(reason.clone());
-    let proposed =
-        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None };
-    Ok(proposals(vec![proposed.into()]))
+    Ok(proposals(proposed.into_iter().map(Event::from).collect()))
 }
 
 /// Proposals to the operator, and nothing else.
-pub(super) fn proposals(events: Vec<Event>) -> Decision {
+fn proposals(events: Vec<Event>) -> Decision {
     let about = events.iter().filter_map(Event::claim_id);
     let warnings = about.map(warning).collect();
     let next = Some("the operator settles it: hivemind://attention".to_owned());

@@ -60,6 +60,18 @@ impl Seats {
         self.panes.get(first).is_some_and(|pane| self.holders.get(&pane.agent) == Some(first))
     }
 
+    /// Whether the pane of this session took the seat last.
+    pub fn sits_as(&self, session: &SessionId, agent: &AgentId) -> bool {
+        self.holders.get(agent) == Some(self.first(session))
+    }
+
+    /// Whether a seat is one that its pane left: the pane is another agent now, or each of its sessions ended. What is
+    /// no seat is never empty.
+    pub fn is_empty(&self, agent: &AgentId) -> bool {
+        let holder = self.holders.get(agent).and_then(|first| self.panes.get(first));
+        holder.is_some_and(|pane| pane.agent != *agent || pane.open.is_empty())
+    }
+
     /// Whether two sessions are one pane. A session whose agent was always named by its front is a pane with nothing:
     /// there, the name alone says who speaks.
     pub fn are_one_pane(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {

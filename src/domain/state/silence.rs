@@ -2,8 +2,8 @@
 
 use super::State;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Position, Status};
-use crate::domain::event::{PositionTaken, StatusChanged};
+use crate::domain::claim::{Override, Position, Status};
+use crate::domain::event::{OverrideProposed, PositionTaken, StatusChanged};
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
@@ -16,10 +16,24 @@ impl State {
 
     /// An objection of an agent that was asked, or of any agent where none was named, ends the silence for good.
     pub(super) fn hear_of_position(&mut self, agent: &AgentId, taken: &PositionTaken) {
-        let Some(claim) = self.claims.get(&taken.claim_id) else { return };
-        let was_asked = claim.asks.is_empty() || claim.asks.contains(agent);
-        if taken.position == Position::Challenge && was_asked {
-            self.end_silence(taken.claim_id);
+        if taken.position == Position::Challenge && !taken.still {
+            let names: Vec<&AgentId> = taken.instead_of.iter().chain([agent]).collect();
+            self.object(taken.claim_id, &names);
+        }
+    }
+
+    /// Where the operator stands by a claim, an objection is a proposal.
+    pub(super) fn hear_of_proposal(&mut self, agent: &AgentId, proposed: &OverrideProposed) {
+        if proposed.asks == Override::Challenge {
+            self.object(proposed.claim_id, &[agent]);
+        }
+    }
+
+    /// `names` are what the pane that objects is called now, and was before.
+    fn object(&mut self, id: ClaimId, names: &[&AgentId]) {
+        let Some(claim) = self.claims.get(&id) else { return };
+        if claim.asks.is_empty() || names.iter().any(|name| claim.asks.contains(*name)) {
+            self.end_silence(id);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which tests came out both ways on the same content, and until when that counts against them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::domain::experiment::{RunKey, Tally};
 use crate::domain::time::{Hours, Timestamp};
@@ -20,7 +20,7 @@ struct Past {
 
 /// The runs of the last days, by their test.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stability(HashMap<String, Vec<Past>>);
+pub struct Stability(BTreeMap<String, Vec<Past>>);
 
 /// What the runs before it say about a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Steadiness {
 impl Stability {
     /// What is known at `now` of a key; `new` is a run of it that is not among them yet.
     pub fn of(&self, key: &RunKey, new: Option<bool>, now: Timestamp) -> Steadiness {
-        let mut contents: HashMap<&str, Tally> = HashMap::new();
+        let mut contents: BTreeMap<&str, Tally> = BTreeMap::new();
         let recent =
             self.0.get(&key.test).into_iter().flatten().filter(|past| past.at.is_within(COUNTS_FOR, now));
         for past in recent {
@@ -97,6 +97,20 @@ mod tests {
         assert_eq!(seen.of(&key("b"), Some(false), now).unstable, Some(Tally { passed: 4, failed: 1 }));
         seen.add(&key("b"), true, now);
         assert_eq!(seen.of(&key("c"), Some(true), now), Steadiness::default(), "cleared for all content");
+    }
+
+    #[test]
+    fn of_several_contents_that_came_out_both_ways_the_same_one_is_named() {
+        let now = Timestamp::from_ms(1_000_000);
+        let mut seen = Stability::default();
+        for (content, passes) in ["a", "b", "c", "d", "e", "f"].into_iter().zip(1..) {
+            seen.add(&key(content), false, now);
+            (0..passes).for_each(|_| seen.add(&key(content), true, now));
+        }
+        let first = Some(Tally { passed: 1, failed: 1 });
+        for _ in 0..20 {
+            assert_eq!(seen.of(&key("z"), None, now).unstable, first);
+        }
     }
 
     #[test]
