@@ -486,8 +486,8 @@ fn two_names_of_a_target_are_one() {
             - target:database (also target:db)
             $ hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows"
             recorded decision ID5: committed at seq 15
-            warning: target:databaze is a new target: if target:database is meant, join them with hm target
-                alias
+            warning: target:databaze is a new target: if target:database is meant, use that name, or ask the
+                operator to join them (hm target alias)
             next: confirmed once another agent supports it
             $ hm --agent operator target alias database src/db
             joined two names: committed at seq 16
