@@ -5,10 +5,7 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::domain::experiment::{Expect, ProfileName};
-use crate::domain::scope::Scope;
-
-/// What makes a part of a path a pattern.
-const WILD: [char; 4] = ['*', '?', '[', '{'];
+use crate::domain::scope::{Scope, WILD};
 
 /// One glob as profiles mean it: `*` stays within a directory.
 ///
@@ -54,7 +51,7 @@ fn covers(pattern: &str, scope: &Scope) -> bool {
         return false;
     }
     let last = path.rsplit('/').next().unwrap_or(path);
-    let is_glob = path.contains(WILD);
+    let is_glob = scope.is_glob();
     if is_glob && !matches!(last, "*" | "**") {
         // A file that the scope's own glob matches stands for all of them.
         let sample = path.replace("**", "any").replace(['*', '?'], "any");

@@ -2,6 +2,8 @@
 
 mod glob;
 
+pub(super) use glob::WILD;
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -81,9 +81,8 @@ pub fn seat(
     let pane = seats.pane(own);
     // A session that goes on from another one is that one's pane, whatever process it is in.
     let parent = parent.filter(|_| pane.is_none()).and_then(|parent| Some((parent, seats.pane(parent)?)));
-    let mut seat = match pane {
-        None if parent.is_some() && may_take => {
-            let (parent, before) = parent.expect("it was just looked at");
+    let mut seat = match (pane, parent) {
+        (None, Some((parent, before))) if may_take => {
             let mut seat = match &unpinned.client {
                 Some(client) if !seats.still_holds(parent) => {
                     taken(state, parent, Some(before), client, now, ground)
@@ -95,7 +94,7 @@ pub fn seat(
             seat.events = vec![AgentSeated { agent, client, session, pane }.into()];
             seat
         }
-        Some(pane) if !pane.is_seated || seats.still_holds(own) || !may_take => {
+        (Some(pane), _) if !pane.is_seated || seats.still_holds(own) || !may_take => {
             Seat { agent: pane.agent.clone(), events: Vec::new(), told: None }
         }
         _ => match &unpinned.client {

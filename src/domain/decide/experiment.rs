@@ -337,12 +337,7 @@ pub(crate) fn ended(
     }
     if claim.status == Status::PendingProof && claim.pending_run == Some(run_id) {
         let against = contradicted(state, claim, (run_id, &over)).filter(|_| verdict.proves());
-        if let Some(other) = against {
-            let reason =
-                format!("run {run_id} {}, and run {other} contradicts it on the same content", verdict.why);
-            let reason: String = reason.chars().take(REASON_CHARS).collect();
-            events.push(transition(claim_id, claim.status, Status::Contested, &reason));
-        } else if verdict.proves() {
+        if verdict.proves() && against.is_none() {
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
             events.extend(contradiction::ended_by_proof(state, claim_id));
@@ -350,15 +345,19 @@ pub(crate) fn ended(
             let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
             events.extend(replaced.into_iter().chain(ended));
         } else {
-            let reason: String = format!("run {run_id} {}", verdict.why).chars().take(REASON_CHARS).collect();
+            let mut reason = format!("run {run_id} {}", verdict.why);
+            if let Some(other) = against {
+                reason.push_str(&format!(", and run {other} contradicts it on the same content"));
+            }
+            let reason: String = reason.chars().take(REASON_CHARS).collect();
             events.push(transition(claim_id, claim.status, Status::Contested, &reason));
         }
     }
     events
 }
 
-/// A run that contradicts the claim on the content that this run saw. An agent chooses
-/// the test and the prediction: one that comes out right after another came out wrong is a choice, and no proof.
+/// A run that contradicts the claim on the content that this run saw. An agent chooses the test and the prediction: one
+/// that comes out right after another came out wrong is a choice, and no proof.
 fn contradicted(state: &State, claim: &Claim, (run_id, run): (RunId, &Run)) -> Option<RunId> {
     let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
     let mut runs = against.filter_map(|(event, _)| state.run_that_ended_with(*event));

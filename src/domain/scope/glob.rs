@@ -9,7 +9,7 @@ use globset::{ErrorKind, GlobBuilder, GlobSet};
 use super::{BadScope, Scope};
 
 /// What makes a path a glob.
-const WILD: [char; 4] = ['*', '?', '[', '{'];
+pub(in crate::domain) const WILD: [char; 4] = ['*', '?', '[', '{'];
 
 impl Scope {
     /// Whether this is a path with a wildcard in it.
