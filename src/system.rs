@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::{ContextV7, Uuid};
 
@@ -286,6 +286,13 @@ impl Environment {
             search_path: std::env::var_os("PATH"),
         }
     }
+}
+
+/// How long a write waits for a writer that starts or answers before it is queued: `HM_PATIENCE_MS`, from 100 ms to
+/// ten minutes, for disks and machines that need more than the second of spec 01.
+pub fn patience() -> Duration {
+    let told = std::env::var("HM_PATIENCE_MS").ok().and_then(|told| told.trim().parse().ok());
+    Duration::from_millis(told.unwrap_or(1_000).clamp(100, 600_000))
 }
 
 /// The variables of this process that are text.

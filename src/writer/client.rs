@@ -33,8 +33,6 @@ use crate::system;
 use crate::versions::seen;
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// How long a write waits for a writer that is being started (spec 01).
-const START_WITHIN: Duration = Duration::from_secs(1);
 /// How often a starting writer is tried.
 const START_POLL: Duration = Duration::from_millis(4);
 /// After a failed start, or once a writer was found to hang, writes go to the spool at once for so long.
@@ -43,13 +41,6 @@ const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(3);
 const SLOW_START: Duration = Duration::from_millis(250);
 /// How long the lock of another writer is left alone before the next one tries it.
 const LOCK_POLL: Duration = Duration::from_millis(25);
-/// How long a writer that took a connection has for its hello, which waits for no disk.
-const HELLO_WITHIN: Duration = Duration::from_millis(250);
-/// How long an answer may take; a stopped or hanging writer must not hang its fronts. What it takes after that is
-/// recognised when it comes to the spool.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
-/// How long a call waits while another one of this process finds out whether the writer hangs.
-const BESIDE_ANOTHER: Duration = Duration::from_millis(50);
 /// How many times its usual answer the writer may take before a call beside another one gives up on it: a slow disk
 /// is no hang.
 const USUAL_ANSWERS: u32 = 8;
@@ -61,6 +52,27 @@ const HURRY: Duration = Duration::from_millis(5);
 const ANSWER_IN_A_HURRY: Duration = Duration::from_millis(50);
 /// How often a watcher looks for a writer that went away.
 const WATCH_RETRY: Duration = Duration::from_millis(100);
+
+/// How long a front waits for its writer, each part of it a share of [`system::patience`].
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// For one that is being started (spec 01: 1 s).
+    start: Duration,
+    /// For an answer (1 s); a stopped or hanging writer must not hang its fronts. What it takes after that is
+    /// recognised when it comes to the spool.
+    answer: Duration,
+    /// For the hello of one that took the connection (250 ms): it waits for no disk.
+    hello: Duration,
+    /// While another call of this process finds out whether the writer hangs (50 ms).
+    beside_another: Duration,
+}
+
+impl Patience {
+    fn of_process() -> Self {
+        let whole = system::patience();
+        Self { start: whole, answer: whole, hello: whole / 4, beside_another: whole / 20 }
+    }
+}
 
 /// One front's handle on the writer of its workspace. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -74,6 +86,7 @@ struct Shared {
     spool: Spool,
     binary: PathBuf,
     secrets: Secrets,
+    patience: Patience,
     connection: tokio::sync::Mutex<Option<Connection>>,
     /// Whether the holder of `connection` waits for a writer that is coming up.
     is_starting: AtomicBool,
@@ -114,6 +127,7 @@ struct Connection {
     next_id: Arc<AtomicU64>,
     /// How long answers take, in microseconds, as a moving average; 0 before the first.
     usual_us: Arc<AtomicU64>,
+    patience: Patience,
 }
 
 /// Why the writer did not answer.
@@ -144,6 +158,7 @@ impl Front {
                 spool,
                 binary,
                 secrets,
+                patience: Patience::of_process(),
                 connection: tokio::sync::Mutex::new(None),
                 is_starting: AtomicBool::new(false),
                 given_up_until: Mutex::new(None),
@@ -200,7 +215,7 @@ impl Front {
         submissions: Vec<Submission>,
     ) -> Result<Vec<Receipt>, Rejection> {
         let mut connection = match opened {
-            Some(Ok(stream)) => Some(Connection::over(stream)),
+            Some(Ok(stream)) => Some(Connection::over(stream, self.shared.patience)),
             Some(Err(Unreachable::Refused(rejection))) => return Err(rejection),
             Some(Err(Unreachable::Gone | Unreachable::Silent)) | None => None,
         };
@@ -437,14 +452,17 @@ impl Front {
         if self.has_given_up() {
             return Err(Unreachable::Gone);
         }
+        let patience = self.shared.patience;
         let since = system::instant();
         let mut current = loop {
-            if let Ok(current) = tokio::time::timeout(BESIDE_ANOTHER, self.shared.connection.lock()).await {
+            if let Ok(current) =
+                tokio::time::timeout(patience.beside_another, self.shared.connection.lock()).await
+            {
                 break current;
             }
             // Beside a call that waits for a hello nobody waits long; a writer that comes up is worth it.
             let is_starting = self.shared.is_starting.load(Ordering::Relaxed);
-            if !is_starting || since.elapsed() > START_WITHIN {
+            if !is_starting || since.elapsed() > patience.start {
                 return Err(Unreachable::Gone);
             }
         };
@@ -459,7 +477,7 @@ impl Front {
         if matches!(opened, Err(Unreachable::Silent)) {
             self.give_up(TRIED_AGAIN_AFTER);
         }
-        let connection = Connection::over(opened?);
+        let connection = Connection::over(opened?, patience);
         *current = Some(connection.clone());
         Ok(connection)
     }
@@ -493,7 +511,7 @@ impl Front {
         }
         let ours = Hello::ours();
         wire::write(&mut stream, &ours).await.map_err(gone)?;
-        let theirs: Hello = tokio::time::timeout(HELLO_WITHIN, wire::read(&mut stream))
+        let theirs: Hello = tokio::time::timeout(self.shared.patience.hello, wire::read(&mut stream))
             .await
             .map_err(|_| Unreachable::Silent)?
             .map_err(gone)?
@@ -563,7 +581,7 @@ impl Front {
         }
         self.ground().map_err(Unreachable::Refused)?;
         self.shared.is_starting.store(true, Ordering::Relaxed);
-        let deadline = system::instant() + START_WITHIN;
+        let deadline = system::instant() + self.shared.patience.start;
         let mut child = self.start_writer();
         let mut given_up_for = SLOW_START;
         while system::instant() < deadline {
@@ -653,7 +671,7 @@ impl Front {
 }
 
 impl Connection {
-    fn over(stream: Stream) -> Self {
+    fn over(stream: Stream, patience: Patience) -> Self {
         let (requests, mut outgoing) = mpsc::unbounded_channel::<Request>();
         let waiting = Waiting::default();
         let answered = Arc::clone(&waiting);
@@ -684,7 +702,7 @@ impl Connection {
             // Their senders drop: everybody still waiting hears that the connection is gone.
             locked(&answered).clear();
         });
-        Self { requests, waiting, next_id: Arc::default(), usual_us: Arc::default() }
+        Self { requests, waiting, next_id: Arc::default(), usual_us: Arc::default(), patience }
     }
 
     /// Asks and waits as long as there is hope.
@@ -702,10 +720,11 @@ impl Connection {
             return Asked::Lost;
         }
         let usual_us = self.usual_us.load(Ordering::Relaxed);
+        let Patience { answer: longest, beside_another, .. } = self.patience;
         let patience = if is_alone || usual_us == 0 {
-            ANSWER_WITHIN
+            longest
         } else {
-            (Duration::from_micros(usual_us) * USUAL_ANSWERS).clamp(BESIDE_ANOTHER, ANSWER_WITHIN)
+            (Duration::from_micros(usual_us) * USUAL_ANSWERS).clamp(beside_another, longest)
         };
         let since = system::instant();
         match tokio::time::timeout(patience, answer).await {
@@ -718,7 +737,7 @@ impl Connection {
             Ok(Err(_)) => Asked::Lost,
             Err(_) => {
                 locked(&self.waiting).remove(&id);
-                if patience == ANSWER_WITHIN { Asked::Hung } else { Asked::Late }
+                if patience == longest { Asked::Hung } else { Asked::Late }
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use crate::private;
 use crate::workspace::Workspace;
@@ -70,10 +71,44 @@ pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
     private::sync_dir(workspace.memory())
 }
 
-/// The names of ledger and log, a line each.
+/// The names of ledger and log, a line each. A file system gives the inode of a removed file to the next one, so a name
+/// also says when the file was made, where the system knows.
 fn pair_of(workspace: &Workspace) -> String {
     let named = |path: &Path| {
-        private::name_of(path).map(|(device, inode)| format!("{device} {inode}")).unwrap_or_default()
+        let metadata = std::fs::symlink_metadata(path).ok()?;
+        let (device, inode) = private::name(&metadata);
+        let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        Some(format!("{device} {inode} {}", made.unwrap_or_default().as_nanos()))
     };
-    format!("{}\n{}", named(&workspace.ledger()), named(&workspace.ledger_log()))
+    let [ledger, log] =
+        [workspace.ledger(), workspace.ledger_log()].map(|path| named(&path).unwrap_or_default());
+    format!("{ledger}\n{log}")
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::{pair_of, set_aside_log};
+    use crate::system::Environment;
+    use crate::workspace::Workspace;
+
+    /// Ledger and log were removed and made anew, and the new log got the inode of the old one.
+    #[test]
+    fn a_log_that_was_given_the_inode_of_another_is_left_alone() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let state_home = Some(dir.path().join("state"));
+        let environment = Environment { dir: None, state_home, ..Environment::read() };
+        let workspace = Workspace::init(dir.path(), &environment).expect("a workspace");
+        for path in [workspace.ledger(), workspace.ledger_log()] {
+            std::fs::write(path, "pages").expect("a file");
+        }
+        let pair = pair_of(&workspace);
+        let (_, log) = pair.split_once('\n').expect("two names");
+        let (inode, made) = log.rsplit_once(' ').expect("an inode and when it was made");
+        assert_ne!(made, "0", "this system tells when a file was made");
+        for (made, is_left) in [("1", true), (made, false)] {
+            std::fs::write(workspace.ledger_pair(), format!("0 0 0\n{inode} {made}")).expect("a record");
+            set_aside_log(&workspace).expect("a file to move");
+            assert_eq!(workspace.ledger_log().exists(), is_left, "{made}");
+        }
+    }
 }

@@ -47,6 +47,14 @@ impl Bench {
         Pane::start(self.binary(), self.root(), agent, era).await.expect("a pane")
     }
 
+    /// A pane that waits for its writer as long as a user's does, not as long as these tests do.
+    pub(crate) async fn pane_of_a_user(&self, agent: &str) -> Pane {
+        let mut command = tokio::process::Command::new(self.binary());
+        command.args(["serve", "--agent", agent, "--dir"]).arg(self.root()).current_dir(self.root());
+        command.env_remove("HM_PATIENCE_MS");
+        Pane::run(command, Era::Modern).await.expect("a pane")
+    }
+
     /// A host of many agents: each call names who speaks.
     pub(crate) async fn host(&self, era: Era) -> Pane {
         let mut command = tokio::process::Command::new(self.binary());

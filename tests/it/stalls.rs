@@ -194,7 +194,7 @@ async fn hung(is_connected: bool) {
     let bench = Bench::new();
     let other = bench.pane(Some("analyst"), Era::Modern).await;
     bench.accepted(&other, "report_event", json!({ "kind": "note", "summary": "before" })).await;
-    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let pane = bench.pane_of_a_user("devops").await;
     if is_connected {
         bench.accepted(&pane, "report_event", json!({ "kind": "note", "summary": "connected" })).await;
     }
@@ -258,10 +258,31 @@ async fn a_writer_that_hangs_on_an_open_connection_delays_nobody_twice() {
     hung(true).await;
 }
 
+/// A slow disk, as the environment says it is one, is waited for longer than a second.
+#[test]
+fn a_write_waits_as_long_as_its_environment_says() {
+    harness::assert_keys_stay_here();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let _below = Below(dir.path().to_owned());
+    let workspace = harness::at(dir.path());
+    assert_eq!(created(creating(dir.path(), "before")), "committed");
+    for (patience, state) in [("100", "queued"), ("60000", "committed")] {
+        let stopped = Stopped::new(writer_of(&workspace));
+        let mut writing = creating(dir.path(), &format!("with {patience} ms"));
+        let writing = writing.env("HM_PATIENCE_MS", patience).spawn().expect("hm starts");
+        std::thread::sleep(Duration::from_millis(2_500));
+        drop(stopped);
+        assert_eq!(state_of(writing), state, "{patience} ms");
+    }
+    wait_until("the spool is empty", || Spool::of(&workspace).waiting() == 0);
+    let all = ["before", "with 100 ms", "with 60000 ms"].map(str::to_owned);
+    assert_eq!(texts(&workspace.ledger()), once(all));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_spool_that_another_process_locks_is_told_and_stops_no_read() {
     let bench = Bench::new();
-    let pane = Arc::new(bench.pane(Some("devops"), Era::Modern).await);
+    let pane = Arc::new(bench.pane_of_a_user("devops").await);
     bench.accepted(&pane, "report_event", json!({ "kind": "note", "summary": "before" })).await;
     let spool =
         std::fs::File::options().create(true).append(true).open(bench.workspace().spool()).expect("a file");
