@@ -733,7 +733,7 @@ fn who_speaks_comes_from_the_environment_and_the_option_says_the_same() {
 
 #[test]
 fn without_a_writer_a_write_is_queued_and_says_so() {
-    let mut shell = Shell::without_writer();
+    let mut shell = Shell::of_a_user();
     let lock = std::fs::File::create(shell.workspace().writer_lock()).expect("the lock");
     lock.lock().expect("nobody holds it");
     shell.check(

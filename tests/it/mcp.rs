@@ -340,7 +340,7 @@ async fn a_pane_leaves_with_its_client() {
 #[tokio::test]
 async fn without_a_writer_reads_answer_and_writes_are_queued_in_order() {
     let bench = Bench::new();
-    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let pane = bench.pane_of_a_user("devops").await;
     let before = bench.claim(&pane, "written while all was well", "src").await;
     bench.kill_writer();
     let lock = bench.hold_writer_lock();

@@ -256,7 +256,7 @@ fn call_with(index: usize, text: &str) -> (&'static str, Value) {
 }
 
 async fn planted_through_a_pane(bench: &Bench, index_from: usize) -> Vec<String> {
-    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let pane = bench.pane_of_a_user("devops").await;
     let mut random = Random(index_from as u64);
     let mut values = Vec::new();
     for (index, rule) in planted().into_iter().enumerate() {

@@ -26,6 +26,8 @@ pub(crate) struct Shell {
     /// Where the keys of its checkpoints lie.
     state: TempDir,
     ids: Vec<Uuid>,
+    /// Whether its commands wait for a writer no longer than a user's.
+    is_of_a_user: bool,
 }
 
 impl Shell {
@@ -40,8 +42,15 @@ impl Shell {
     /// A fresh workspace, as `hm init` makes it.
     pub(crate) fn without_writer() -> Self {
         let temporary = || tempfile::tempdir().expect("a temporary directory");
-        let shell = Self { dir: temporary(), state: temporary(), ids: Vec::new() };
+        let shell = Self { dir: temporary(), state: temporary(), ids: Vec::new(), is_of_a_user: false };
         shell.init();
+        shell
+    }
+
+    /// A fresh workspace that waits for a writer as long as a user does, not as long as these tests do.
+    pub(crate) fn of_a_user() -> Self {
+        let mut shell = Self::without_writer();
+        shell.is_of_a_user = true;
         shell
     }
 
@@ -112,6 +121,9 @@ impl Shell {
         command.args(words.map(|word| self.unmasked(word))).current_dir(self.dir.path()).stdin(Stdio::null());
         for variable in ["HM_DIR", "HM_AGENT", "HM_LOG", "HM_SESSION"].iter().chain(&SESSION_VARIABLES) {
             command.env_remove(variable);
+        }
+        if self.is_of_a_user {
+            command.env_remove("HM_PATIENCE_MS");
         }
         command.env("XDG_RUNTIME_DIR", self.dir.path()).env("XDG_STATE_HOME", self.state.path());
         command
