@@ -294,6 +294,7 @@ impl Context {
     ) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
         let here = here.to_owned();
+        names::print_from(&workspace);
         Ok(Self {
             workspace,
             config,
@@ -532,8 +533,11 @@ impl Context {
         let mut reads = self.models()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         // What a program wrote, and XML, mean their line breaks.
-        let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
-        let mut text = if is_exact { answer.text } else { output::fitted(&answer.text) };
+        let mut text = match view {
+            View::Output(..) => answer.text,
+            _ if answer.mime_type == "text/markdown" => output::fitted(&answer.text),
+            _ => names::shortened(&answer.text).into_owned(),
+        };
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));
         }

@@ -7,6 +7,7 @@ mod contained;
 mod following;
 mod heads;
 mod http;
+mod names;
 mod prompts;
 mod resources;
 mod schema;

@@ -47,7 +47,7 @@ pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
-pub use names::resolve;
+pub use names::{event, evidence, resolve, shortened};
 pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 
@@ -352,7 +352,10 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         }
         View::Output(run, stream) => {
             let seq = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
-            let (json, text) = experiments::output(reads.workspace(), *run, *stream)
+            // What the program wrote stays as it is.
+            let id = run.to_string();
+            let called = names::shortened(reads, &id);
+            let (json, text) = experiments::output(reads.workspace(), (*run, &called), *stream)
                 .ok_or_else(|| ViewError::NotFound(format!("run {run} left no such file")))?;
             Ok(page(seq, json, text))
         }

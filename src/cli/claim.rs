@@ -236,43 +236,49 @@ impl Claim {
                 let key = parse_optional("key", create.key.as_deref())?;
                 context.submit("claim created", Command::CreateClaim(create.command(context)?), key)
             }
-            Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
+            Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
             Self::Why { id } => {
-                let answer = views::why(&mut context.models()?, parse("id", id)?, system::now())?;
+                let answer = views::why(&mut context.models()?, context.claim_named(id)?, system::now())?;
                 output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
             }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),
-            Self::Support(stance) => context.submit("supported", stance.command(Position::Support)?, None),
+            Self::Support(stance) => {
+                context.submit("supported", stance.command(context, Position::Support)?, None)
+            }
             Self::Challenge(stance) => {
-                context.submit("challenged", stance.command(Position::Challenge)?, None)
+                context.submit("challenged", stance.command(context, Position::Challenge)?, None)
             }
             Self::Still { id, reason } => {
-                let (claim_id, reason) = (parse("id", id)?, parse_optional("reason", reason.as_deref())?);
+                let (claim_id, reason) =
+                    (context.claim_named(id)?, parse_optional("reason", reason.as_deref())?);
                 let command = Command::AffirmClaim(AffirmClaim { claim_id, reason });
                 context.submit("still meant:", command, None)
             }
-            Self::Abstain(stance) => context.submit("abstained", stance.command(Position::Abstain)?, None),
+            Self::Abstain(stance) => {
+                context.submit("abstained", stance.command(context, Position::Abstain)?, None)
+            }
             Self::Deprecate { id, reason } => {
-                let (claim_id, reason) = (parse("id", id)?, parse("reason", reason)?);
+                let (claim_id, reason) = (context.claim_named(id)?, parse("reason", reason)?);
                 let command = Command::DeprecateClaim(DeprecateClaim { claim_id, reason });
                 context.submit("deprecated", command, None)
             }
             Self::RetractEvidence { id, evidence, relation, reason } => {
                 let command = Command::RetractEvidence(RetractEvidence {
-                    claim_id: parse("id", id)?,
-                    evidence_ref: parse("evidence", evidence)?,
+                    claim_id: context.claim_named(id)?,
+                    evidence_ref: context.evidence_named("evidence", evidence)?,
                     relation: parse_optional("relation", relation.as_deref())?,
                     reason: parse("reason", reason)?,
                 });
                 context.submit("evidence retracted from", command, None)
             }
             Self::Keep { id, reason } => {
-                let (claim_id, reason) = (parse("id", id)?, parse_optional("reason", reason.as_deref())?);
+                let (claim_id, reason) =
+                    (context.claim_named(id)?, parse_optional("reason", reason.as_deref())?);
                 context.operator("claim-keep")?;
                 context.submit("kept", Command::KeepClaim(KeepClaim { claim_id, reason }), None)
             }
-            Self::Evidence(evidence) => context.submit("evidence added to", evidence.command()?, None),
+            Self::Evidence(evidence) => context.submit("evidence added to", evidence.command(context)?, None),
         }
     }
 }
@@ -298,9 +304,12 @@ impl Create {
             claim_type: parse("type", &self.claim_type)?,
             scopes: scopes("scope", &self.scopes)?,
             confidence: share("confidence", self.confidence)?,
-            supersedes: parse_optional("supersedes", self.supersedes.as_deref())?,
+            supersedes: context.any_claim_named(self.supersedes.as_deref())?,
             ttl_hours: self.ttl_hours.map(Hours),
-            evidence_refs: parse_all("evidence", &self.evidence)?,
+            evidence_refs: {
+                let cited = self.evidence.iter().map(|text| context.evidence_named("evidence", text));
+                cited.collect::<Result<_, _>>()?
+            },
             trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
             mends: self.mends,
             asks: context.agents("ask", &self.asks)?,
@@ -310,21 +319,21 @@ impl Create {
 }
 
 impl Stance {
-    fn command(&self, position: Position) -> Result<Command, Rejection> {
+    fn command(&self, context: &Context, position: Position) -> Result<Command, Failure> {
         Ok(Command::TakePosition(TakePosition {
-            claim_id: parse("id", &self.id)?,
+            claim_id: context.claim_named(&self.id)?,
             position,
             reason: parse_optional("reason", self.reason.as_deref())?,
-            evidence_ref: parse_optional("evidence", self.evidence.as_deref())?,
+            evidence_ref: context.any_evidence_named("evidence", self.evidence.as_deref())?,
         }))
     }
 }
 
 impl Evidence {
-    fn command(&self) -> Result<Command, Rejection> {
+    fn command(&self, context: &Context) -> Result<Command, Failure> {
         Ok(Command::AddEvidence(AddEvidence {
-            claim_id: parse("id", &self.id)?,
-            evidence_ref: parse("ref", &self.evidence_ref)?,
+            claim_id: context.claim_named(&self.id)?,
+            evidence_ref: context.evidence_named("ref", &self.evidence_ref)?,
             relation: parse("relation", &self.relation)?,
             weight: share("weight", self.weight)?,
             note: parse_optional("note", self.note.as_deref())?,

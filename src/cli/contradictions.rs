@@ -2,8 +2,10 @@
 
 use clap::{Args, Subcommand};
 
+use super::Context;
 use super::output::Failure;
-use super::{Context, parse};
+use crate::domain::ids::EventId;
+use crate::domain::names::Sort;
 use crate::store::ContradictionFilter;
 use crate::views::{DEFAULT_LIMIT, View};
 
@@ -41,7 +43,8 @@ enum One {
 impl Contradictions {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         if let Some(One::Show { id }) = &self.one {
-            return context.show(&View::Contradiction(parse("id", id)?));
+            let id = EventId::from_uuid(context.named(Sort::Contradiction, id)?);
+            return context.show(&View::Contradiction(id));
         }
         context.show(&View::Contradictions(ContradictionFilter {
             resolved: self.resolved,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::output::Failure;
-use super::{Context, parse, parse_all, parse_optional, target};
+use super::{Context, parse, parse_optional, target};
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
 use crate::domain::ids::{ClaimId, IdempotencyKey};
 use crate::domain::rejection::Rejection;
@@ -94,7 +94,7 @@ impl Decision {
             }
             Self::Outcome { id, outcome, notes } => {
                 let command = RecordOutcome {
-                    decision_id: parse("id", id)?,
+                    decision_id: context.claim_named(id)?,
                     outcome: parse("outcome", outcome)?,
                     notes: parse_optional("notes", notes.as_deref())?,
                 };
@@ -109,9 +109,10 @@ impl Decision {
 }
 
 impl Record {
-    fn command(&self, context: &Context) -> Result<RecordDecision, Rejection> {
+    fn command(&self, context: &Context) -> Result<RecordDecision, Failure> {
         let fresh = || ClaimId::from_uuid(system::new_id());
-        let claim: Option<ClaimId> = parse_optional("claim", self.claim.as_deref())?;
+        let claim = context.any_claim_named(self.claim.as_deref())?;
+        let superseded = self.supersedes.iter().map(|text| context.claim_named(text));
         let scopes = self.scopes.iter().map(|scope| context.scope("scope", scope));
         Ok(RecordDecision {
             claim_id: claim.unwrap_or_else(fresh),
@@ -134,7 +135,7 @@ impl Record {
                     })
                 })
                 .collect::<Result<_, Rejection>>()?,
-            supersedes: parse_all("supersedes", &self.supersedes)?,
+            supersedes: superseded.collect::<Result<_, _>>()?,
             mends: self.mends,
             evidence_refs: Vec::new(),
             decided_at: None,

@@ -203,14 +203,14 @@ impl Experiment {
             Self::List(list) => context.show(&View::Experiments(ExperimentFilter {
                 status: parse_optional("status", list.status.as_deref())?,
                 profile: parse_optional("profile", list.profile.as_deref())?,
-                claim: parse_optional("claim", list.claim.as_deref())?,
+                claim: context.any_claim_named(list.claim.as_deref())?,
                 since: list.made.since()?,
                 until: list.made.until()?,
                 before: list.cursor,
                 limit: list.limit,
             })),
             Self::Show { run, stdout, stderr, wait } => {
-                let run = parse("run", run)?;
+                let run = context.run_named(run)?;
                 let known = || -> Result<bool, Failure> {
                     let found = context.reads()?.store()?.map(|store| store.experiment(run)).transpose()?;
                     Ok(found.flatten().is_some())
@@ -226,14 +226,14 @@ impl Experiment {
             }
             Self::Attach { run, claim, summary } => {
                 let command = AttachExperiment {
-                    run_id: parse("run", run)?,
-                    claim_id: parse("claim", claim)?,
+                    run_id: context.run_named(run)?,
+                    claim_id: context.claim_named(claim)?,
                     summary: parse_optional("summary", summary.as_deref())?,
                 };
                 context.submit("attached to", Command::AttachExperiment(command), None)
             }
             Self::Cancel { run } => {
-                let command = CancelExperiment { run_id: parse("run", run)? };
+                let command = CancelExperiment { run_id: context.run_named(run)? };
                 context.submit("cancelled run", Command::CancelExperiment(command), None)
             }
         }
@@ -257,7 +257,7 @@ impl Run {
             run_id,
             profile: parse("profile", self.profile.as_deref().unwrap_or_default())?,
             args: pairs?,
-            claim_id: parse_optional("claim", self.claim.as_deref())?,
+            claim_id: context.any_claim_named(self.claim.as_deref())?,
             blocking: self.blocking,
             prediction: parse_optional("prediction", self.prediction.as_deref())?,
             repeat: self.repeat,

@@ -32,7 +32,7 @@ pub(super) struct Forget {
 
 impl Forget {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let (event_id, reason) = (parse("event", &self.event)?, parse("reason", &self.reason)?);
+        let (event_id, reason) = (context.event_named(&self.event)?, parse("reason", &self.reason)?);
         let command = Command::Forget(command::Forget { event_id, reason });
         let name = command.name();
         let submission = context.submission(command, None)?;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
+use super::names::shortened;
 use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -85,7 +86,7 @@ impl Failure {
             Some(value) => println!("{}", json(&value)),
             // It may quote an argument, or what somebody else wrote.
             None => {
-                eprintln!("hm: {}", clean::cleaned(&text));
+                eprintln!("hm: {}", clean::cleaned(&shortened(&text)));
             }
         }
         ExitCode::from(code)
@@ -204,7 +205,7 @@ pub(super) fn inline(failure: &Failure) -> String {
 
 /// Says on stderr what goes on besides the answer.
 pub(super) fn note(text: &str) {
-    eprintln!("hm: {}", clean::cleaned(text));
+    eprintln!("hm: {}", clean::cleaned(&shortened(text)));
 }
 
 /// Prints text or JSON, as asked.
@@ -226,7 +227,7 @@ fn columns() -> usize {
 /// Text in lines that fit, broken at spaces where there are any. What goes on is indented below its line, and deeper
 /// than the entry of a list could be there.
 pub(super) fn fitted(text: &str) -> String {
-    clean::cleaned(text).lines().fold(String::new(), |fitted, line| {
+    clean::cleaned(&shortened(text)).lines().fold(String::new(), |fitted, line| {
         let lead = line.len() - line.trim_start_matches([' ', '>']).len();
         let quote = &line[..lead];
         let indent = if quote.contains('>') { quote.to_owned() } else { format!("{quote}    ") };
@@ -260,7 +261,8 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 pub(super) fn table(headers: &[&str], rows: &[Vec<String>]) -> String {
     let last = headers.len().saturating_sub(1);
     let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    let lines: Vec<&Vec<String>> = std::iter::once(&headers).chain(rows).collect();
+    let short = |row: &Vec<String>| row.iter().map(|cell| shortened(cell).into_owned()).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> = std::iter::once(headers).chain(rows.iter().map(short)).collect();
     let widths: Vec<usize> = (0..last)
         .map(|column| lines.iter().map(|line| display_width(&line[column])).max().unwrap_or_default())
         .collect();

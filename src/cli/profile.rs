@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use super::{Context, parse, parse_all, parse_optional};
+use super::{Context, parse, parse_all};
 use crate::domain::coverage::covers_any;
 use crate::domain::experiment::ProfileName;
 use crate::domain::ids::ClaimId;
@@ -84,7 +84,8 @@ impl Verb {
         match self {
             Self::List(args) => args.run(context, &catalog),
             Self::Show { name, claim } => {
-                show(context, &catalog, &parse("name", &name)?, parse_optional("claim", claim.as_deref())?)
+                let claim = context.any_claim_named(claim.as_deref())?;
+                show(context, &catalog, &parse("name", &name)?, claim)
             }
             Self::Check(args) => args.run(context, &catalog),
             Self::Trust(args) => args.run(context, &catalog, &trusted),

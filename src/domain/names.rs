@@ -1,50 +1,75 @@
-//! Short names: `T7` for the seventh task of the workspace, `P1` for the first plan or phase. What has one is a line in
-//! [`Named::of_kind`]; what an argument can name is a line in [`Sort`].
+//! Short names: `C47` for the 47th claim of the workspace, `T7` for the seventh task. What has one is a line in
+//! [`Named::of`]; what an argument can name is a line in [`Sort`].
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
 
 use uuid::Uuid;
 
-use crate::domain::event::Recorded;
+use crate::domain::event::{Event, Recorded};
 use crate::domain::rejection::{Code, Rejection};
 
 /// The fewest characters of the end of an id that are taken for it.
 pub const MIN_END_CHARS: usize = 6;
+/// Characters of a whole id as it is written.
+const ID_CHARS: usize = 36;
+/// Characters before its first hyphen.
+const FIRST_GROUP_CHARS: usize = 8;
+/// A run is over, or one from elsewhere was put on record.
+const RUN_ENDED: &str = "experiment.completed";
 
 /// What is counted together and has one letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Named {
+    /// Claims, decisions and dead ends among them.
+    Claim,
     /// Tasks.
     Task,
     /// Plans and phases.
     Plan,
+    /// Runs of experiments.
+    Run,
+    /// Contradictions.
+    Contradiction,
 }
 
 impl Named {
-    /// What an event of this type makes; none where that has no name.
-    pub fn of_kind(kind: &str) -> Option<Self> {
-        match kind {
-            "task.added" => Some(Self::Task),
-            "plan.added" | "phase.added" => Some(Self::Plan),
-            _ => None,
-        }
-    }
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction];
 
     /// What an event makes, erased or not: it is counted, so that the names of others stay as they are.
     pub fn of(recorded: &Recorded) -> Option<Self> {
-        match (&recorded.event, &recorded.erased) {
-            (Some(event), _) => Self::of_kind(event.kind()),
-            (None, Some(kind)) => Self::of_kind(kind),
-            (None, None) => None,
+        let kind = match (&recorded.event, &recorded.erased) {
+            // The end of a run that was queued makes nothing.
+            (Some(Event::ExperimentCompleted(ended)), _) if ended.run_id.first_event() != recorded.id => {
+                return None;
+            }
+            (Some(event), _) => event.kind(),
+            // A run that was recorded was recorded in a session; the writer puts down the end of a queued one.
+            (None, Some(kind)) if kind == RUN_ENDED && recorded.session.is_none() => return None,
+            (None, Some(kind)) => kind,
+            (None, None) => return None,
+        };
+        match kind {
+            "claim.created" => Some(Self::Claim),
+            "task.added" => Some(Self::Task),
+            "plan.added" | "phase.added" => Some(Self::Plan),
+            "experiment.queued" | RUN_ENDED => Some(Self::Run),
+            "contradiction.detected" => Some(Self::Contradiction),
+            _ => None,
         }
     }
 
     /// The letter its names begin with.
     pub const fn letter(self) -> &'static str {
         match self {
+            Self::Claim => "C",
             Self::Task => "T",
             Self::Plan => "P",
+            Self::Run => "R",
+            Self::Contradiction => "X",
         }
     }
 }
@@ -52,37 +77,54 @@ impl Named {
 /// What an argument names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
+    /// A claim.
+    Claim,
     /// A task.
     Task,
     /// A plan.
     Plan,
     /// A phase of a plan.
     Phase,
+    /// A run.
+    Run,
+    /// A contradiction.
+    Contradiction,
 }
 
 impl Sort {
     /// What it is counted with.
     pub const fn named(self) -> Named {
         match self {
+            Self::Claim => Named::Claim,
             Self::Task => Named::Task,
             Self::Plan | Self::Phase => Named::Plan,
+            Self::Run => Named::Run,
+            Self::Contradiction => Named::Contradiction,
         }
     }
 
     /// What it is called in a sentence.
     pub const fn noun(self) -> &'static str {
         match self {
+            Self::Claim => "claim",
             Self::Task => "task",
             Self::Plan => "plan",
             Self::Phase => "phase",
+            Self::Run => "run",
+            Self::Contradiction => "contradiction",
         }
     }
 
     /// The code of a refusal of what names none, and where all are listed.
     pub const fn refusal(self) -> (Code, &'static str) {
         match self {
+            Self::Claim => (Code::UnknownClaim, "hivemind://claims and hm claim list show all"),
             Self::Task => (Code::UnknownTask, "hivemind://tasks and hm task list show all"),
             Self::Plan | Self::Phase => (Code::UnknownPlan, "hivemind://plan and hm plan show show all"),
+            Self::Run => (Code::UnknownRun, "hivemind://experiments and hm experiment list show all"),
+            Self::Contradiction => {
+                (Code::UnknownClaim, "hivemind://contradictions and hm contradictions show all")
+            }
         }
     }
 
@@ -112,25 +154,67 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// Reads a name, an id, the end of an id, or an address such as `hivemind://tasks/T7` that was pasted.
+    /// Reads a name, an id, the end of an id, or an address such as `hivemind://tasks/T7` that was pasted. `C12345` is a
+    /// name, although it could be the end of an id, too.
     pub fn read(sort: Sort, text: &str) -> Self {
-        let text = text.trim();
-        let pasted = text.strip_prefix("hivemind://").and_then(|path| path.split('?').next());
-        let text = pasted.and_then(|path| path.trim_end_matches('/').rsplit('/').next()).unwrap_or(text);
+        let text = pasted(text);
         if let Ok(id) = Uuid::parse_str(text) {
             return Self::Id(id);
         }
-        let letter = sort.named().letter();
-        let number = text.get(..letter.len()).filter(|first| first.eq_ignore_ascii_case(letter));
-        let number = number.and_then(|first| text[first.len()..].parse::<u64>().ok());
-        let is_end =
-            text.len() >= MIN_END_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        match number {
-            Some(number) => Self::Number(number),
-            None if is_end => Self::End(text.to_ascii_lowercase()),
-            None => Self::Other,
+        match (number(text, sort.named()), end(text)) {
+            (Some(number), _) => Self::Number(number),
+            (None, Some(end)) => Self::End(end),
+            (None, None) => Self::Other,
         }
     }
+}
+
+/// What an address that was pasted names; any other text is what it is.
+pub fn pasted(text: &str) -> &str {
+    let text = text.trim();
+    let path = text.strip_prefix("hivemind://").and_then(|path| path.split('?').next());
+    path.and_then(|path| path.trim_end_matches('/').rsplit('/').next()).unwrap_or(text)
+}
+
+/// Where a text quotes a whole id that a reader may see the name of instead, and the word that it ends. A word that only
+/// ends in an id, such as `research-…`, can be a session. A part of a path is none, but for our own addresses.
+pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid>)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        while let Some(hyphen) = text[from..].find('-').map(|at| from + at) {
+            from = hyphen + 1;
+            let Some(start) = hyphen.checked_sub(FIRST_GROUP_CHARS) else { continue };
+            let end = start + ID_CHARS;
+            let Some(id) = text.get(start..end).and_then(|id| Uuid::try_parse(id).ok()) else { continue };
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if text[end..].starts_with(is_word) {
+                continue;
+            }
+            from = end;
+            let before = text[..start].trim_end_matches(is_word);
+            let place =
+                before.rfind(|c: char| c.is_whitespace() || "\"'`<>()[],".contains(c)).map_or(0, |at| at + 1);
+            if before.ends_with(['/', '\\', '.']) && !before[place..].starts_with("hivemind://") {
+                continue;
+            }
+            return Some((before.len()..end, (before.len() == start).then_some(id)));
+        }
+        None
+    })
+}
+
+/// The number in a name.
+fn number(text: &str, of: Named) -> Option<u64> {
+    let (letter, number) = text.split_at_checked(of.letter().len())?;
+    let is_number = letter.eq_ignore_ascii_case(of.letter()) && number.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| number.parse().ok())?
+}
+
+/// The end of an id, in lower case.
+pub fn end(text: &str) -> Option<String> {
+    let is_end =
+        text.len() >= MIN_END_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_end.then(|| text.to_ascii_lowercase())
 }
 
 /// A short name.
@@ -140,6 +224,15 @@ pub struct Name {
     pub of: Named,
     /// Its place among those, from 1.
     pub number: u64,
+}
+
+impl FromStr for Name {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut named = Named::ALL.into_iter();
+        named.find_map(|of| Some(Self { of, number: number(text, of)? })).ok_or(())
+    }
 }
 
 impl fmt::Display for Name {
@@ -194,5 +287,32 @@ mod tests {
             assert_eq!(read(other), Reference::Other, "{other}");
         }
         assert_eq!(Reference::read(Sort::Phase, "p2"), Reference::Number(2));
+        assert_eq!(Reference::read(Sort::Claim, "c123456"), Reference::Number(123_456), "a name first");
+    }
+
+    #[test]
+    fn ids_are_found_in_texts_but_not_in_paths_and_longer_words() {
+        let id = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47";
+        let found = |text: &str| -> Vec<String> {
+            let text = text.replace("ID", id);
+            let word = |(range, id): (Range<usize>, Option<Uuid>)| {
+                format!(
+                    "{}{}",
+                    text[range].replace(&id.unwrap_or_default().to_string(), "ID"),
+                    if id.is_some() { "" } else { "?" }
+                )
+            };
+            quoted_ids(&text).map(word).collect()
+        };
+        assert_eq!(found("claim ID, (ID) and \"ID\": ID."), ["ID", "ID", "ID", "ID"]);
+        assert_eq!(
+            found("read hivemind://claims/ID?format=json, or hivemind://experiments/ID/stderr"),
+            ["ID", "ID"]
+        );
+        assert_eq!(found("research-ID"), [format!("research-{id}?")]);
+        for none in ["artifacts/ID/stdout.txt", "/tmp/ID.json", "ID-7", "IDa", "x-y-z", "-", "é-ID0", ".ID"]
+        {
+            assert_eq!(found(none), [""; 0], "{none}");
+        }
     }
 }

@@ -388,6 +388,45 @@ impl Reader {
         ask().map_err(read_failed)
     }
 
+    /// The ids that end so, the oldest first; five at most. Looks at every id: a person typed the end of one.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn ids_ending(&self, end: &str) -> Result<Vec<EventId>, LedgerError> {
+        let ask = || {
+            let mut ending = self.db.prepare_cached(
+                "SELECT id FROM events WHERE substr(id, -length(?1)) = ?1 ORDER BY id LIMIT 5",
+            )?;
+            let ids = ending.query_map([end], |row| row.get::<_, String>(0))?;
+            ids.collect::<Result<Vec<String>, _>>()
+        };
+        let ids = ask().map_err(read_failed)?;
+        Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
+    }
+
+    /// Where an event stands; none for an id of none.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn seq_of(&self, id: EventId) -> Result<Option<u64>, LedgerError> {
+        let ask = || {
+            let mut one = self.db.prepare_cached("SELECT seq FROM events WHERE id = ?1")?;
+            one.query_row([id.to_string()], |row| row.get::<_, i64>(0)).optional()
+        };
+        Ok(ask().map_err(read_failed)?.map(|seq| seq as u64))
+    }
+
+    /// Whether a command has events.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn has_command(&self, command: CommandId) -> Result<bool, LedgerError> {
+        self.db
+            .prepare_cached("SELECT 1 FROM events WHERE causation_id = ?1")
+            .and_then(|mut statement| statement.exists([command.to_string()]))
+            .map_err(read_failed)
+    }
+
     /// The last event at or before a point in time; 0 when there is none. Looks from the end backwards, so
     /// the recent past is found at once.
     ///

@@ -148,7 +148,7 @@ impl Server {
         build: impl FnOnce(T, &Asker) -> Result<Command, Rejection>,
     ) -> Result<Submission, Rejection> {
         let common: Common = parse(&call.arguments)?;
-        let arguments: T = parse(&call.arguments)?;
+        let arguments: T = parse(&self.identified(&call.arguments)?)?;
         let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
         let session = common.session.unwrap_or_else(|| own.clone());
         let likely = unpinned.as_ref().and_then(|_| self.agent_of(&own));

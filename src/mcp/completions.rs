@@ -63,8 +63,11 @@ impl Server {
                 Ok(None) => Ok(Matches::default()),
                 Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
             }),
-            "id" => self.of_store(|store| store.claim_ids(typed, MOST)),
-            "run" => self.of_store(|store| store.run_ids(typed, MOST)),
+            "id" if template.starts_with("hivemind://contradictions") => {
+                self.of_store(|store| store.names_beginning(Sort::Contradiction, typed, MOST))
+            }
+            "id" => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
+            "run" => self.of_store(|store| store.names_beginning(Sort::Run, typed, MOST)),
             "profile" => Ok(self.profiles(typed)),
             "scope" => self.of_store(|store| store.scopes(typed, MOST)),
             "target" => self.of_store(|store| {
@@ -73,7 +76,7 @@ impl Server {
                     if prefixed { typed.to_lowercase() } else { format!("target:{}", typed.to_lowercase()) };
                 store.targets_like(&typed, MOST)
             }),
-            "task" => self.of_store(|store| store.task_ids(typed, MOST)),
+            "task" => self.of_store(|store| store.names_beginning(Sort::Task, typed, MOST)),
             "plan" => self.of_store(|store| store.names_beginning(Sort::Plan, typed, MOST)),
             "phase" => self.of_store(|store| store.names_beginning(Sort::Phase, typed, MOST)),
             "session" => self.of_store(|store| store.sessions(typed, MOST)),
@@ -97,13 +100,16 @@ impl Server {
             // It speaks for nobody else.
             ("agent", Some(pinned)) => Ok(starting([pinned.as_str()].into_iter(), typed)),
             ("agent" | "to", _) => Ok(self.names(self.caller().roster().panes(), typed)),
-            ("claim", _) => self.of_store(|store| store.claim_ids(typed, MOST)),
-            ("task", _) => self.of_store(|store| store.task_ids(typed, MOST)),
+            ("claim", _) => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
+            ("task", _) => self.of_store(|store| store.names_beginning(Sort::Task, typed, MOST)),
             // What is over needs nobody.
             ("id", _) => self.of_store(|store| {
                 let open = ContradictionFilter { limit: MOST, ..ContradictionFilter::default() };
                 let open = store.contradictions(&open)?.contradictions;
-                Ok(starting(open.iter().map(|both| both.id.as_str()), typed))
+                let mut values =
+                    open.iter().map(|both| store.name_of(&both.id)).collect::<Result<Vec<_>, _>>()?;
+                values.retain(|name| name.starts_with(&typed.to_uppercase()));
+                Ok(Matches { total: values.len() as u64, values })
             }),
             _ => Ok(Matches::default()),
         }

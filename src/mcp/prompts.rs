@@ -2,11 +2,12 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use uuid::Uuid;
 
 use super::server::Server;
 use crate::domain::agent::AgentId;
 use crate::domain::clean;
-use crate::domain::ids::{ClaimId, SessionId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -113,12 +114,6 @@ impl Given<'_> {
             ErrorData::invalid_params(format!("{name} is missing: prompts/list says what it is"), None)
         })
     }
-
-    fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<T, ErrorData> {
-        self.needed(name)?
-            .parse()
-            .map_err(|problem| ErrorData::invalid_params(format!("{name}: {problem}"), None))
-    }
 }
 
 impl Server {
@@ -135,6 +130,12 @@ impl Server {
         let filling = (known.fill)(self, &Given(arguments, session))?;
         let text = clean::cleaned(&filled(known.text, &filling)).into_owned();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+    }
+
+    /// The id of what an argument names.
+    fn named_in(&self, given: &Given<'_>, name: &str, sort: Sort) -> Result<Uuid, ErrorData> {
+        let wrong = |refused: Rejection| ErrorData::invalid_params(format!("{name}: {refused}"), None);
+        self.named(sort, given.needed(name)?).map_err(wrong)
     }
 
     /// For whom a prompt is, in the session of this server.
@@ -190,20 +191,20 @@ fn hand_off(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
 }
 
 fn review_claim(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
-    let id: ClaimId = given.parsed("claim")?;
+    let id = ClaimId::from_uuid(server.named_in(given, "claim", Sort::Claim)?);
     let view = View::Claim(id);
     let answer = server.ask(|reads| views::answer(reads, server.config(), &view, system::now()))?;
     Ok(vec![("id", id.to_string()), ("claim", quoted(&answer.text))])
 }
 
 fn resolve_contradiction(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
-    let id = given.parsed("id")?;
+    let id = EventId::from_uuid(server.named_in(given, "id", Sort::Contradiction)?);
     let both = server.ask(|reads| views::contradiction(reads, id, system::now()))?;
     Ok(vec![("id", id.to_string()), ("contradiction", quoted(&both))])
 }
 
 fn design_experiment(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
-    let id: ClaimId = given.parsed("claim")?;
+    let id = ClaimId::from_uuid(server.named_in(given, "claim", Sort::Claim)?);
     let (answer, profiles) = server.ask(|reads| {
         let answer = views::answer(reads, server.config(), &View::Claim(id), system::now())?;
         let scopes = answer.json["scopes"].as_array().into_iter().flatten();
@@ -216,8 +217,7 @@ fn design_experiment(server: &Server, given: &Given<'_>) -> Result<Filling, Erro
 }
 
 fn post_mortem(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
-    let wrong = |refused: Rejection| ErrorData::invalid_params(format!("task: {refused}"), None);
-    let id = TaskId::from_uuid(server.named(Sort::Task, given.needed("task")?).map_err(wrong)?);
+    let id = TaskId::from_uuid(server.named_in(given, "task", Sort::Task)?);
     let task = server.ask(|reads| views::task(reads, id, system::now()))?;
     Ok(vec![("id", id.to_string()), ("task", quoted(&task))])
 }

@@ -226,7 +226,8 @@ impl Server {
 
     fn address_in(&self, address: &str, session: &SessionId) -> Result<uri::Address, ErrorData> {
         let me = || self.reader(session);
-        let reader = uri::Reader { roster: self.caller().roster(), session, me: &me };
+        let event = |text: &str| self.with_reads(|reads| views::event(reads, text));
+        let reader = uri::Reader { roster: self.caller().roster(), session, me: &me, event: &event };
         let names = |sort: Sort, text: &str| self.named(sort, text);
         uri::parse(address, &reader, &self.root(), system::now(), &names).map_err(|problem| match problem {
             uri::BadAddress::Unknown(_) => not_found(problem.to_string(), address),

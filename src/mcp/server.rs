@@ -26,7 +26,7 @@ use super::tools::Toolsets;
 use super::{call, prompts, resources};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
-use crate::domain::ids::{PhaseId, SessionId, TaskId};
+use crate::domain::ids::SessionId;
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -223,21 +223,6 @@ impl Server {
     /// The id of what a name, an id or the end of an id means.
     pub(super) fn named(&self, sort: Sort, text: &str) -> Result<Uuid, Rejection> {
         self.with_reads(|reads| views::resolve(reads, sort, text))
-    }
-
-    /// [`Self::named`] for a task that may be left out.
-    pub(super) fn task_named(&self, text: Option<&str>) -> Result<Option<TaskId>, Rejection> {
-        text.map(|text| Ok(TaskId::from_uuid(self.named(Sort::Task, text)?))).transpose()
-    }
-
-    /// [`Self::named`] for several tasks.
-    pub(super) fn tasks_named(&self, texts: &[String]) -> Result<Vec<TaskId>, Rejection> {
-        texts.iter().map(|text| Ok(TaskId::from_uuid(self.named(Sort::Task, text)?))).collect()
-    }
-
-    /// [`Self::named`] for a phase that may be left out.
-    pub(super) fn phase_named(&self, text: Option<&str>) -> Result<Option<PhaseId>, Rejection> {
-        text.map(|text| Ok(PhaseId::from_uuid(self.named(Sort::Phase, text)?))).transpose()
     }
 
     /// Scopes as the caller wrote them, in normal form.

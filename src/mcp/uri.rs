@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::{SearchMode, Status, Tier};
-use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -48,6 +48,8 @@ pub(super) struct Reader<'r> {
     pub(super) session: &'r SessionId,
     /// The agent of the reader; none before its session took a seat. It asks the read models.
     pub(super) me: &'r dyn Fn() -> Option<AgentId>,
+    /// The event that a text names.
+    pub(super) event: &'r dyn Fn(&str) -> Result<EventId, Rejection>,
 }
 
 /// Parses an address for a reader: `hivemind://context` is the reader's own, and `3d` is so long before `now`.
@@ -80,21 +82,24 @@ pub(super) fn parse(
         Some(_) => return Err(bad("format", "use json, or leave it out")),
     };
     let moment = parameters.moment("at", now)?;
+    let named = |name: &str, sort: Sort, text: &str| names(sort, text).map_err(|refused| bad(name, refused));
     let view = match (kind, id) {
         ("claims", "") => View::Claims(claim_filter(&mut parameters, caller, (root, now), names)?),
-        ("claims", id) => View::Claim(id.parse().map_err(|problem| bad("id", problem))?),
+        ("claims", id) => View::Claim(ClaimId::from_uuid(named("id", Sort::Claim, id)?)),
         ("search", "") => View::Search(search(&mut parameters, root, now)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?, parameters.parse("cursor")?),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
-        ("contradictions", id) => View::Contradiction(id.parse().map_err(|problem| bad("id", problem))?),
+        ("contradictions", id) => {
+            View::Contradiction(EventId::from_uuid(named("id", Sort::Contradiction, id)?))
+        }
         ("targets", "") => View::Targets,
-        ("experiments", "") => View::Experiments(experiment_filter(&mut parameters, now)?),
-        ("experiments", path) => run_view(path)?,
+        ("experiments", "") => View::Experiments(experiment_filter(&mut parameters, now, names)?),
+        ("experiments", path) => run_view(path, names)?,
         ("profiles", "") => View::Profiles,
         ("agents", "") => View::Agents,
         ("events", "") => View::Events(event_filter(&mut parameters, caller)?),
-        ("events", id) => View::Event(id.parse().map_err(|problem| bad("id", problem))?),
+        ("events", id) => View::Event((caller.event)(id).map_err(|refused| bad("id", refused))?),
         ("status", "") => View::Status,
         ("plan", "") => {
             let session = parameters.take("session");
@@ -102,10 +107,7 @@ pub(super) fn parse(
         }
         ("tasks", "ready") => View::ReadyTasks,
         ("tasks", "") => View::Tasks(task_filter(&mut parameters, caller, names)?),
-        ("tasks", id) => {
-            let named = names(Sort::Task, id).map_err(|refused| bad("task", refused))?;
-            View::Task(TaskId::from_uuid(named))
-        }
+        ("tasks", id) => View::Task(TaskId::from_uuid(named("task", Sort::Task, id)?)),
         ("sessions", "") => View::Sessions(parameters.parse("cursor")?, limit(&mut parameters)?),
         ("sessions", path) => session_view(path)?,
         ("anchors", "") => View::Anchors,
@@ -299,9 +301,9 @@ fn session_view(path: &str) -> Result<View, BadAddress> {
 }
 
 /// `RUN`, `RUN/stdout` or `RUN/stderr`.
-fn run_view(path: &str) -> Result<View, BadAddress> {
+fn run_view(path: &str, names: Names<'_>) -> Result<View, BadAddress> {
     let (id, part) = path.split_once('/').unwrap_or((path, ""));
-    let id = id.parse().map_err(|problem| bad("run", problem))?;
+    let id = RunId::from_uuid(names(Sort::Run, id).map_err(|refused| bad("run", refused))?);
     match part {
         "" => Ok(View::Experiment(id)),
         "stdout" => Ok(View::Output(id, Stream::Stdout)),
@@ -310,11 +312,15 @@ fn run_view(path: &str) -> Result<View, BadAddress> {
     }
 }
 
-fn experiment_filter(parameters: &mut Parameters, now: Timestamp) -> Result<ExperimentFilter, BadAddress> {
+fn experiment_filter(
+    parameters: &mut Parameters,
+    now: Timestamp,
+    names: Names<'_>,
+) -> Result<ExperimentFilter, BadAddress> {
     Ok(ExperimentFilter {
         status: parameters.parse("status")?,
         profile: parameters.parse("profile")?,
-        claim: parameters.parse("claim")?,
+        claim: parameters.named(Sort::Claim, names)?.map(ClaimId::from_uuid),
         since: parameters.moment("since", now)?,
         until: parameters.moment("until", now)?,
         before: parameters.parse("cursor")?,
@@ -358,15 +364,21 @@ mod tests {
 
     use super::{Reader, parse};
     use crate::domain::agent::Roster;
+    use crate::domain::ids::EventId;
     use crate::domain::names::Sort;
+    use crate::domain::rejection::Rejection;
     use crate::domain::time::Timestamp;
 
     fn check(addresses: &[&str], expected: Expect) {
         let (roster, session) = (Roster::default(), "s".parse().expect("a session id"));
         let me = || roster.resolve("ops").ok();
-        let caller = Reader { roster: &roster, session: &session, me: &me };
+        let event = |text: &str| match text {
+            "57" => Ok(EventId::from_uuid(Uuid::from_u128(57))),
+            _ => Err(Rejection::invalid("id", format!("no event is called `{text}`"))),
+        };
+        let caller = Reader { roster: &roster, session: &session, me: &me, event: &event };
         let names = |sort: Sort, text: &str| match text {
-            "T7" => Ok(Uuid::from_u128(7)),
+            "T7" | "C7" | "R7" | "X7" => Ok(Uuid::from_u128(7)),
             _ => Err(sort.unknown(format!("no {} is called `{text}`", sort.noun()), &[])),
         };
         let lines: Vec<String> = addresses
@@ -410,6 +422,11 @@ mod tests {
                 "hivemind://events?after=12&type=claim.created",
                 "hivemind://tasks/T7",
                 "hivemind://tasks/T8",
+                "hivemind://claims/C7",
+                "hivemind://experiments/R7/stderr",
+                "hivemind://experiments?claim=C7",
+                "hivemind://contradictions/X7",
+                "hivemind://events/57",
                 "hivemind://tasks?status=open,blocked&holder=ana",
                 "hivemind://nothing",
                 "hivemind://user:pw@claims:80#x",
@@ -429,7 +446,7 @@ mod tests {
                 hivemind://attention?agent=sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
                 hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")), None)
                 hivemind://negative?scope=../etc -> scope: scope `../etc` leaves the workspace: give a path relative to the workspace root
-                hivemind://claims/7 -> id: `7` is not a claim id: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47
+                hivemind://claims/7 -> id: no claim is called `7`; there is none yet: hivemind://claims and hm claim list show all
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
@@ -444,6 +461,11 @@ mod tests {
                 hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
                 hivemind://tasks/T7 -> Task(TaskId(00000000-0000-0000-0000-000000000007))
                 hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: hivemind://tasks and hm task list show all
+                hivemind://claims/C7 -> Claim(ClaimId(00000000-0000-0000-0000-000000000007))
+                hivemind://experiments/R7/stderr -> Output(RunId(00000000-0000-0000-0000-000000000007), Stderr)
+                hivemind://experiments?claim=C7 -> Experiments(ExperimentFilter { status: None, profile: None, claim: Some(ClaimId(00000000-0000-0000-0000-000000000007)), since: None, until: None, before: None, limit: 50 })
+                hivemind://contradictions/X7 -> Contradiction(EventId(00000000-0000-0000-0000-000000000007))
+                hivemind://events/57 -> Event(EventId(00000000-0000-0000-0000-000000000039))
                 hivemind://tasks?status=open,blocked&holder=ana -> Tasks(TaskFilter { status: [Open, Blocked], plan: None, phase: None, holder: Some(AgentId("analyst")), limit: 50 })
                 hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
                 hivemind://user:pw@claims:80#x -> an address has no user, no port and no fragment: see resources/list and resources/templates/list

@@ -29,14 +29,6 @@ pub struct Matches {
 }
 
 impl Reader {
-    /// Ids of claims, decisions among them, newest first: they are UUIDs that begin with their time.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn claim_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        self.newest_ids("claims", typed, limit)
-    }
-
     /// Scopes of claims, sorted.
     ///
     /// # Errors
@@ -45,32 +37,13 @@ impl Reader {
         self.beginning_with("scopes", "scope", typed, limit)
     }
 
-    /// Runs whose ids begin so, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn run_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        self.newest_ids("experiments", typed, limit)
-    }
-
-    /// Tasks whose names begin so, newest first; or whose ids do, where no name does.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn task_ids(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        let named = self.names_beginning(Sort::Task, typed, limit)?;
-        if named.total > 0 { Ok(named) } else { self.newest_ids("tasks", typed, limit) }
-    }
-
-    /// Names that begin so, newest first.
+    /// Names that begin so, newest first; or ids that do, where no name does.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn names_beginning(&self, sort: Sort, typed: &str, limit: usize) -> Result<Matches, StoreError> {
-        let mut values = self.names(sort, typed)?;
-        let total = values.len() as u64;
-        values.truncate(limit);
-        Ok(Matches { values, total })
+        let named = self.names(sort, typed, limit)?;
+        if named.total > 0 { Ok(named) } else { self.newest_ids(super::names::table(sort).0, typed, limit) }
     }
 
     /// Names of targets, as scopes, sorted.

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
+use super::completions::Matches;
 use super::{Reader, StoreError};
 use crate::domain::event::Recorded;
-use crate::domain::names::{Named, Reference, Sort};
+use crate::domain::names::{self, Name, Named, Reference, Sort};
 use crate::domain::rejection::Rejection;
 
 /// Names that a refusal offers.
@@ -34,12 +35,20 @@ fn reversed(id: &str) -> String {
     id.chars().rev().collect()
 }
 
-/// Where each sort stands.
-const fn table(sort: Sort) -> &'static str {
+/// The reversed ids that end like this: from the first one to before the second.
+fn end_of(end: &str) -> (String, String) {
+    (reversed(end), format!("{}{}", reversed(end), char::MAX))
+}
+
+/// Where each sort stands, and what tells it apart.
+pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
     match sort {
-        Sort::Task => "tasks",
-        Sort::Plan => "plans",
-        Sort::Phase => "phases",
+        Sort::Claim => ("claims", "statement"),
+        Sort::Task => ("tasks", "title"),
+        Sort::Plan => ("plans", "title"),
+        Sort::Phase => ("phases", "title"),
+        Sort::Run => ("experiments", "command"),
+        Sort::Contradiction => ("belief_contradictions", "kind"),
     }
 }
 
@@ -49,24 +58,25 @@ impl Reader {
     /// # Errors
     /// [`StoreError`]; a [`Rejection`] inside where it means none or several.
     pub fn resolve(&self, sort: Sort, text: &str) -> Result<Result<Uuid, Rejection>, StoreError> {
-        let letter = sort.named().letter();
-        let found = match Reference::read(sort, text) {
+        let mut found = match Reference::read(sort, text) {
             Reference::Id(id) => return Ok(Ok(id)),
             Reference::Number(number) => self.names_like(
                 sort,
                 "WHERE n.letter = ?1 AND n.number = ?2 LIMIT ?3",
-                params![letter, i64::try_from(number).unwrap_or(i64::MAX), 1],
+                params![sort.named().letter(), i64::try_from(number).unwrap_or(i64::MAX), 1],
             )?,
-            Reference::End(end) => {
-                let (first, after) = (reversed(&end), format!("{}{}", reversed(&end), char::MAX));
-                self.names_like(
-                    sort,
-                    "WHERE n.reversed >= ?1 AND n.reversed < ?2 AND n.letter = ?4 LIMIT ?3",
-                    params![first, after, AMBIGUOUS as i64, letter],
-                )?
-            }
-            Reference::Other => Vec::new(),
+            Reference::End(_) | Reference::Other => Vec::new(),
         };
+        if found.is_empty()
+            && let Some(end) = names::end(names::pasted(text))
+        {
+            let (first, after) = end_of(&end);
+            found = self.names_like(
+                sort,
+                "WHERE n.reversed >= ?1 AND n.reversed < ?2 AND n.letter = ?4 LIMIT ?3",
+                params![first, after, AMBIGUOUS as i64, sort.named().letter()],
+            )?;
+        }
         let given: String = text.trim().chars().take(60).collect();
         let noun = sort.noun();
         Ok(match found.as_slice() {
@@ -82,6 +92,18 @@ impl Reader {
         })
     }
 
+    /// The id that a short name was given to, whatever it is of.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn id_called(&self, name: Name) -> Result<Option<Uuid>, StoreError> {
+        let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
+        let mut one = self.db.prepare_cached("SELECT id FROM names WHERE letter = ?1 AND number = ?2")?;
+        let id: Option<String> =
+            one.query_row(params![name.of.letter(), number], |row| row.get(0)).optional()?;
+        id.map(|id| Uuid::parse_str(&id).map_err(super::claims::malformed)).transpose()
+    }
+
     /// What is there under some names: its id, and its name with its title.
     fn names_like(
         &self,
@@ -89,9 +111,9 @@ impl Reader {
         condition: &str,
         values: impl rusqlite::Params,
     ) -> Result<Vec<(Uuid, String)>, StoreError> {
+        let (table, title) = table(sort);
         let sql = format!(
-            "SELECT n.id, n.letter || n.number, s.title FROM names n CROSS JOIN {} s ON s.id = n.id {condition}",
-            table(sort)
+            "SELECT n.id, n.letter || n.number, s.{title} FROM names n CROSS JOIN {table} s ON s.id = n.id {condition}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         self.kept_of(statement.query(values)?, |row| {
@@ -123,23 +145,66 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn name_of(&self, id: &str) -> Result<String, StoreError> {
-        let sql = "SELECT letter || number FROM names WHERE id = ?1";
-        let name: Option<String> =
-            self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
-        Ok(name.unwrap_or_else(|| id.to_owned()))
+        Ok(self.name_given(id)?.unwrap_or_else(|| id.to_owned()))
     }
 
-    /// Names of a letter that begin as they were typed, the newest first.
+    /// The name of what has this id, if it has one.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn names(&self, sort: Sort, typed: &str) -> Result<Vec<String>, StoreError> {
-        let all = self.names_like(
-            sort,
-            "WHERE n.letter = ?1 AND n.number >= 0 ORDER BY n.number DESC",
-            params![sort.named().letter()],
-        )?;
-        let names = all.into_iter().filter_map(|(_, name)| Some(name.split(' ').next()?.to_owned()));
-        Ok(names.filter(|name| name.starts_with(&typed.to_uppercase())).collect())
+    pub fn name_given(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT letter || number FROM names WHERE id = ?1";
+        Ok(self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?)
     }
+
+    /// Names that begin as they were typed, the newest first, and how many there are.
+    pub(super) fn names(&self, sort: Sort, typed: &str, limit: usize) -> Result<Matches, StoreError> {
+        let letter = sort.named().letter();
+        let digits = if typed.is_empty() {
+            ""
+        } else {
+            match typed.split_at_checked(letter.len()) {
+                Some((first, digits)) if first.eq_ignore_ascii_case(letter) => digits,
+                _ => return Ok(Matches::default()),
+            }
+        };
+        let last: i64 = self
+            .db
+            .prepare_cached("SELECT coalesce(max(number), 0) FROM names WHERE letter = ?1")?
+            .query_row([letter], |row| row.get(0))?;
+        let (among, mut matches) = ("n.letter = ?1 AND n.number BETWEEN ?2 AND ?3", Matches::default());
+        for (first, after) in beginning(digits, last) {
+            let (table, _) = table(sort);
+            let sql =
+                format!("SELECT count(*) FROM names n CROSS JOIN {table} s ON s.id = n.id WHERE {among}");
+            let count: i64 =
+                self.db.prepare_cached(&sql)?.query_row(params![letter, first, after], |row| row.get(0))?;
+            matches.total += count as u64;
+            let found = self.names_like(
+                sort,
+                &format!("WHERE {among} ORDER BY n.number DESC LIMIT ?4"),
+                params![letter, first, after, (limit - matches.values.len()) as i64],
+            )?;
+            let names = found.into_iter().filter_map(|(_, name)| Some(name.split(' ').next()?.to_owned()));
+            matches.values.extend(names);
+        }
+        Ok(matches)
+    }
+}
+
+/// The ranges of numbers up to the last one that begin with these digits, the highest first: of 4 those of 400 to 499, 40
+/// to 49 and 4.
+fn beginning(digits: &str, last: i64) -> Vec<(i64, i64)> {
+    if digits.is_empty() {
+        return vec![(1, last)];
+    }
+    let Some(first) = digits.parse::<i64>().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))
+    else {
+        return Vec::new();
+    };
+    let tens = (0..).map_while(|power| 10_i64.checked_pow(power));
+    let ranges = tens.map_while(|tens| Some((first.checked_mul(tens)?, (first + 1).checked_mul(tens)? - 1)));
+    let mut ranges: Vec<_> = ranges.take_while(|(first, _)| (1..=last).contains(first)).collect();
+    ranges.reverse();
+    ranges
 }

@@ -486,9 +486,8 @@ pub fn event_line(event: &EventView) -> String {
     }
     let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
     format!(
-        "- {} `{}` {} by {} at {}: {}\n",
+        "- `#{}` {} by {} at {}: {}\n",
         event.seq,
-        event.id,
         event.kind,
         name(&event.agent),
         Timestamp::from_ms(event.at),
@@ -502,7 +501,7 @@ pub(super) fn event(event: &EventView) -> String {
         |payload| serde_json::to_string_pretty(payload).unwrap_or_default(),
     );
     format!(
-        "# event {} {}\n\n- id: `{}`\n- by: {}\n- at: {}\n- caused by command: {}\n- hash: {}\n\n{}\n",
+        "# event #{} {}\n\n- id: `{}`\n- by: {}\n- at: {}\n- caused by command: {}\n- hash: {}\n\n{}\n",
         event.seq,
         event.kind,
         event.id,

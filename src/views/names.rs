@@ -1,14 +1,27 @@
 //! What a short name means, for fronts: commands carry ids.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use super::ViewError;
-use crate::domain::names::{Reference, Sort};
-use crate::domain::rejection::Rejection;
+use crate::domain::evidence::EvidenceName;
+use crate::domain::ids::{CommandId, EventId};
+use crate::domain::names::{self, Name, Reference, Sort};
+use crate::domain::rejection::{Code, Rejection};
+use crate::ledger;
 use crate::reads::Reads;
+use crate::store::Reader;
+use crate::writer::Spool;
+
+/// Characters of what was given that a refusal quotes.
+const QUOTED_CHARS: usize = 60;
+/// Characters of the end of an id that stand for it where it has no name.
+const END_CHARS: usize = 8;
 
 /// The id of what a name, an id or its end means. A whole id is taken as it is: what is only queued is in no read
-/// model.
+/// model, and goes by the end of its id.
 ///
 /// # Errors
 /// [`Rejection`], where it means none or several.
@@ -16,11 +29,128 @@ pub fn resolve(reads: &mut Reads, sort: Sort, text: &str) -> Result<Uuid, Reject
     if let Reference::Id(id) = Reference::read(sort, text) {
         return Ok(id);
     }
-    match reads.store().map_err(ViewError::from)? {
+    let found = match reads.store().map_err(ViewError::from)? {
         Some(store) => store.resolve(sort, text).map_err(ViewError::from)?,
-        None => {
-            let given: String = text.trim().chars().take(60).collect();
-            Err(sort.unknown(format!("no {} is called `{given}`", sort.noun()), &[]))
+        None => Err(sort.unknown(format!("no {} is called `{}`", sort.noun(), quoted(text)), &[])),
+    };
+    found.or_else(|refused| waiting(reads, text).ok_or(refused))
+}
+
+/// The id of the one thing in the spool whose id ends like this.
+fn waiting(reads: &Reads, text: &str) -> Option<Uuid> {
+    let end = names::end(names::pasted(text))?;
+    let submissions = Spool::of(reads.workspace()).submissions()?;
+    let ids = submissions.iter().filter_map(|queued| queued.command.minted());
+    let mut ending = ids.filter(|id| id.to_string().ends_with(&end));
+    ending.next().filter(|_| ending.next().is_none())
+}
+
+/// The id of the event that a text names: `#57` or its place in the ledger, what it made (`C3`, `R11`), a whole id, or
+/// the end of one.
+///
+/// # Errors
+/// [`Rejection`], where it means none or several.
+pub fn event(reads: &mut Reads, text: &str) -> Result<EventId, Rejection> {
+    let given = names::pasted(text);
+    if let Ok(id) = Uuid::parse_str(given) {
+        return Ok(EventId::from_uuid(id));
+    }
+    if let Some(id) = event_called(reads, given)? {
+        return Ok(id);
+    }
+    let unknown = |message: String| {
+        Rejection::new(
+            Code::UnknownEvidence,
+            message,
+            "hivemind://events and hm log list events by their names",
+        )
+    };
+    let none = || unknown(format!("no event is called `{}`", quoted(text)));
+    let end = names::end(given).ok_or_else(none)?;
+    let found = match reads.ledger().map_err(ViewError::from)? {
+        Some(ledger) => ledger.ids_ending(&end).map_err(ViewError::from)?,
+        None => Vec::new(),
+    };
+    match found.as_slice() {
+        [only] => Ok(*only),
+        [] => waiting(reads, given).map(EventId::from_uuid).ok_or_else(none),
+        several => {
+            let several: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Err(unknown(format!("several events end in `{}`: {}", quoted(text), several.join(", "))))
         }
     }
+}
+
+/// The event at `#57`, or the one that made `C3`.
+fn event_called(reads: &mut Reads, given: &str) -> Result<Option<EventId>, Rejection> {
+    if let Ok(seq) = given.strip_prefix('#').unwrap_or(given).parse::<u64>() {
+        let Some(ledger) = reads.ledger().map_err(ViewError::from)? else { return Ok(None) };
+        let at = ledger::Filter { after: seq.saturating_sub(1), limit: 1, ..ledger::Filter::default() };
+        let found = ledger.list(&at).map_err(ViewError::from)?;
+        return Ok(found.first().filter(|event| event.seq == seq).map(|event| event.id));
+    }
+    let (Ok(name), Some(store)) = (given.parse::<Name>(), reads.store().map_err(ViewError::from)?) else {
+        return Ok(None);
+    };
+    Ok(store.id_called(name).map_err(ViewError::from)?.map(EventId::from_uuid))
+}
+
+/// What is cited as evidence, by the names that the writer takes: `last`, a whole id, or the end of one.
+///
+/// # Errors
+/// [`Rejection`], where it names no event.
+pub fn evidence(reads: &mut Reads, argument: &str, text: &str) -> Result<EvidenceName, Rejection> {
+    let given = names::pasted(text);
+    let name = given.parse::<EvidenceName>();
+    if let Ok(name @ (EvidenceName::Last | EvidenceName::Id(_))) = name {
+        return Ok(name);
+    }
+    match event_called(reads, given)? {
+        Some(id) => Ok(EvidenceName::Id(id)),
+        None => name.map_err(|problem| Rejection::invalid(argument, problem)),
+    }
+}
+
+/// A text for people and models: each whole id of ours is replaced by the name of what it is an id of. What has no name, or
+/// is only queued, goes by the end of its id; the id of something else stays as it is.
+pub fn shortened<'t>(reads: &mut Reads, text: &'t str) -> Cow<'t, str> {
+    let mut short = String::new();
+    let mut shown = 0;
+    let mut known: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    for (range, id) in names::quoted_ids(text) {
+        let word = &text[range.clone()];
+        let called = known.entry(word).or_insert_with(|| called(reads, word, id));
+        if let Some(called) = called {
+            short.push_str(&text[shown..range.start]);
+            short.push_str(called);
+            shown = range.end;
+        }
+    }
+    if shown == 0 {
+        return Cow::Borrowed(text);
+    }
+    short.push_str(&text[shown..]);
+    Cow::Owned(short)
+}
+
+/// What is said instead of an id. What cannot be looked up just now is shown as it is.
+fn called(reads: &mut Reads, word: &str, id: Option<Uuid>) -> Option<String> {
+    let given = |store: &Reader| store.name_given(word).ok().flatten();
+    if let Some(name) = reads.store().ok().flatten().and_then(given) {
+        return Some(name);
+    }
+    let event = EventId::from_uuid(id?);
+    if let Some(seq) = reads.ledger().ok().flatten().and_then(|ledger| ledger.seq_of(event).ok().flatten()) {
+        return Some(format!("#{seq}"));
+    }
+    let queued = Spool::of(reads.workspace()).submissions()?;
+    let is_queued = queued.iter().any(|queued| queued.command.minted() == id);
+    let command = CommandId::from_uuid(event.uuid());
+    let is_command = |ledger: &ledger::Reader| ledger.has_command(command).unwrap_or(false);
+    (is_queued || reads.ledger().ok().flatten().is_some_and(is_command))
+        .then(|| word[word.len() - END_CHARS..].to_owned())
+}
+
+fn quoted(text: &str) -> String {
+    text.trim().chars().take(QUOTED_CHARS).collect()
 }

@@ -83,7 +83,7 @@ fn a_backup_is_a_workspace_and_replaces_nothing() {
         ],
         expect![[r#"
             $ hm --agent devops claim create "the pool holds 20" --scope src/db
-            claim created ID1: committed at seq 1
+            claim created C1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm backup no/such/place/copy
             backed up 1 events to no/such/place/copy, head HASH
@@ -100,8 +100,8 @@ fn a_backup_is_a_workspace_and_replaces_nothing() {
             $ hm verify --dir copy
             ok: 1 events, head HASH
             $ hm claim list --dir copy
-            id                                    status    type  owner   statement
-            ID1  proposed  fact  devops  the pool holds 20
+            id  status    type  owner   statement
+            C1  proposed  fact  devops  the pool holds 20
         "#]],
     );
     assert!(!shell.workspace().root().join("copy.partial").exists());

@@ -32,10 +32,14 @@ async fn arguments_are_completed_in_both_eras() {
             pane.complete(of, argument, typed).await.expect("a completion")
         };
 
-        // A decision goes by the id of its claim; the newest is first.
+        // A decision goes by the id and the name of its claim; the newest is first.
         let found = complete("hivemind://claims/{id}", "id", &claim.to_uppercase()[..4]).await;
         let id = decided.field("claim_id");
         assert_eq!(&values(&found)[..2], [id, claim.as_str()], "{found}");
+        let found = complete("hivemind://claims/{id}", "id", "c").await;
+        let (called, claims) = (decided.field("name"), if era == Era::Legacy { 2 } else { 4 });
+        assert_eq!((values(&found)[0], &found["total"]), (called, &json!(claims)));
+        assert_eq!(called, format!("C{claims}"));
         let found = complete("hivemind://claims/{id}", "id", &claim).await;
         assert_eq!(found, json!({ "values": [claim], "total": 1, "hasMore": false }));
         let event = complete("hivemind://events/{id}", "id", &claim).await;
@@ -145,12 +149,16 @@ async fn at_most_a_hundred_are_named_and_all_are_counted() {
     let pane = hivemind::mcp::Pane::start(crate::harness::HM.as_ref(), workspace.root(), None, Era::Modern);
     let pane = pane.await.expect("a pane");
     let found = pane.complete("hivemind://claims/{id}", "id", "").await.expect("a completion");
-    let ids = values(&found);
+    let names = values(&found);
     assert_eq!(
-        (ids.len(), ids[0], &found["total"], &found["hasMore"]),
-        (100, newest.as_str(), &json!(130), &json!(true))
+        (names.len(), names[0], names[99], &found["total"], &found["hasMore"]),
+        (100, "C130", "C31", &json!(130), &json!(true))
     );
-    assert!(ids.is_sorted_by(|one, other| one > other), "newest first");
+    let found = pane.complete("hivemind://claims/{id}", "id", "c1").await.expect("a completion");
+    let names = values(&found);
+    assert_eq!((names[0], names[31], names[41], &found["total"]), ("C130", "C19", "C1", &json!(42)));
+    let found = pane.complete("hivemind://claims/{id}", "id", &newest[..4]).await.expect("a completion");
+    assert_eq!((values(&found)[0], &found["total"]), (newest.as_str(), &json!(130)), "ids can be typed, too");
     let scopes = pane.complete(CLAIMS, "scope", "").await.expect("a completion");
     assert_eq!(scopes, json!({ "values": ["."], "total": 1, "hasMore": false }), "130 rows are one scope");
 }

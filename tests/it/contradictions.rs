@@ -341,78 +341,72 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             r#"hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db"#,
             r#"hm --agent reviewer claim create "the pool holds 30 connections, except the admin pool" --scope src/db"#,
             "hm contradictions",
-            r#"hm --agent devops claim challenge ID2 --reason "the file says 20""#,
+            r#"hm --agent devops claim challenge C2 --reason "the file says 20""#,
             "hm contradictions",
-            "hm --agent devops claim abstain ID2",
-            r#"hm --agent analyst claim deprecate ID2 --reason "I misread it""#,
+            "hm --agent devops claim abstain C2",
+            r#"hm --agent analyst claim deprecate C2 --reason "I misread it""#,
             "hm contradictions",
             "hm contradictions --resolved",
         ],
         expect![[r#"
             $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
-            claim created ID1: committed at seq 1
+            claim created C1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope src/db
-            claim created ID2: committed at seq 3
-            warning: devops says otherwise: "the pool holds 20 connections"
-                (hivemind://claims/ID1)
+            claim created C2: committed at seq 3
+            warning: devops says otherwise: "the pool holds 20 connections" (hivemind://claims/C1)
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope docs
-            claim created ID3: committed at seq 4
+            claim created C3: committed at seq 4
             next: confirmed once another agent supports it
             $ hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db
-            claim created ID4: committed at seq 5
-            similar: hm claim show ID2
+            claim created C4: committed at seq 5
+            similar: hm claim show C2
             next: confirmed once another agent supports it
             $ hm --agent reviewer claim create "the pool holds 30 connections, except the admin pool" --scope src/db
-            claim created ID5: committed at seq 6
-            alike, compare the values: hm claim show ID2
+            claim created C5: committed at seq 6
+            alike, compare the values: hm claim show C2
             next: confirmed once another agent supports it
             $ hm contradictions
-            - strong value found AGE ago `ID6`
-              - analyst's move: `hm claim deprecate ID2 --reason REASON`
-              - devops's move: `hm claim deprecate ID1 --reason REASON`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
-                  connections
-              - `ID2` analyst proposed [src/db] the pool holds 30 connections
+            - strong value found AGE ago `X1`
+              - analyst's move: `hm claim deprecate C2 --reason REASON`
+              - devops's move: `hm claim deprecate C1 --reason REASON`
+              - `C1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `C2` analyst proposed [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
-            $ hm --agent devops claim challenge ID2 --reason "the file says 20"
-            challenged ID2: committed at seq 9
+            $ hm --agent devops claim challenge C2 --reason "the file says 20"
+            challenged C2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
                 saw with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
                 this --claim, blocking, profile pytest | pytest-file
             $ hm contradictions
-            - strong position found AGE ago `ID7`
-              - analyst's move: `hm claim deprecate ID2 --reason REASON`
-              - `ID2` analyst contested [src/db] the pool holds 30 connections
-              - `ID2` analyst contested [src/db] challenged by devops: the file
-                  says 20
-            - strong value found AGE ago `ID6`
-              - analyst's move: `hm claim deprecate ID2 --reason REASON`
-              - devops's move: `hm claim deprecate ID1 --reason REASON`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
-                  connections
-              - `ID2` analyst contested [src/db] the pool holds 30 connections
+            - strong position found AGE ago `X2`
+              - analyst's move: `hm claim deprecate C2 --reason REASON`
+              - `C2` analyst contested [src/db] the pool holds 30 connections
+              - `C2` analyst contested [src/db] challenged by devops: the file says 20
+            - strong value found AGE ago `X1`
+              - analyst's move: `hm claim deprecate C2 --reason REASON`
+              - devops's move: `hm claim deprecate C1 --reason REASON`
+              - `C1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `C2` analyst contested [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
-            $ hm --agent devops claim abstain ID2
-            abstained ID2: committed at seq 12
-            $ hm --agent analyst claim deprecate ID2 --reason "I misread it"
-            deprecated ID2: committed at seq 14
+            $ hm --agent devops claim abstain C2
+            abstained C2: committed at seq 12
+            $ hm --agent analyst claim deprecate C2 --reason "I misread it"
+            deprecated C2: committed at seq 14
             $ hm contradictions
             No contradictions match.
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm contradictions --resolved
-            - strong position found AGE ago, over: position_changed `ID7`
-              - `ID2` analyst deprecated [src/db] the pool holds 30 connections
-              - `ID2` analyst deprecated, held by devops [src/db] the pool
-                  holds 30 connections
-            - strong value found AGE ago, over: deprecated `ID6`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
-                  connections
-              - `ID2` analyst deprecated [src/db] the pool holds 30 connections
+            - strong position found AGE ago, over: position_changed `X2`
+              - `C2` analyst deprecated [src/db] the pool holds 30 connections
+              - `C2` analyst deprecated, held by devops [src/db] the pool holds 30 connections
+            - strong value found AGE ago, over: deprecated `X1`
+              - `C1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `C2` analyst deprecated [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
         "#]],
@@ -431,8 +425,8 @@ fn two_names_of_a_target_are_one() {
             "hm contradictions",
             "hm decision list --target db",
             "hm claim list --scope target:db",
-            r#"hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1"#,
-            r#"hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1 --supersedes ID2"#,
+            r#"hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1"#,
+            r#"hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1 --supersedes C2"#,
             "hm contradictions",
             "hm target list",
             r#"hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows""#,
@@ -440,10 +434,10 @@ fn two_names_of_a_target_are_one() {
         ],
         expect![[r#"
             $ hm --agent devops decision record "we keep SQLite" --target database --rationale "one file, nothing to run"
-            recorded decision ID1: committed at seq 2
+            recorded decision C1: committed at seq 2
             next: confirmed once another agent supports it
             $ hm --agent analyst decision record "we move to Postgres" --target db --rationale "several machines write"
-            recorded decision ID2: committed at seq 4
+            recorded decision C2: committed at seq 4
             next: confirmed once another agent supports it
             $ hm target list
             - target:database
@@ -455,28 +449,25 @@ fn two_names_of_a_target_are_one() {
             hm: target:db and target:database name one target already; nothing to do: they are joined
             [exit 1]
             $ hm contradictions
-            - strong target found AGE ago `ID3`
+            - strong target found AGE ago `X1`
               - architect's move: `hm decision record STATEMENT --target database --rationale "WHY, IN A
-                  SENTENCE" --supersedes ID1 --supersedes
-                  ID2`
-              - `ID1` devops proposed [target:database] we keep SQLite
-              - `ID2` analyst proposed [target:db] we move to Postgres
+                  SENTENCE" --supersedes C1 --supersedes C2`
+              - `C1` devops proposed [target:database] we keep SQLite
+              - `C2` analyst proposed [target:db] we move to Postgres
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm decision list --target db
-            - `ID2` proposed by analyst (no outcome yet, AGE ago) [target:db] we
-                move to Postgres
-            - `ID1` proposed by devops (no outcome yet, AGE ago)
-                [target:database] we keep SQLite
+            - `C2` proposed by analyst (no outcome yet, AGE ago) [target:db] we move to Postgres
+            - `C1` proposed by devops (no outcome yet, AGE ago) [target:database] we keep SQLite
             $ hm claim list --scope target:db
-            id                                    status    type      owner    statement
-            ID2  proposed  decision  analyst  we move to Postgres
-            ID1  proposed  decision  devops   we keep SQLite
-            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1
-            hm: decision ID2 on target:database is in force; support it, or record yours with supersedes [ID1, ID2] and a rationale of 15 characters or more
+            id  status    type      owner    statement
+            C2  proposed  decision  analyst  we move to Postgres
+            C1  proposed  decision  devops   we keep SQLite
+            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1
+            hm: decision C2 on target:database is in force; support it, or record yours with supersedes [C1, C2] and a rationale of 15 characters or more
             [exit 1]
-            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1 --supersedes ID2
-            recorded decision ID4: committed at seq 13
+            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1 --supersedes C2
+            recorded decision C3: committed at seq 13
             next: confirmed once another agent supports it
             $ hm contradictions
             No contradictions match.
@@ -485,7 +476,7 @@ fn two_names_of_a_target_are_one() {
             $ hm target list
             - target:database (also target:db)
             $ hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows"
-            recorded decision ID5: committed at seq 15
+            recorded decision C4: committed at seq 15
             warning: target:databaze is a new target: if target:database is meant, use that name, or ask the
                 operator to join them (hm target alias)
             next: confirmed once another agent supports it

@@ -211,36 +211,35 @@ fn only_the_operator_forgets_and_only_what_is_there() {
     shell.check(
         &[
             "hm --agent devops claim create \"the pool holds 20\" --scope src",
-            "hm --agent analyst claim support ID1",
-            "hm --agent devops forget ID1 --reason \"mine\"",
-            "hm forget ID1 --reason \"nobody at a terminal\"",
+            "hm --agent analyst claim support C1",
+            "hm --agent devops forget C1 --reason \"mine\"",
+            "hm forget C1 --reason \"nobody at a terminal\"",
             "hm --agent operator forget 00000000-0000-7000-8000-000000000000 --reason \"a slip\"",
-            "hm --agent operator forget ID1 --reason \"a customer's name\"",
-            "hm --agent operator forget ID1 --reason \"again\"",
+            "hm --agent operator forget C1 --reason \"a customer's name\"",
+            "hm --agent operator forget C1 --reason \"again\"",
             "hm verify",
         ],
         expect![[r#"
             $ hm --agent devops claim create "the pool holds 20" --scope src
-            claim created ID1: committed at seq 1
+            claim created C1: committed at seq 1
             next: confirmed once another agent supports it
-            $ hm --agent analyst claim support ID1
-            supported ID1: committed at seq 3
+            $ hm --agent analyst claim support C1
+            supported C1: committed at seq 3
             next: confirmed: agreed by analyst
-            $ hm --agent devops forget ID1 --reason "mine"
+            $ hm --agent devops forget C1 --reason "mine"
             hm: only the operator erases, and you are devops; ask the human, or deprecate the claim: it stays readable and is out of force
             [exit 1]
-            $ hm forget ID1 --reason "nobody at a terminal"
+            $ hm forget C1 --reason "nobody at a terminal"
             hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of a client the agent of its session speaks
             [exit 2]
-            $ hm --agent operator forget ID2 --reason "a slip"
-            hm: no event in the ledger has the id ID2; take the id from `hm log`; the nearest are ID1, ID3
+            $ hm --agent operator forget ID1 --reason "a slip"
+            hm: no event in the ledger has the id ID1; take the id from `hm log`; the nearest are C1, #2
             [exit 1]
-            $ hm --agent operator forget ID1 --reason "a customer's name"
-            erased ID1: committed at seq 4
-            next: forget these too if they repeat it: ID3 (position.taken by
-                analyst)
-            $ hm --agent operator forget ID1 --reason "again"
-            hm: event ID1 was erased already; nothing to do: its payload is gone
+            $ hm --agent operator forget C1 --reason "a customer's name"
+            erased C1: committed at seq 4
+            next: forget these too if they repeat it: #2 (position.taken by analyst)
+            $ hm --agent operator forget C1 --reason "again"
+            hm: event C1 was erased already; nothing to do: its payload is gone
             [exit 1]
             $ hm verify
             ok: 4 events, 1 of them erased, head HASH

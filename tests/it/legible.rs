@@ -192,7 +192,10 @@ fn one_bad_claim_is_counted_once_and_pages_reach_the_end() {
     assert!(pack.contains("quarantined=\"1\"") && pack.contains("budget_dropped=\"0\""), "{pack}");
     let shown = shell.run(&format!("hm claim show {id}"));
     let why = String::from_utf8_lossy(&shown.stderr).into_owned();
-    assert!(shown.status.code() == Some(75) && why.contains(&id) && why.contains("`hm rebuild`"), "{why}");
+    assert!(
+        shown.status.code() == Some(75) && why.contains("(C4: ") && why.contains("`hm rebuild`"),
+        "{why}"
+    );
     let doctor = out("hm doctor");
     assert!(doctor.contains("a row of claims cannot be read") && doctor.contains(&id), "{doctor}");
     assert!(shell.run("hm rebuild").status.success());

@@ -112,6 +112,112 @@ fn a_name_is_taken_wherever_an_id_is() {
     assert_eq!(shell.json("hm --json claim list --task T2")["claims"].as_array().map(Vec::len), Some(1));
 }
 
+/// Red before: claims and runs had no names, and every argument of theirs took a whole id only.
+#[test]
+fn claims_and_runs_have_names_that_every_verb_takes() {
+    let shell = Shell::new();
+    let said = |line: &str| {
+        let output = shell.run(line);
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {text}");
+        text
+    };
+    said("hm --agent devops claim create \"the pool holds 20\" --scope src/db");
+    said(
+        "hm --agent devops decision record \"we keep the pool\" --target pool --rationale \"it is fast enough\"",
+    );
+    let run = shell.json(
+        "hm --json --agent operator experiment run --thread-id RS-1 --test-id T1 --out-file out.json -- true",
+    );
+    assert_eq!(run["receipt"]["name"], "R1", "{run}");
+    let whole = shell.json("hm --json claim list")["claims"][1]["id"].as_str().expect("an id").to_owned();
+    let end = whole[whole.len() - 8..].to_owned();
+    for name in ["C1", "c1", &whole, &end, "hivemind://claims/C1", &format!("hivemind://claims/{whole}")] {
+        assert_eq!(shell.json(&format!("hm --json claim show {name}"))["id"], json!(whole), "{name}");
+    }
+    for line in [
+        "hm --agent qa claim support C1 --evidence R1",
+        "hm --agent qa claim challenge C1 --reason \"it holds 30\" --evidence #1",
+        "hm --agent qa claim evidence C1 --ref R1 --relation mentions",
+        "hm --agent qa claim evidence C1 --ref hivemind://claims/C2 --relation mentions",
+        "hm --agent qa claim retract-evidence C1 C2 --reason \"a slip\"",
+        "hm --agent qa claim abstain C1",
+        "hm --agent devops decision outcome C2 success",
+        "hm --agent devops claim still C1",
+        "hm experiment show R1 --stdout",
+        "hm experiment list --claim C1",
+        "hm --agent devops claim create \"the pool holds 30\" --scope src/db --supersedes C1 --evidence R1",
+        "hm claim why C3",
+    ] {
+        let text = said(line);
+        assert!(!text.contains("-7"), "no id is shown: {line}: {text}");
+    }
+    assert!(said("hm experiment show R1").contains("`R1`"));
+    assert!(said("hm claim show C1").contains("superseded by: C3"), "{}", said("hm claim show C1"));
+    let refused = shell.run("hm claim show C9");
+    assert_eq!(
+        String::from_utf8_lossy(&refused.stderr),
+        "hm: no claim is called `C9`; did you mean C3 (the pool holds 30), C2 (we keep the pool), C1 (the pool holds 20)? \
+         hivemind://claims and hm claim list show all\n"
+    );
+    let refused = shell.run("hm --agent qa claim support C1 --evidence R9");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("`R9` names no event"), "{refused:?}");
+}
+
+/// Red before: tools and addresses took whole ids of claims and runs only.
+#[tokio::test]
+async fn every_tool_and_every_address_takes_a_name() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("analyst"), Era::Legacy).await;
+    let claim = bench.claim(&pane, "the pool holds 20", "src/db").await;
+    let seen = bench.accepted(&pane, "report_event", json!({ "kind": "finding", "summary": "seen" })).await;
+    bench.claim(&other, "the pool holds 30", "src/db").await;
+    for (tool, arguments) in [
+        ("support", json!({ "claim_id": "C1", "evidence_ref": "#2" })),
+        ("challenge", json!({ "claim_id": "c1", "reason": "no" })),
+        (
+            "add_evidence",
+            json!({ "claim_id": "hivemind://claims/C1", "evidence_ref": "C2", "relation": "mentions" }),
+        ),
+        ("abstain", json!({ "claim_id": &claim[28..] })),
+        (
+            "record_decision",
+            json!({ "statement": "we raise it", "rationale": "it is full at noon", "scopes": ["src"], "alternatives":
+            [{ "claim_id": "C2", "rejection_reason": "too many" }], "supersedes": [] }),
+        ),
+        (
+            "create_claim",
+            json!({ "statement": "the pool holds 40", "claim_type": "fact", "scopes": ["src"],
+            "supersedes": "C2", "evidence_refs": ["C1", "#2", seen.field("event_id")] }),
+        ),
+    ] {
+        let answer = other.call(tool, arguments.clone()).await.expect("an answer");
+        assert!(!answer.refused, "{tool} {arguments}: {}", answer.text);
+    }
+    let read = async |address: &str| pane.read(address).await.expect(address);
+    let whole = read(&format!("hivemind://claims/{claim}")).await;
+    assert_eq!(read("hivemind://claims/C1").await, whole);
+    assert_eq!(
+        read("hivemind://claims/c1?format=json").await,
+        read(&format!("hivemind://claims/{claim}?format=json")).await
+    );
+    assert!(read("hivemind://events/2").await.contains("event.reported"));
+    assert!(read("hivemind://events/C1").await.contains("claim.created"));
+    assert!(read("hivemind://contradictions/X1").await.contains("the pool holds 30"));
+    assert!(
+        pane.prompt("review-claim", &[("claim", "C1")])
+            .await
+            .expect("a prompt")
+            .contains("the pool holds 20")
+    );
+    let refused = pane.read("hivemind://claims/C99").await.expect_err("a refusal").to_string();
+    assert!(refused.contains("no claim is called `C99`; did you mean C"), "{refused}");
+    let refused = pane.call("support", json!({ "claim_id": "C99" })).await.expect("an answer");
+    assert_eq!((refused.refused, refused.field("code")), (true, "unknown_claim"));
+}
+
 #[test]
 fn what_names_nothing_is_refused_with_the_nearest() {
     let mut shell = Shell::new();

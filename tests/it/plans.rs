@@ -94,6 +94,8 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN targets USING COVERING INDEX targets_canonical",
         because: Because::All,
     },
+    // A person typed the end of the id of an event, instead of its name.
+    Allowed { statement: "SELECT id FROM events WHERE substr", scan: "SCAN events", because: Because::All },
     Allowed { statement: "SELECT p.event_id, p.claim_id", scan: "SCAN p", because: Because::Ends },
     Allowed { statement: "SELECT c.id, c.statement", scan: "SCAN c", because: Because::Ends },
     Allowed {
@@ -247,10 +249,13 @@ fn write_profile(workspace: &Workspace) {
 /// Asks for everything that can be completed.
 fn complete(store: &Reader) {
     type Ask = fn(&Reader, &str, usize) -> Result<Matches, StoreError>;
-    let asks: [(Ask, &str); 6] = [
-        (Reader::claim_ids, "0"),
-        (Reader::run_ids, "0"),
-        (Reader::task_ids, "0"),
+    let asks: [(Ask, &str); 9] = [
+        (|store, typed, limit| store.names_beginning(Sort::Claim, typed, limit), ""),
+        (|store, typed, limit| store.names_beginning(Sort::Claim, typed, limit), "c1"),
+        (|store, typed, limit| store.names_beginning(Sort::Claim, typed, limit), "0"),
+        (|store, typed, limit| store.names_beginning(Sort::Run, typed, limit), "R"),
+        (|store, typed, limit| store.names_beginning(Sort::Task, typed, limit), "0"),
+        (|store, typed, limit| store.names_beginning(Sort::Contradiction, typed, limit), "X"),
         (Reader::scopes, "src/area1"),
         (Reader::targets_like, "target:d"),
         (Reader::sessions, "s"),
@@ -730,6 +735,12 @@ fn no_statement_scans_what_grows() {
     views.extend(named.map(|id| View::Task(TaskId::from_uuid(id))));
     let end = named[0].to_string()[28..].to_owned();
     assert_eq!(hivemind::views::resolve(&mut reads, Sort::Task, &end), Ok(named[0]));
+    let claim = hivemind::views::resolve(&mut reads, Sort::Claim, "C1").expect("a claim");
+    assert_eq!(claim, ids[0].uuid());
+    assert_eq!(hivemind::views::event(&mut reads, "C1"), Ok(ids[0].creation_event()));
+    let end = claim.to_string()[10..].to_owned();
+    assert_eq!(hivemind::views::event(&mut reads, &end), Ok(ids[0].creation_event()));
+    hivemind::views::evidence(&mut reads, "evidence", "#1").expect("an event");
     hivemind::views::resolve(&mut reads, Sort::Phase, "nothing").expect_err("no phase is called so");
     assert_eq!(
         views.iter().map(kind).collect::<BTreeSet<_>>().len(),

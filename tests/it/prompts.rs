@@ -199,10 +199,10 @@ async fn what_is_not_there_is_refused_and_what_is_there_is_completed() {
     let told = unpinned.prompt("pre-stop-gate", &[]).await.expect("a prompt for whoever asks");
     assert!(told.starts_with("You are unseated"), "{told}");
     for (name, argument, typed, wanted) in [
-        ("review-claim", "claim", "", &story.claim),
+        ("review-claim", "claim", "", &"C1".to_owned()),
         ("design-experiment", "claim", &story.claim[..8], &story.claim),
         ("post-mortem", "task", "", &"T1".to_owned()),
-        ("resolve-contradiction", "id", "", &story.contradiction),
+        ("resolve-contradiction", "id", "", &"X1".to_owned()),
         ("hand-off", "to", "reviewer", &"reviewer".to_owned()),
     ] {
         let found = story.analyst.complete(name, argument, typed).await.expect("a completion");

@@ -22,7 +22,7 @@ fn the_command_line_finds_claims() {
             "hm claim search pool",
             r#"hm --agent devops claim create "OrderedExecution replays commands by sequence number" --scope src/exec"#,
             r#"hm --agent analyst claim create "the pool holds 20 connections" --scope src/db/pool.rs"#,
-            r#"hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes ID2"#,
+            r#"hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes C2"#,
             r#"hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec"#,
             "hm claim search ordered_execution",
             "hm claim search how many connections does the pool hold",
@@ -38,39 +38,37 @@ fn the_command_line_finds_claims() {
             $ hm claim search pool
             no claims match
             $ hm --agent devops claim create "OrderedExecution replays commands by sequence number" --scope src/exec
-            claim created ID1: committed at seq 1
+            claim created C1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 20 connections" --scope src/db/pool.rs
-            claim created ID2: committed at seq 2
+            claim created C2: committed at seq 2
             next: confirmed once another agent supports it
-            $ hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes ID2
-            claim created ID3: committed at seq 5
+            $ hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes C2
+            claim created C3: committed at seq 5
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec
-            claim created ID4: committed at seq 6
+            claim created C4: committed at seq 6
             next: confirmed once another agent supports it
             $ hm claim search ordered_execution
-            id                                    status    type  owner   statement
-            ID1  proposed  fact  devops  OrderedExecution replays commands by …
+            id  status    type  owner   statement
+            C1  proposed  fact  devops  OrderedExecution replays commands by sequence number
             $ hm claim search how many connections does the pool hold
-            id                                    status    type      owner    statement
-            ID3  proposed  fact      analyst  the pool of connections was rais…
-            ID4  proposed  negative  analyst  a pool for threads was slower
-            ID3 took the place of ID2, which
-                was found
+            id  status    type      owner    statement
+            C3  proposed  fact      analyst  the pool of connections was raised to 50
+            C4  proposed  negative  analyst  a pool for threads was slower
+            C3 took the place of C2, which was found
             $ hm claim search pool holds 20 --mode audit
-            id                                    status      type      owner    statement
-            ID3  proposed    fact      analyst  the pool of connections was ra…
-            ID2  deprecated  fact      analyst  the pool holds 20 connections
-            ID4  proposed    negative  analyst  a pool for threads was slower
-            ID3 took the place of ID2, which
-                was found
+            id  status      type      owner    statement
+            C3  proposed    fact      analyst  the pool of connections was raised to 50
+            C2  deprecated  fact      analyst  the pool holds 20 connections
+            C4  proposed    negative  analyst  a pool for threads was slower
+            C3 took the place of C2, which was found
             $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
-            id                                    status    type      owner    statement
-            ID4  proposed  negative  analyst  a pool for threads was slower
+            id  status    type      owner    statement
+            C4  proposed  negative  analyst  a pool for threads was slower
             $ hm claim search pool --limit 1
-            id                                    status    type      owner    statement
-            ID4  proposed  negative  analyst  a pool for threads was slower
+            id  status    type      owner    statement
+            C4  proposed  negative  analyst  a pool for threads was slower
             more: the same with --cursor 6
             $ hm claim search pool --session other
             no claims match

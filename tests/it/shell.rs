@@ -26,6 +26,8 @@ pub(crate) struct Shell {
     /// Where the keys of its checkpoints lie.
     state: TempDir,
     ids: Vec<Uuid>,
+    /// The ends by which what is queued goes, called END1, END2 ...
+    ends: Vec<String>,
     /// Whether its commands wait for a writer no longer than a user's.
     is_of_a_user: bool,
 }
@@ -42,7 +44,13 @@ impl Shell {
     /// A fresh workspace, as `hm init` makes it.
     pub(crate) fn without_writer() -> Self {
         let temporary = || tempfile::tempdir().expect("a temporary directory");
-        let shell = Self { dir: temporary(), state: temporary(), ids: Vec::new(), is_of_a_user: false };
+        let shell = Self {
+            dir: temporary(),
+            state: temporary(),
+            ids: Vec::new(),
+            ends: Vec::new(),
+            is_of_a_user: false,
+        };
         shell.init();
         shell
     }
@@ -130,6 +138,10 @@ impl Shell {
     }
 
     fn unmasked(&self, word: String) -> String {
+        let end = word.strip_prefix("END").and_then(|number| number.parse::<usize>().ok());
+        if let Some(number) = end {
+            return self.ends[number - 1].clone();
+        }
         let id = word.strip_prefix("ID").and_then(|number| number.parse::<usize>().ok());
         id.map_or(word, |number| self.ids[number - 1].to_string())
     }
@@ -166,6 +178,11 @@ impl Shell {
         let leads = |len: usize, belongs: fn(char) -> bool| {
             text.get(..len).is_some_and(|text| text.chars().all(belongs))
         };
+        // What is only queued goes by the end of its id.
+        if leads(8, |c| c.is_ascii_hexdigit()) && text[8..].starts_with(": queued") {
+            self.ends.push(text[..8].to_owned());
+            return Some((format!("END{}", self.ends.len()), 8));
+        }
         if leads(64, |c| c.is_ascii_hexdigit()) {
             return Some(("HASH".to_owned(), 64));
         }

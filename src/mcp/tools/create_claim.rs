@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::domain::claim::{ClaimType, Share, Trigger};
 use crate::domain::command::{Command, CreateClaim};
 use crate::domain::evidence::EvidenceName;
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::text::{CommandLine, ErrorSignature, Statement};
 use crate::domain::time::Hours;
@@ -40,7 +40,8 @@ struct CreateClaimArguments {
     evidence_refs: Vec<EvidenceName>,
     /// For negative: when to warn. Paths take globs.
     trigger: Option<TriggerArguments>,
-    origin_task_id: Option<String>,
+    #[schemars(with = "Option<String>")]
+    origin_task_id: Option<TaskId>,
     /// Up to 8 agents to answer.
     #[serde(default)]
     asks: Vec<String>,
@@ -78,9 +79,8 @@ impl Server {
                     error_signature: trigger.error_signature,
                 })
             });
-            let task = self.task_named(given.origin_task_id.as_deref())?;
             Ok(Command::CreateClaim(CreateClaim {
-                origin_task_id: task.or_else(|| self.caller().task()),
+                origin_task_id: given.origin_task_id.or_else(|| self.caller().task()),
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,

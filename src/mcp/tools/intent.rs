@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::command::{AddTask, Command, DeclareIntent};
-use crate::domain::ids::{PlanId, TaskId};
-use crate::domain::names::Sort;
+use crate::domain::ids::{PhaseId, PlanId, TaskId};
 use crate::domain::plan::Trajectory;
 use crate::domain::text::{Description, Intent, Title};
 use crate::mcp::call::Call;
@@ -18,10 +17,13 @@ use crate::mcp::server::Server;
 struct IntentArguments {
     #[schemars(with = "String")]
     intent: Intent,
-    plan_id: Option<String>,
-    phase_id: Option<String>,
+    #[schemars(with = "Option<String>")]
+    plan_id: Option<PlanId>,
+    #[schemars(with = "Option<String>")]
+    phase_id: Option<PhaseId>,
+    #[schemars(with = "Vec<String>")]
     #[serde(default)]
-    task_ids: Vec<String>,
+    task_ids: Vec<TaskId>,
     #[serde(default)]
     team: bool,
 }
@@ -32,11 +34,14 @@ struct AddTaskArguments {
     title: Title,
     #[schemars(with = "Option<String>")]
     description: Option<Description>,
-    phase_id: Option<String>,
-    parent_task_id: Option<String>,
+    #[schemars(with = "Option<String>")]
+    phase_id: Option<PhaseId>,
+    #[schemars(with = "Option<String>")]
+    parent_task_id: Option<TaskId>,
     /// Done first.
+    #[schemars(with = "Vec<String>")]
     #[serde(default)]
-    depends_on: Vec<String>,
+    depends_on: Vec<TaskId>,
     #[serde(default)]
     scopes: Vec<String>,
 }
@@ -51,10 +56,6 @@ impl Server {
     async fn declare_intent(&self, call: Call) -> CallToolResult {
         self.run(call, |given: IntentArguments, _| {
             let IntentArguments { intent, plan_id, phase_id, task_ids, team } = given;
-            let plan_id =
-                plan_id.map(|plan| self.named(Sort::Plan, &plan)).transpose()?.map(PlanId::from_uuid);
-            let phase_id = self.phase_named(phase_id.as_deref())?;
-            let task_ids = self.tasks_named(&task_ids)?;
             let trajectory = Trajectory { intent, plan_id, phase_id, task_ids };
             Ok(Command::DeclareIntent(DeclareIntent { trajectory, team }))
         })
@@ -73,9 +74,9 @@ impl Server {
                 task_id: TaskId::from_uuid(id),
                 title,
                 description,
-                phase_id: self.phase_named(phase_id.as_deref())?,
-                parent_task_id: self.task_named(parent_task_id.as_deref())?,
-                depends_on: self.tasks_named(&depends_on)?,
+                phase_id,
+                parent_task_id,
+                depends_on,
                 scopes: self.scopes("scopes", &scopes)?,
             }))
         })

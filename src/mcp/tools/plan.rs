@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::domain::command::{AddPhase, AddPlan, Command, SaveAnchor};
 use crate::domain::ids::{PhaseId, PlanId};
-use crate::domain::names::Sort;
 use crate::domain::text::{AnchorKey, AnchorValue, Description, Title};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -25,7 +24,8 @@ struct AddPlanArguments {
 
 #[derive(Deserialize, JsonSchema)]
 struct AddPhaseArguments {
-    plan_id: String,
+    #[schemars(with = "String")]
+    plan_id: PlanId,
     #[schemars(with = "String")]
     title: Title,
     /// Its place in the plan, from 0; left out: the last.
@@ -68,7 +68,6 @@ impl Server {
     async fn add_phase(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AddPhaseArguments, id| {
             let AddPhaseArguments { plan_id, title, order } = given;
-            let plan_id = PlanId::from_uuid(self.named(Sort::Plan, &plan_id)?);
             Ok(Command::AddPhase(AddPhase { phase_id: PhaseId::from_uuid(id), plan_id, title, order }))
         })
         .await

@@ -24,7 +24,8 @@ struct SpawnArguments {
     #[schemars(with = "String")]
     profile: ProfileName,
     /// The task that this is a part of.
-    parent_task_id: Option<String>,
+    #[schemars(with = "Option<String>")]
+    parent_task_id: Option<TaskId>,
 }
 
 #[tool_router(router = researchers_route, vis = "pub(super)")]
@@ -37,7 +38,6 @@ impl Server {
     async fn spawn_researcher(&self, call: Call) -> CallToolResult {
         self.run_as(call, |given: SpawnArguments, Asker { id, agent, session }| {
             let SpawnArguments { prompt, profile, parent_task_id } = given;
-            let parent_task_id = self.task_named(parent_task_id.as_deref())?;
             let run_id = RunId::from_uuid(*id);
             let turn0 = self.with_reads(|reads| {
                 views::briefing(

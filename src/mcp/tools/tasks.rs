@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::domain::command::{ClaimTask, Command, UpdateTask};
 use crate::domain::ids::TaskId;
-use crate::domain::names::Sort;
 use crate::domain::plan::TaskStatus;
 use crate::domain::text::Reason;
 use crate::mcp::call::Call;
@@ -16,7 +15,8 @@ use crate::mcp::server::Server;
 
 #[derive(Deserialize, JsonSchema)]
 struct ClaimTaskArguments {
-    task_id: String,
+    #[schemars(with = "String")]
+    task_id: TaskId,
     /// 1-1440, default 15; writing renews it.
     #[schemars(with = "Option<i32>")]
     lease_minutes: Option<u32>,
@@ -27,7 +27,8 @@ struct ClaimTaskArguments {
 
 #[derive(Deserialize, JsonSchema)]
 struct UpdateTaskArguments {
-    task_id: String,
+    #[schemars(with = "String")]
+    task_id: TaskId,
     /// open gives it back.
     #[schemars(schema_with = "schema::task_status")]
     status: TaskStatus,
@@ -49,7 +50,6 @@ impl Server {
     async fn claim_task(&self, call: Call) -> CallToolResult {
         self.run(call, |given: ClaimTaskArguments, _| {
             let ClaimTaskArguments { task_id, lease_minutes, file_locks } = given;
-            let task_id = TaskId::from_uuid(self.named(Sort::Task, &task_id)?);
             let file_locks = self.scopes("file_locks", &file_locks)?;
             Ok(Command::ClaimTask(ClaimTask { task_id, lease_minutes, file_locks }))
         })
@@ -64,7 +64,6 @@ impl Server {
     async fn update_task(&self, call: Call) -> CallToolResult {
         self.run(call, |given: UpdateTaskArguments, _| {
             let UpdateTaskArguments { task_id, status, note, fencing_token } = given;
-            let task_id = TaskId::from_uuid(self.named(Sort::Task, &task_id)?);
             Ok(Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token }))
         })
         .await

@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::domain::command::{AbandonPlan, Command, RenamePlan, RetireAnchor};
 use crate::domain::ids::PlanId;
-use crate::domain::names::Sort;
 use crate::domain::text::{AnchorKey, Reason, Title};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -15,14 +14,16 @@ use crate::mcp::server::Server;
 
 #[derive(Deserialize, JsonSchema)]
 struct RenamePlanArguments {
-    plan_id: String,
+    #[schemars(with = "String")]
+    plan_id: PlanId,
     #[schemars(with = "String")]
     title: Title,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct AbandonPlanArguments {
-    plan_id: String,
+    #[schemars(with = "String")]
+    plan_id: PlanId,
     /// Why, 1-2000 characters.
     #[schemars(with = "String")]
     reason: Reason,
@@ -44,7 +45,6 @@ impl Server {
     async fn rename_plan(&self, call: Call) -> CallToolResult {
         self.run(call, |given: RenamePlanArguments, _| {
             let RenamePlanArguments { plan_id, title } = given;
-            let plan_id = PlanId::from_uuid(self.named(Sort::Plan, &plan_id)?);
             Ok(Command::RenamePlan(RenamePlan { plan_id, title }))
         })
         .await
@@ -58,7 +58,6 @@ impl Server {
     async fn abandon_plan(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AbandonPlanArguments, _| {
             let AbandonPlanArguments { plan_id, reason } = given;
-            let plan_id = PlanId::from_uuid(self.named(Sort::Plan, &plan_id)?);
             Ok(Command::AbandonPlan(AbandonPlan { plan_id, reason }))
         })
         .await

@@ -1,0 +1,72 @@
+//! Arguments of tools that name something: each may be a short name, a whole id, the end of one, or a pasted address.
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use super::server::Server;
+use crate::domain::names::Sort;
+use crate::domain::rejection::Rejection;
+use crate::reads::Reads;
+use crate::views;
+
+/// What an argument names, by the name of the argument.
+enum Names {
+    Of(Sort),
+    Evidence,
+}
+
+impl Names {
+    fn in_argument(argument: &str) -> Option<Self> {
+        match argument {
+            "claim_id" | "decision_id" | "supersedes" => Some(Self::Of(Sort::Claim)),
+            "task_id" | "origin_task_id" | "parent_task_id" | "task_ids" | "depends_on" => {
+                Some(Self::Of(Sort::Task))
+            }
+            "plan_id" => Some(Self::Of(Sort::Plan)),
+            "phase_id" => Some(Self::Of(Sort::Phase)),
+            "run_id" => Some(Self::Of(Sort::Run)),
+            "evidence_ref" | "evidence_refs" => Some(Self::Evidence),
+            _ => None,
+        }
+    }
+
+    fn id(&self, reads: &mut Reads, argument: &str, text: &str) -> Result<String, Rejection> {
+        match self {
+            Self::Of(sort) => Ok(views::resolve(reads, *sort, text)?.to_string()),
+            Self::Evidence => Ok(views::evidence(reads, argument, text)?.to_string()),
+        }
+    }
+}
+
+impl Server {
+    /// The arguments of a call with the ids of what they name. What is no text is left to the parser.
+    pub(super) fn identified(&self, arguments: &JsonObject) -> Result<JsonObject, Rejection> {
+        let mut arguments = arguments.clone();
+        let mut identify = |argument: &str, value: &mut Value| match (Names::in_argument(argument), &*value) {
+            (Some(names), Value::String(text)) => {
+                *value = self.with_reads(|reads| names.id(reads, argument, text))?.into();
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        for (argument, value) in &mut arguments {
+            each_text(argument, value, &mut identify)?;
+        }
+        Ok(arguments)
+    }
+}
+
+/// Calls back with each value below an argument that is no list and no object, and with the name it stands under.
+fn each_text(
+    argument: &str,
+    value: &mut Value,
+    told: &mut impl FnMut(&str, &mut Value) -> Result<(), Rejection>,
+) -> Result<(), Rejection> {
+    match value {
+        Value::Array(values) => values.iter_mut().try_for_each(|value| each_text(argument, value, told)),
+        Value::Object(fields) => {
+            fields.iter_mut().try_for_each(|(argument, value)| each_text(argument, value, told))
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => told(argument, value),
+    }
+}
