@@ -18,7 +18,7 @@ use xml::{Tag, line};
 use crate::domain::relevance::by_relevance;
 use crate::domain::time::Timestamp;
 
-pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta};
+pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta, named_delta};
 pub use entries::{
     Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Question, Side, Task,
     Trajectory, Turn0, Window,
@@ -56,14 +56,22 @@ pub fn budget_for(context_window: Option<u64>) -> usize {
     usize::try_from(share).unwrap_or(usize::MAX).max(WINDOW_BUDGET_CHARS)
 }
 
+/// A text with names in place of ids: what is shown is looked up, and what the names leave room for.
+pub type Names<'n> = &'n dyn Fn(&str) -> String;
+
 /// What one session hands to the next: a pack of the usual size, and all that was said last, whole.
-pub fn hand_over(entries: &Entries, now: Timestamp) -> String {
-    pack(entries, DEFAULT_BUDGET_CHARS + xml::chars(&dialogue(entries, now)), now)
+pub fn hand_over(entries: &Entries, now: Timestamp, names: Names<'_>) -> String {
+    named_pack(entries, DEFAULT_BUDGET_CHARS + xml::chars(&dialogue(entries, now)), now, names)
+}
+
+/// [`named_pack`] with ids.
+pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
+    named_pack(entries, budget_chars, now, &str::to_owned)
 }
 
 /// Packs entries into at most `budget_chars` characters, as they are at `now`. The same arguments give the same
 /// bytes. A budget too small for what is fixed gives one line, and none below 160 characters.
-pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
+pub fn named_pack(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> String {
     if budget_chars < SMALLEST_BUDGET_CHARS {
         return String::new();
     }
@@ -111,6 +119,7 @@ pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
         dialogue: dialogue(entries, now),
         after: after(entries),
         for_ids: 0,
+        names,
     };
     fit(&fixed, sections, budget_chars).unwrap_or_else(|| one_line(entries, budget_chars, eligible))
 }

@@ -47,7 +47,7 @@ pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
-pub use names::{event, evidence, resolve, shortened};
+pub use names::{event, evidence, notice, resolve, shortened};
 pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 

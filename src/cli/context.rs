@@ -2,11 +2,11 @@
 
 use clap::Args;
 
+use super::Context as Place;
 use super::output::Failure;
-use super::{Context as Place, parse};
 use crate::domain::command::{Command, SeeAttention};
 use crate::pack;
-use crate::views::{ContextOf, View};
+use crate::views::{self, ContextOf, View};
 
 /// Whose context, and how much of it.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ impl Attention {
         let Some(id) = &self.seen else {
             return place.show(&View::Attention(place.reader()?));
         };
-        let command = Command::SeeAttention(SeeAttention { id: parse("seen", id)? });
+        let command = Command::SeeAttention(SeeAttention { id: views::notice(&mut place.models()?, id)? });
         place.submit("noted", command, None)
     }
 }

@@ -162,6 +162,13 @@ impl Hooked {
     }
 
     fn answer(&mut self) -> Result<Answer, Failure> {
+        Ok(match self.said_to_it()? {
+            Answer::Silence => Answer::Silence,
+            Answer::Context(text) => Answer::Context(views::shortened(&mut self.reads, &text).into_owned()),
+        })
+    }
+
+    fn said_to_it(&mut self) -> Result<Answer, Failure> {
         match self.call.moment.clone() {
             Moment::SessionStart { source } => self.start(source.as_deref()),
             Moment::Prompt { text } => self.prompt(&text),

@@ -1,6 +1,7 @@
 //! Short names: `C47` for the 47th claim of the workspace, `T7` for the seventh task. What has one is a line in
 //! [`Named::of`]; what an argument can name is a line in [`Sort`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -201,6 +202,25 @@ pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid
         }
         None
     })
+}
+
+/// A text with what each whole id in it is called instead, as far as that is known.
+pub fn shortened(text: &str, mut called: impl FnMut(&str, Option<Uuid>) -> Option<String>) -> Cow<'_, str> {
+    let (mut short, mut shown) = (String::new(), 0);
+    let mut known: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    for (range, id) in quoted_ids(text) {
+        let word = &text[range.clone()];
+        if let Some(called) = known.entry(word).or_insert_with(|| called(word, id)) {
+            short.push_str(&text[shown..range.start]);
+            short.push_str(called);
+            shown = range.end;
+        }
+    }
+    if shown == 0 {
+        return Cow::Borrowed(text);
+    }
+    short.push_str(&text[shown..]);
+    Cow::Owned(short)
 }
 
 /// The number in a name.

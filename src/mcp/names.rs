@@ -1,10 +1,10 @@
 //! Arguments of tools that name something: each may be a short name, a whole id, the end of one, or a pasted address.
 
-use rmcp::model::JsonObject;
+use rmcp::model::{CallToolResponse, ContentBlock, JsonObject};
 use serde_json::Value;
 
 use super::server::Server;
-use crate::domain::names::Sort;
+use crate::domain::names::{Sort, quoted_ids};
 use crate::domain::rejection::Rejection;
 use crate::reads::Reads;
 use crate::views;
@@ -39,6 +39,27 @@ impl Names {
 }
 
 impl Server {
+    /// A text for a model, with names in place of ids.
+    pub(super) fn shortened(&self, text: &str) -> String {
+        // Most answers quote none, and need no handle.
+        match quoted_ids(text).next() {
+            Some(_) => self.with_reads(|reads| views::shortened(reads, text).into_owned()),
+            None => text.to_owned(),
+        }
+    }
+
+    /// The answer to a tool call with names in its texts; whole ids stand in its structured content.
+    pub(super) fn named_answer(&self, mut answer: CallToolResponse) -> CallToolResponse {
+        if let CallToolResponse::Complete(result) = &mut answer {
+            for block in &mut result.content {
+                if let ContentBlock::Text(said) = block {
+                    said.text = self.shortened(&said.text);
+                }
+            }
+        }
+        answer
+    }
+
     /// The arguments of a call with the ids of what they name. What is no text is left to the parser.
     pub(super) fn identified(&self, arguments: &JsonObject) -> Result<JsonObject, Rejection> {
         let mut arguments = arguments.clone();

@@ -128,7 +128,7 @@ impl Server {
             ErrorData::invalid_params(format!("no prompt is called `{name}`: see prompts/list"), None)
         })?;
         let filling = (known.fill)(self, &Given(arguments, session))?;
-        let text = clean::cleaned(&filled(known.text, &filling)).into_owned();
+        let text = clean::cleaned(&self.shortened(&filled(known.text, &filling))).into_owned();
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
     }
 

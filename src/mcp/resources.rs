@@ -14,7 +14,7 @@ use crate::domain::names::Sort;
 use crate::reads::TravelError;
 use crate::store::StoreError;
 use crate::system;
-use crate::views::{self, ViewError};
+use crate::views::{self, View, ViewError};
 
 /// How long a read waits for read models that the writer makes anew; those of a large ledger take longer.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
@@ -167,6 +167,7 @@ impl Server {
         session: &SessionId,
     ) -> Result<ReadResourceResult, ErrorData> {
         let uri::Address { view, json: wants_json, moment } = self.address_in(address, session)?;
+        let is_output = matches!(view, View::Output(..));
         let deadline = system::instant() + MADE_WITHIN;
         let answer = loop {
             let view = view.clone();
@@ -200,8 +201,11 @@ impl Server {
         }
         let (text, mime_type) = if wants_json {
             (clean::escaped_json(&json.to_string()).into_owned(), "application/json")
-        } else {
+        } else if is_output {
+            // What a program wrote stays as it is.
             (clean::cleaned(&text).into_owned(), answer.mime_type)
+        } else {
+            (clean::cleaned(&self.shortened(&text)).into_owned(), answer.mime_type)
         };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));

@@ -216,7 +216,7 @@ impl Server {
         let answer = contained(work).await;
         answer.map_err(|error| match call::denial(self.front(), method, asked) {
             Some(denial) => ErrorData::new(error.code, Rejection::from(denial).to_string(), None),
-            None => error,
+            None => ErrorData { message: self.shortened(&error.message).into(), ..error },
         })
     }
 
@@ -296,7 +296,8 @@ impl ServerHandler for Server {
             let denial = call::denial(self.front(), "tools/call", &request.name);
             return Ok(call::refused(&denial.map_or(rejection, Rejection::from)).into());
         }
-        contained(self.shared.tools.call(ToolCallContext::new(self, request, context))).await
+        let called = contained(self.shared.tools.call(ToolCallContext::new(self, request, context))).await;
+        called.map(|answer| self.named_answer(answer))
     }
 
     async fn list_resources(

@@ -3,8 +3,8 @@
 use super::fit::{Fixed, Section, fit};
 use super::xml::{Tag, chars, line};
 use super::{
-    Anchor, AntiPattern, Attention, Claim, MAX_WARNING_CHARS, Question, anchors, anti_patterns, attention,
-    claim, question,
+    Anchor, AntiPattern, Attention, Claim, MAX_WARNING_CHARS, Names, Question, anchors, anti_patterns,
+    attention, claim, question,
 };
 use crate::domain::claim::Status;
 use crate::domain::time::Timestamp;
@@ -66,9 +66,14 @@ pub struct ClaimChange {
     pub was: Option<Status>,
 }
 
+/// [`named_delta`] with ids.
+pub fn delta(changes: &Changes, now: Timestamp) -> String {
+    named_delta(changes, now, &str::to_owned)
+}
+
 /// What changed, in at most [`MAX_DELTA_CHARS`] characters and those of the questions; the empty string when nothing
 /// did.
-pub fn delta(changes: &Changes, now: Timestamp) -> String {
+pub fn named_delta(changes: &Changes, now: Timestamp, names: Names<'_>) -> String {
     let warnings: Vec<&AntiPattern> =
         changes.anti_patterns.iter().filter(|dead_end| dead_end.matches).collect();
     let nothing = changes.intent.is_none()
@@ -108,7 +113,7 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
             .start()
     };
     let intent = changes.intent.as_ref();
-    let questions = questions(&changes.questions, now);
+    let questions = questions(&changes.questions, now, names);
     let budget = MAX_DELTA_CHARS + chars(&questions);
     let before =
         intent.map_or_else(String::new, |intent| Tag::open("trajectory").with("intent", intent).empty());
@@ -120,15 +125,16 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
         dialogue: String::new(),
         after: String::new(),
         for_ids: MAX_DELTA_CHARS / 10,
+        names,
     };
     fit(&fixed, sections, budget).expect("eight attributes of 120 characters leave room in 2,000")
 }
 
 /// Questions as whole texts; those that find no room are counted, with the place where they stand.
-fn questions(asked: &[Question], now: Timestamp) -> String {
+fn questions(asked: &[Question], now: Timestamp, names: Names<'_>) -> String {
     let mut text = String::new();
     for (at, one) in asked.iter().enumerate() {
-        let xml = question(one, now);
+        let xml = names(&question(one, now));
         if at > 0 && chars(&text) + chars(&xml) > MAX_QUESTIONS_CHARS {
             let more = asked.len() - at;
             text += &Tag::open("questions").with("more", more).with("read", "hivemind://attention").empty();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::MAX_ID_CHARS;
 use super::xml::{Tag, chars, line};
+use super::{MAX_ID_CHARS, Names};
 
 /// Entries of a section that are tried and found too long before the rest of it is left out untried. It bounds
 /// the work: a pack of ten thousand claims looks at those it shows and a few more.
@@ -92,10 +92,10 @@ impl<'a> Section<'a> {
     }
 
     /// Shows what fits into `allowance` and into what is left of the budget.
-    fn fill(&mut self, mut allowance: usize, left: &mut usize) {
+    fn fill(&mut self, mut allowance: usize, left: &mut usize, names: Names<'_>) {
         let mut misses = 0;
         for at in (0..self.len).filter(|at| !self.shown.contains_key(at)).collect::<Vec<_>>() {
-            let xml = (self.xml)(at);
+            let xml = names(&(self.xml)(at));
             let first = self.shown.is_empty();
             let frame = if first && self.stale.is_none() { self.frame() } else { 0 };
             let cost = chars(&xml) + frame;
@@ -136,7 +136,7 @@ impl<'a> Section<'a> {
 
 /// What is always said: the start of the root, given the number of characters used, and what stands around
 /// the sections.
-pub(super) struct Fixed<F> {
+pub(super) struct Fixed<'n, F> {
     pub(super) root: &'static str,
     pub(super) start: F,
     pub(super) before: String,
@@ -145,16 +145,20 @@ pub(super) struct Fixed<F> {
     pub(super) after: String,
     /// Characters kept for the ids of what is left out, once not everything fits.
     pub(super) for_ids: usize,
+    /// Puts names in place of ids.
+    pub(super) names: Names<'n>,
 }
 
 /// At most `budget` characters: what is fixed, then section after section what their shares allow, then what
 /// else there is room for. None when not even what is fixed fits.
 pub(super) fn fit(
-    fixed: &Fixed<impl Fn(usize) -> String>,
+    fixed: &Fixed<'_, impl Fn(usize) -> String>,
     mut sections: Vec<Section<'_>>,
     budget: usize,
 ) -> Option<String> {
-    let Fixed { root, start, before, dialogue, after, for_ids } = fixed;
+    let Fixed { root, start, before, dialogue, after, for_ids, names } = fixed;
+    let [before, dialogue, after] = &[before, dialogue, after].map(|text| names(text));
+    let start = |used: usize| names(&start(used));
     let end = format!("</{root}>\n");
     let total: usize = sections.iter().map(Section::eligible).sum();
     let always =
@@ -164,11 +168,11 @@ pub(super) fn fit(
     let number = if total == 0 { 0 } else { chars(&dropped(std::iter::empty(), total, usize::MAX)) };
     let room = budget.checked_sub(always + number)?;
     let shared = budget - chars(dialogue);
-    let mut left = fill(&mut sections, shared, room);
+    let mut left = fill(&mut sections, shared, room, *names);
     if *for_ids > 0 && sections.iter().any(|section| section.left_out() > 0) {
         sections.iter_mut().for_each(|section| section.shown.clear());
         let kept = room.min(*for_ids);
-        left = fill(&mut sections, shared, room - kept) + kept;
+        left = fill(&mut sections, shared, room - kept, *names) + kept;
     }
     sections.sort_by_key(|section| section.place);
     let mut body = before.clone();
@@ -179,7 +183,7 @@ pub(super) fn fit(
     body.push_str(after);
     let ids = sections.iter().flat_map(|section| {
         let left_out = (0..section.len).filter(|at| !section.shown.contains_key(at));
-        left_out.map(|at| (section.id)(at)).filter(|id| !id.is_empty())
+        left_out.map(|at| (section.id)(at)).filter(|id| !id.is_empty()).map(|id| names(id))
     });
     let left_out = sections.iter().map(Section::left_out).sum();
     body.push_str(&dropped(ids, left_out, left + number));
@@ -188,13 +192,13 @@ pub(super) fn fit(
 }
 
 /// Shows what the shares of the sections allow, then what else there is room for; how much of it is left.
-fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
+fn fill(sections: &mut [Section<'_>], shared: usize, room: usize, names: Names<'_>) -> usize {
     let mut left = room;
     for section in &mut *sections {
-        section.fill(shared / 100 * section.share + shared % 100 * section.share / 100, &mut left);
+        section.fill(shared / 100 * section.share + shared % 100 * section.share / 100, &mut left, names);
     }
     for section in &mut *sections {
-        section.fill(usize::MAX, &mut left);
+        section.fill(usize::MAX, &mut left, names);
     }
     left
 }
@@ -206,7 +210,7 @@ pub(super) fn used(rest: usize) -> usize {
 }
 
 /// What was left out: ids while they fit into `room`, then the number of the others.
-fn dropped<'i>(ids: impl Iterator<Item = &'i str>, left_out: usize, room: usize) -> String {
+fn dropped(ids: impl Iterator<Item = String>, left_out: usize, room: usize) -> String {
     if left_out == 0 {
         return String::new();
     }
@@ -216,7 +220,7 @@ fn dropped<'i>(ids: impl Iterator<Item = &'i str>, left_out: usize, room: usize)
     // Where the end goes to a line of its own it takes one more.
     let around = chars(&tag().text("")) + 1;
     for id in ids {
-        let id = line(id, MAX_ID_CHARS).replace(' ', "_");
+        let id = line(&id, MAX_ID_CHARS).replace(' ', "_");
         let others = if rest > 1 { format!(" +{}", rest - 1).len() } else { 0 };
         if around + chars(&text) + 1 + chars(&id) + others > room {
             break;

@@ -157,6 +157,12 @@ impl Reader {
         Ok(self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?)
     }
 
+    /// A text with the names of what has one in place of whole ids.
+    pub fn shortened(&self, text: &str) -> String {
+        // What cannot be looked up just now is shown as it is.
+        names::shortened(text, |word, _| self.name_given(word).ok().flatten()).into_owned()
+    }
+
     /// Names that begin as they were typed, the newest first, and how many there are.
     pub(super) fn names(&self, sort: Sort, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         let letter = sort.named().letter();

@@ -42,6 +42,8 @@ pub struct LoosenedPolicy {
     pub was: String,
     /// When a writer first went by it, epoch ms.
     pub changed_at: i64,
+    /// Place of that event in the ledger.
+    pub seq: u64,
 }
 
 /// A queued command that did not pass.
@@ -126,7 +128,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn loosened_policies(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
         let sql = format!(
-            "SELECT event_id, policy, was, changed_at FROM loosened_policies \
+            "SELECT event_id, policy, was, changed_at, seq FROM loosened_policies \
              WHERE NOT EXISTS (SELECT 1 FROM seen_notices WHERE id = event_id) ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -136,6 +138,7 @@ impl Reader {
                 policy: row.get(1)?,
                 was: row.get(2)?,
                 changed_at: row.get(3)?,
+                seq: row.get::<_, i64>(4)? as u64,
             })
         };
         self.kept_of(statement.query([])?, read)

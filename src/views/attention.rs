@@ -230,7 +230,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             Kind::Policy,
             vec![change.event_id.clone()],
             change.changed_at,
-            move_of(AgentId::operator().as_str(), [noted(&change.event_id)]),
+            move_of(AgentId::operator().as_str(), [noted(change.seq)]),
             vec![format!("the rules are looser: {}; before: {}", change.policy, change.was)],
         )
     }));
@@ -463,7 +463,8 @@ fn proof_of(claim: &str) -> String {
     format!("a run may decide instead: `hm experiment run PROFILE --claim {claim} --blocking`")
 }
 
-fn noted(notice: &str) -> String {
+/// A number needs no quotes: a shell takes what follows a `#` for a comment.
+fn noted(notice: impl std::fmt::Display) -> String {
     format!("hm attention --seen {notice}")
 }
 

@@ -108,12 +108,13 @@ pub(super) fn context(
     runs: &Runs,
     now: Timestamp,
 ) -> Answer {
-    packed(&Found { stale_after, ..found(store, of) }, of, runs, now)
+    let names = |text: &str| store.shortened(text);
+    packed(&Found { stale_after, ..found(store, of) }, of, runs, now, &names)
 }
 
 /// The context of an agent before anything was ever written.
 pub(super) fn empty(of: &ContextOf, now: Timestamp) -> Answer {
-    packed(&Found::default(), of, &Runs::default(), now)
+    packed(&Found::default(), of, &Runs::default(), now, &str::to_owned)
 }
 
 /// What a session hands to the one that goes on from it, the parent to the child: its context, with the dialogue and
@@ -137,7 +138,9 @@ pub fn turn0(
     let handed_over = entries(&found, &of, &Runs::default(), Some((parent.as_str(), reason)), now);
     // Who reads it is the child: what it writes is to be filed under its own name.
     let entries = Entries { session: Some(child.to_string()), ..handed_over };
-    Ok(pack::hand_over(&entries, now))
+    let store = reads.store()?;
+    let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
+    Ok(pack::hand_over(&entries, now, &names))
 }
 
 /// Claims of each kind that are asked for: as many as the budget may hold.
@@ -357,8 +360,8 @@ fn entries(
     }
 }
 
-fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer {
-    let text = pack::pack(&entries(found, of, runs, None, now), of.budget, now);
+fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp, names: pack::Names<'_>) -> Answer {
+    let text = pack::named_pack(&entries(found, of, runs, None, now), of.budget, now, names);
     let json = json!({
         "agent": of.agent,
         "session": of.session,

@@ -79,7 +79,9 @@ pub fn delta(
         note(&mut seen, &event, stored, &of.agent);
     }
     let (changes, _) = reads.ask(now, |store| changes(store, of, since, &seen, now))?;
-    Ok((pack::delta(&changes.unwrap_or_default(), now), until))
+    let store = reads.store()?;
+    let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
+    Ok((pack::named_delta(&changes.unwrap_or_default(), now, &names), until))
 }
 
 fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored, agent: &AgentId) {

@@ -1,7 +1,6 @@
 //! What a short name means, for fronts: commands carry ids.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
@@ -95,6 +94,32 @@ fn event_called(reads: &mut Reads, given: &str) -> Result<Option<EventId>, Rejec
     Ok(store.id_called(name).map_err(ViewError::from)?.map(EventId::from_uuid))
 }
 
+/// The id of the notice that a text names: a change of the rules by its event, a command that did not pass by the end of
+/// its id.
+///
+/// # Errors
+/// [`Rejection`], where it means none or several.
+pub fn notice(reads: &mut Reads, text: &str) -> Result<Uuid, Rejection> {
+    let given = names::pasted(text);
+    if let Ok(id) = Uuid::parse_str(given) {
+        return Ok(id);
+    }
+    if let (Some(end), Some(store)) = (names::end(given), reads.store().map_err(ViewError::from)?) {
+        let rejected = store.rejected_commands(super::MAX_LIMIT).map_err(ViewError::from)?;
+        let mut ending = rejected.iter().filter(|rejected| rejected.command_id.ends_with(&end));
+        if let (Some(only), None) = (ending.next(), ending.next())
+            && let Ok(id) = Uuid::parse_str(&only.command_id)
+        {
+            return Ok(id);
+        }
+    }
+    let called = event_called(reads, given)?.map(EventId::uuid);
+    called.ok_or_else(|| {
+        let problem = format!("no notice is called `{}`: hm attention shows those there are", quoted(text));
+        Rejection::invalid("seen", problem)
+    })
+}
+
 /// What is cited as evidence, by the names that the writer takes: `last`, a whole id, or the end of one.
 ///
 /// # Errors
@@ -114,23 +139,7 @@ pub fn evidence(reads: &mut Reads, argument: &str, text: &str) -> Result<Evidenc
 /// A text for people and models: each whole id of ours is replaced by the name of what it is an id of. What has no name, or
 /// is only queued, goes by the end of its id; the id of something else stays as it is.
 pub fn shortened<'t>(reads: &mut Reads, text: &'t str) -> Cow<'t, str> {
-    let mut short = String::new();
-    let mut shown = 0;
-    let mut known: BTreeMap<&str, Option<String>> = BTreeMap::new();
-    for (range, id) in names::quoted_ids(text) {
-        let word = &text[range.clone()];
-        let called = known.entry(word).or_insert_with(|| called(reads, word, id));
-        if let Some(called) = called {
-            short.push_str(&text[shown..range.start]);
-            short.push_str(called);
-            shown = range.end;
-        }
-    }
-    if shown == 0 {
-        return Cow::Borrowed(text);
-    }
-    short.push_str(&text[shown..]);
-    Cow::Owned(short)
+    names::shortened(text, |word, id| called(reads, word, id))
 }
 
 /// What is said instead of an id. What cannot be looked up just now is shown as it is.

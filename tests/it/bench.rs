@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use hivemind::domain::decide::Policy;
 use hivemind::ledger::{Cursor, Reader, Stored};
 use hivemind::mcp::{Era, Pane, ToolAnswer};
+use hivemind::reads::Reads;
 use hivemind::system::Sources;
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
@@ -67,6 +68,11 @@ impl Bench {
         let answer = pane.call(tool, arguments).await.expect("an answer");
         assert!(!answer.refused && answer.field("state") == "committed", "{tool}: {answer:?}");
         answer
+    }
+
+    /// What people and models see in place of an id.
+    pub(crate) fn name(&self, id: &str) -> String {
+        hivemind::views::shortened(&mut Reads::of(self.workspace.clone()), id).into_owned()
     }
 
     /// Makes a fact and returns its id.

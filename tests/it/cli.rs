@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::schedule::all_ran;
 use crate::shell::Shell;
+use crate::terminal::on_screen;
 
 const POOL: &str = r#"hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs"#;
 
@@ -396,8 +397,16 @@ fn a_row_fits_the_width_whatever_it_holds() {
     let made =
         shell.run(&format!(r#"hm --agent {agent} claim create "{long}" --type hypothesis --scope src"#));
     assert!(made.status.success(), "{made:?}");
-    let list = String::from_utf8(shell.run("hm claim list").stdout).expect("text");
+    let (_, list) = on_screen(&shell.command("hm claim list"), "");
     assert!(list.lines().all(|line| line.chars().count() <= 100), "{list}");
+    let row = list.lines().nth(1).expect("a row");
+    assert!(
+        row.starts_with("C1  ") && row.matches("wide").count() >= 12,
+        "60 columns are its statement's: {row}"
+    );
+    // Programs and `grep` look for words anywhere in it.
+    let piped = String::from_utf8(shell.run("hm claim list").stdout).expect("text");
+    assert_eq!(piped.matches("wide").count(), 100, "{piped}");
 }
 
 /// The keys of an object, or of the first entry of its first list.
@@ -803,6 +812,12 @@ fn every_line_fits_the_page_and_no_id_is_shown() {
         let output = shell.run(&format!("hm {verb}"));
         let text = String::from_utf8(output.stdout).expect("text");
         assert!(!text.is_empty(), "{verb}: {:?}", output.stderr);
+        // A list is whole in a pipe.
+        let text = if text.starts_with("id ") {
+            on_screen(&shell.command(&format!("hm {verb}")), "").1
+        } else {
+            text
+        };
         for line in text.lines() {
             assert!(textwrap::core::display_width(line) <= 100, "{verb}: {line}");
         }

@@ -193,8 +193,9 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     });
     let said = |text: &str| {
         let document = Document::parse(text).expect("XML");
-        let avoid =
-            document.descendants().find(|node| node.attribute("claim") == Some(&dead_end.to_string()));
+        let avoid = document
+            .descendants()
+            .find(|node| node.attribute("claim") == Some(&*named(&workspace, dead_end)));
         let avoid = avoid.unwrap_or_else(|| panic!("no dead end in {text}"));
         (avoid.attribute("trigger").map(str::to_owned), avoid.text().unwrap_or_default().to_owned())
     };
@@ -223,6 +224,11 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
 }
 
+/// The short name of a claim.
+fn named(workspace: &Workspace, claim: ClaimId) -> String {
+    views::shortened(&mut Reads::of(workspace.clone()), &claim.to_string()).into_owned()
+}
+
 #[test]
 fn a_scope_of_the_whole_repository_is_no_match() {
     let (workspace, now) = lived_in();
@@ -233,10 +239,12 @@ fn a_scope_of_the_whole_repository_is_no_match() {
     let of_here = claims(&mut committer, "one writer holds the pool", "src/db", |_| ());
     let of_all = claims(&mut committer, "the licence is MIT", ".", |_| ());
     let text = told(&workspace, 9_500, now).text;
-    let avoided = |id: ClaimId| text.contains(&format!("<avoid claim=\"{id}\""));
+    let avoided = |id: ClaimId| text.contains(&format!("<avoid claim=\"{}\"", named(&workspace, id)));
     assert!(avoided(here) && !avoided(everywhere), "{text}");
-    let place =
-        |id: ClaimId| text.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+    let place = |id: ClaimId| {
+        text.find(&format!("<claim id=\"{}\"", named(&workspace, id)))
+            .unwrap_or_else(|| panic!("{id}: {text}"))
+    };
     assert!(place(of_here) < place(of_all), "the newer claim says nothing about src/db: {text}");
 }
 

@@ -67,14 +67,14 @@ async fn one_decision_stands_for_each_target() {
         &lines,
         expect![[r#"
             record_decision C1: committed at seq 4; next: confirmed once another agent supports it
-            target_conflict: decision D1 on target:database is in force; support it, or record yours with supersedes [D1] and a rationale of 15 characters or more
+            target_conflict: decision C1 on target:database is in force; support it, or record yours with supersedes [C1] and a rationale of 15 characters or more
             invalid_argument: the rationale has 10 characters, it takes 15 to say why; correct `rationale` and call again
             record_decision C3: committed at seq 8; next: confirmed once another agent supports it
             record_outcome C3: committed at seq 9
-            duplicate_outcome: the outcome of decision D2 is partial already; nothing to do: it is on record
-            record_outcome C3: committed at seq 10; next: spare others the dead end: create_claim claim_type negative, scopes target:database, statement "decision D2 failed: two outages"
-            no_decision: claim D3 is not on record as a decision; record it with record_decision first, or name one of hivemind://decisions
-            target_conflict: decision D2 on target:database is in force; support it, or record yours with supersedes [D2] and a rationale of 15 characters or more"#]],
+            duplicate_outcome: the outcome of decision C3 is partial already; nothing to do: it is on record
+            record_outcome C3: committed at seq 10; next: spare others the dead end: create_claim claim_type negative, scopes target:database, statement "decision C3 failed: two outages"
+            no_decision: claim C4 is not on record as a decision; record it with record_decision first, or name one of hivemind://decisions
+            target_conflict: decision C3 on target:database is in force; support it, or record yours with supersedes [C3] and a rationale of 15 characters or more"#]],
     );
 
     let page = devops.read(&format!("hivemind://claims/{second}?format=json")).await.expect("the claim");
@@ -95,7 +95,7 @@ async fn one_decision_stands_for_each_target() {
     let rejected = devops.read("hivemind://claims?type=hypothesis&status=deprecated").await.expect("claims");
     assert!(rejected.contains("Postgres") && rejected.contains("[src/store, target:database]"), "{rejected}");
     let old = devops.read(&format!("hivemind://claims/{first}")).await.expect("the claim");
-    assert!(old.contains("Postgres: a server to operate") && old.contains(&second), "{old}");
+    assert!(old.contains("Postgres: a server to operate") && old.contains(&bench.name(&second)), "{old}");
 }
 
 #[test]

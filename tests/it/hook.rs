@@ -106,20 +106,20 @@ fn a_repeat_is_warned_of_right_before_it_and_nothing_else_is() {
         "hm --json --agent analyst claim create \"cargo test --all deadlocks on the shared pool\" --type negative \
          --scope src/db --trigger-command \"cargo test --all --target-dir /tmp/one-4711\"",
     );
-    let claim = made["claim_id"].as_str().expect("an id").to_owned();
+    assert_eq!(made["name"], "C1", "{made}");
     session.prompt("run the tests");
     let elsewhere = format!(
         "cd {}/src && cd .. && RUST_LOG=debug cargo test --all --target-dir /tmp/another-99 2>&1 | tail -5",
         session.cwd()
     );
     let warned = session.about_to_run(&elsewhere);
-    assert!(warned.contains(&claim) && warned.contains("deadlocks on the shared pool"), "{warned:?}");
+    assert!(warned.contains("claim C1;") && warned.contains("deadlocks on the shared pool"), "{warned:?}");
     assert!(warned.contains("analyst"), "to whom it happened: {warned}");
     spool_is_empty(&shell);
     assert_eq!(session.about_to_run(&elsewhere), "", "once in a turn");
     session.prompt("and again");
     spool_is_empty(&shell);
-    assert!(session.about_to_run("cargo test --all --target-dir /tmp/x").contains(&claim), "a new turn");
+    assert!(session.about_to_run("cargo test --all --target-dir /tmp/x").contains("claim C1;"), "a new turn");
 
     let unrelated = include_str!("../corpora/commands/unrelated.jsonl").lines();
     let unrelated = unrelated.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -268,9 +268,11 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
     let task = task.as_str().expect("an id").to_owned();
     within(&shell, "s-1", &format!("hm --json --agent devops task claim {task}"));
     let create = "hm --json --agent devops claim create \"the pool leaks\" --scope src/db";
-    let claim = within(&shell, "s-1", create)["claim_id"].clone();
+    let made = within(&shell, "s-1", create);
+    assert_eq!(made["name"], "C1");
+    let claim = &made["claim_id"];
     let gate = session.told("Stop", json!({ "stop_hook_active": false, "last_assistant_message": "mended" }));
-    assert!(gate.contains("active task: T1 ") && gate.contains(claim.as_str().expect("an id")), "{gate:?}");
+    assert!(gate.contains("active task: T1 ") && gate.contains("claim without evidence: C1 "), "{gate:?}");
     assert_eq!(session.told("Stop", json!({ "stop_hook_active": true })), "", "a reminder is given once");
     session.told("SessionEnd", json!({ "reason": "exit" }));
     spool_is_empty(&shell);
@@ -491,7 +493,7 @@ fn an_error_that_is_known_and_a_path_that_is_known_are_told_too() {
             "hm --json --agent analyst claim create \"{statement}\" --type negative --scope tag:build"
         );
         let made = shell.json(&format!("{create} {trigger}"));
-        made["claim_id"].as_str().expect("an id").to_owned()
+        made["name"].as_str().expect("a name").to_owned()
     };
     let error = known(
         "--trigger-error \"error[E0433]: failed to resolve: use of undeclared crate `foo` at /a/b.rs:12\"",

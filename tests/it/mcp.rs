@@ -148,7 +148,7 @@ async fn four_panes_share_one_memory() {
     // At once in every other pane, whatever its era.
     let id = claim.field("claim_id").to_owned();
     for pane in [&devops, &reviewer, &unpinned] {
-        assert!(pane.read("hivemind://claims").await.expect("claims").contains(&id));
+        assert!(pane.read("hivemind://claims").await.expect("claims").contains("`C2`"));
     }
     let seen = bench.accepted(&reviewer, "report_event", json!({
         "kind": "command_ran", "summary": "the pool test hangs", "command": "cargo test pool", "exit_code": 101,
@@ -176,7 +176,7 @@ async fn four_panes_share_one_memory() {
     bench.accepted(&unpinned, "support", json!({ "claim_id": id, "agent": "Front" })).await;
     let page = devops.read(&format!("hivemind://claims/{id}")).await.expect("the claim");
     expect![[r#"
-        # contested fact `CLAIM`
+        # contested fact `C2`
 
         > the pool needs one connection per pane
 
@@ -190,11 +190,11 @@ async fn four_panes_share_one_memory() {
         ## Positions
 
         - frontend support
-        - reviewer challenge: the test hangs with one per pane (event `EVENT`)
+        - reviewer challenge: the test hangs with one per pane (event `#4`)
 
         ## Evidence
 
-        - event `EVENT` contradicts (asserted, weight 0.50, by reviewer)
+        - event `#4` contradicts (asserted, weight 0.50, by reviewer)
 
         ## Contradictions
 
@@ -207,7 +207,7 @@ async fn four_panes_share_one_memory() {
         - TIME proposed by analyst (seq 2)
         - TIME proposed -> contested by reviewer (seq 6): challenged by reviewer
     "#]]
-    .assert_eq(&masked(&page, &[(&id, "CLAIM"), (&event, "EVENT")]));
+    .assert_eq(&masked(&page, &[]));
 
     // The challenger is convinced: with a support from somebody else and no challenge it is confirmed.
     bench.accepted(&reviewer, "abstain", json!({ "claim_id": id })).await;
@@ -225,7 +225,7 @@ async fn four_panes_share_one_memory() {
     let context = devops.read("hivemind://context").await.expect("the context");
     assert!(context.contains("<avoid claim=") && !context.contains("<contested"), "{context}");
     let negative = unpinned.read("hivemind://negative?scope=src/db/pool.rs").await.expect("dead ends");
-    assert!(negative.contains(dead_end.field("claim_id")));
+    assert!(negative.contains("`C1`"), "{negative}");
     assert!(unpinned.read("hivemind://negative?scope=docs").await.expect("none").contains("No dead ends"));
 }
 
@@ -342,10 +342,11 @@ async fn without_a_writer_reads_answer_and_writes_are_queued_in_order() {
     let bench = Bench::new();
     let pane = bench.pane_of_a_user("devops").await;
     let before = bench.claim(&pane, "written while all was well", "src").await;
+    assert_eq!(bench.name(&before), "C1");
     bench.kill_writer();
     let lock = bench.hold_writer_lock();
 
-    assert!(pane.read("hivemind://claims").await.expect("reads go on").contains(&before));
+    assert!(pane.read("hivemind://claims").await.expect("reads go on").contains("`C1`"));
     let mut queued = Vec::new();
     for number in 0..3 {
         let arguments = json!({

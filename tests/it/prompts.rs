@@ -64,7 +64,9 @@ impl Story {
 #[tokio::test]
 async fn each_prompt_is_about_what_it_was_asked() {
     let story = Story::tell("the pool holds 20 connections").await;
-    let Story { claim, contradiction, task, .. } = &story;
+    let [claim, contradiction, task] =
+        [&story.claim, &story.contradiction, &story.task].map(|id| story.bench.name(id));
+    assert_eq!([claim.as_str(), &contradiction, &task], ["C1", "X1", "T1"]);
     let all = story.all().await;
     let listed = story.analyst.listings().await.expect("listings");
     let listed: Vec<&str> = listed["prompts"]

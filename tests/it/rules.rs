@@ -259,7 +259,8 @@ async fn an_alias_is_taken_apart() {
     let sqlite = decided(&bench, &devops, "we keep SQLite", "database").await;
     let wal = decided(&bench, &devops, "we write ahead", "db").await;
     by_operator(&["target", "alias", "database", "db"]);
-    let open = |text: &str| text.contains(&sqlite) && text.contains(&wal);
+    let [sqlite, wal] = [sqlite, wal].map(|id| bench.name(&id));
+    let open = |text: &str| text.contains(&format!("`{sqlite}`")) && text.contains(&format!("`{wal}`"));
     assert!(open(&devops.read("hivemind://contradictions").await.expect("contradictions")));
     by_operator(&["target", "part", "database"]);
     let refused = bench.hm(&["target", "part", "database", "--agent", "operator"]);

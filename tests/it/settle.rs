@@ -318,7 +318,9 @@ fn check(kind: AttentionKind, scene: Scene) {
             assert!(at > 0);
             return;
         };
-        // What people read says the same, to the agent whose move it is.
+        // What people read says the same, to the agent whose move it is, with names for ids: that is typed.
+        let mut reads = hivemind::reads::Reads::of(shell.workspace());
+        let command = &*hivemind::views::shortened(&mut reads, command);
         let text = String::from_utf8(typed(&shell, by, "hm attention").stdout).expect("text");
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat(&text).contains(&format!("`{command}`")), "{kind}, {by}: {command} is not in\n{text}");

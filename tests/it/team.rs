@@ -139,7 +139,7 @@ async fn the_command_line_shows_what_an_agent_is_told() {
 
     let context = hm(&bench, &["context", "--agent", "ops", "--session", "night"]);
     assert!(context.starts_with("<hivemind_state agent=\"devops\" session=\"night\""), "{context}");
-    assert!(context.contains("intent=\"tune the pool\"") && context.contains(&claim), "{context}");
+    assert!(context.contains("intent=\"tune the pool\"") && context.contains("\"C1\""), "{context}");
     let teams = hm(&bench, &["context", "--agent", "ops"]);
     assert!(teams.contains("intent=\"fix the UI\""), "{teams}");
     let small = hm(&bench, &["context", "--agent", "ops", "--budget", "400"]);

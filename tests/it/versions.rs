@@ -372,7 +372,7 @@ async fn a_claim_that_mends_closes_the_old_one_without_a_quarrel() {
     assert!(payloads(&bench, "claim.superseded").iter().all(|link| link["mends"] == true));
 
     let page = owner.read(&format!("hivemind://claims/{shares}")).await.expect("a page");
-    assert!(page.contains(&format!("- mended by: {successor}")), "{page}");
+    assert!(page.contains(&format!("- mended by: {}", bench.name(&successor))), "{page}");
     let (status, reason) = stands(&owner, &shares).await;
     assert_eq!((status.as_str(), reason), ("deprecated", format!("mended by {successor}")));
     let json = json_of(&owner, &format!("hivemind://claims/{shares}")).await;
@@ -383,7 +383,7 @@ async fn a_claim_that_mends_closes_the_old_one_without_a_quarrel() {
     // A dead end that was mended warns no more.
     let again = json!({ "statement": "the list is short", "claim_type": "fact", "scopes": [FILE] });
     let again = bench.accepted(&other, "create_claim", again).await;
-    assert!(!again.text.contains(&dead_end), "{}", again.text);
+    assert!(!again.text.contains(&bench.name(&dead_end)), "{}", again.text);
 
     // A decision may mend another one, and another agent's claim is mended once the new one is confirmed.
     let scan = json!({ "statement": "we scan", "rationale": "it is simple enough", "target": "lookup" });

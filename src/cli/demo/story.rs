@@ -131,7 +131,7 @@ impl Story<'_> {
             ("idempotency_key", json!("dead-end-1")),
         ];
         let receipt = self.cast.writes(&mut self.step, Devops, "create_claim", &arguments).await?;
-        self.dead_end = id(&receipt.body, "claim_id")?;
+        self.dead_end = name(&receipt.body)?;
         let uri = format!("hivemind://negative?scope={POOL}");
         let list = self.cast.reads(Architect, &uri).await?;
         check(list.contains(&self.dead_end), "the architect does not find the dead end at its path")?;
@@ -161,9 +161,9 @@ impl Story<'_> {
             ("statement", json!("one DB connection is enough for all")),
         ];
         let receipt = self.cast.writes(&mut self.step, Analyst, "create_claim", &arguments).await?;
-        self.first = id(&receipt.body, "claim_id")?;
+        self.first = name(&receipt.body)?;
         let warning = &receipt.body["warnings"][0];
-        let warned = warning["code"] == "negative_claim" && warning["claim_id"] == self.dead_end;
+        let warned = warning["code"] == "negative_claim" && receipt.text.contains(&self.dead_end);
         check(warned, format!("the receipt does not warn of the dead end: {}", receipt.text))
     }
 
@@ -195,8 +195,9 @@ impl Story<'_> {
             ("summary", json!("two workers wait for each other")),
         ];
         let receipt = self.cast.writes(&mut self.step, Reviewer, "report_event", &arguments).await?;
-        self.run = id(&receipt.body, "event_id")?;
-        let uri = format!("hivemind://events/{}", self.run);
+        let seq = &receipt.body["seq"];
+        self.run = format!("#{seq}");
+        let uri = format!("hivemind://events/{seq}");
         let event = self.cast.reads_json(Analyst, &uri).await?;
         let (by, exit_code) = (&event["agent"], &event["payload"]["exit_code"]);
         let summary = event["payload"]["summary"].as_str().unwrap_or_default();
@@ -235,10 +236,12 @@ impl Story<'_> {
             ("statement", json!("each worker needs its own DB connection")),
         ];
         let receipt = self.cast.writes(&mut self.step, Analyst, "create_claim", &arguments).await?;
-        self.better = id(&receipt.body, "claim_id")?;
+        self.better = name(&receipt.body)?;
         self.status_is(&self.better, "proposed").await?;
-        let old = self.status_is(&self.first, "deprecated").await?;
-        check(old["superseded_by"] == self.better, "the old claim does not name its successor")?;
+        self.status_is(&self.first, "deprecated").await?;
+        let old = self.cast.reads(Architect, &format!("hivemind://claims/{}", self.first)).await?;
+        let successor = format!("superseded by: {}", self.better);
+        check(old.contains(&successor), format!("the old claim does not name its successor: {old}"))?;
         let list = self.cast.reads(Reviewer, POOL_CLAIMS).await?;
         check(list.contains(&self.better), "the reviewer does not find the better claim")?;
         self.seen(format!("reviewer reads {POOL_CLAIMS}"), &list);
@@ -279,7 +282,7 @@ impl Story<'_> {
         let proven = claim["history"].as_array().and_then(|history| history.last());
         let reason = proven.map_or(&Value::Null, |last| &last["reason"]);
         check(reason == &json!(format!("proof:{run}")), format!("confirmed for another reason: {reason}"))?;
-        let uri = format!("hivemind://experiments/{run}");
+        let uri = format!("hivemind://experiments/{}", name(&receipt.body)?);
         let page = self.cast.reads(Architect, &uri).await?;
         self.seen(format!("architect reads {uri}"), &page);
         Ok(())
@@ -340,7 +343,7 @@ impl Story<'_> {
         );
         let task = [("title", json!("size the pool")), ("scopes", json!([POOL]))];
         let added = self.cast.writes(&mut self.step, Analyst, "add_task", &task).await?;
-        let task = [("task_id", json!(id(&added.body, "task_id")?))];
+        let task = [("task_id", json!(name(&added.body)?))];
         self.cast.writes(&mut self.step, Analyst, "claim_task", &task).await?;
         let before = std::mem::take(&mut self.pack_before);
         let after = self.cast.reads(Analyst, "hivemind://context").await?;
@@ -414,6 +417,12 @@ fn note() -> [(&'static str, Value); 3] {
         ("summary", json!("pool deployed to staging")),
         ("idempotency_key", json!("deploy-1")),
     ]
+}
+
+/// The name of what a command made.
+fn name(receipt: &Value) -> Result<String, Problem> {
+    let name = receipt["name"].as_str().map(str::to_owned);
+    name.ok_or_else(|| Problem::Unexpected(format!("the receipt has no name: {receipt}")))
 }
 
 fn id(receipt: &Value, name: &str) -> Result<String, Problem> {
