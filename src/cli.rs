@@ -533,10 +533,12 @@ impl Context {
         let mut reads = self.models()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         // What a program wrote, and XML, mean their line breaks.
-        let mut text = match view {
-            View::Output(..) => answer.text,
-            _ if answer.mime_type == "text/markdown" => output::fitted(&answer.text),
-            _ => names::shortened(&answer.text).into_owned(),
+        let mut text = if matches!(view, View::Output(..)) {
+            answer.text
+        } else if answer.mime_type == "text/markdown" {
+            output::fitted(&answer.text)
+        } else {
+            names::shortened(&answer.text).into_owned()
         };
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));

@@ -47,7 +47,7 @@ pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{delta, gate, presence};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
-pub use names::{event, evidence, notice, resolve, shortened};
+pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, receipt_json, receipt_line};
 pub use why::why;
 
@@ -313,6 +313,7 @@ pub struct StatusView {
 /// [`ViewError`]; nothing is ever written.
 pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -> Result<Answer, ViewError> {
     let now = reads.clock(now);
+    let view = &names::with_session(reads, view)?;
     for moment in view.bounds().into_iter().flatten() {
         reads.check(moment)?;
     }

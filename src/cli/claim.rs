@@ -365,7 +365,7 @@ impl List {
             claim_type: parse_optional("type", self.claim_type.as_deref())?,
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
             owner: owner.map(|agent| agent.to_string()),
-            session: self.session.clone(),
+            session: context.session_named(self.session.as_deref())?,
             since: self.made.since()?,
             until: self.made.until()?,
             before: self.cursor,

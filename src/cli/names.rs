@@ -86,6 +86,11 @@ impl Context {
         text.map(|text| self.evidence_named(argument, text)).transpose()
     }
 
+    /// A session that is named, or left out.
+    pub(super) fn session_named(&self, text: Option<&str>) -> Result<Option<String>, Failure> {
+        text.map(|text| Ok(views::session(&mut self.models()?, text)?)).transpose()
+    }
+
     /// [`Context::named`] for a task that may be left out.
     pub(super) fn task_named(&self, text: Option<&str>) -> Result<Option<TaskId>, Failure> {
         text.map(|text| Ok(TaskId::from_uuid(self.named(Sort::Task, text)?))).transpose()

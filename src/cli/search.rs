@@ -5,7 +5,6 @@ use clap::Args;
 use super::claim::row;
 use super::output::{self, Failure};
 use super::{Context, note_damage, parse, parse_all, parse_optional};
-use crate::domain::rejection::Rejection;
 use crate::store::{ClaimFilter, Hit, SearchPage};
 use crate::system;
 use crate::views::{self, MAX_LIMIT};
@@ -62,14 +61,14 @@ impl Search {
         Ok(())
     }
 
-    fn search(&self, context: &Context) -> Result<crate::store::Search, Rejection> {
+    fn search(&self, context: &Context) -> Result<crate::store::Search, Failure> {
         let owner = self.owner.as_deref().map(|name| context.agent("owner", name)).transpose()?;
         let filter = ClaimFilter {
             status: parse_all("status", &self.status)?,
             claim_type: parse_optional("type", self.claim_type.as_deref())?,
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
             owner: owner.map(|agent| agent.to_string()),
-            session: self.session.clone(),
+            session: context.session_named(self.session.as_deref())?,
             since: self.made.since()?,
             until: self.made.until()?,
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),

@@ -115,7 +115,10 @@ impl Session {
                 let command = StartSession {
                     source: parse("source", source)?,
                     client: Some(parse("client", "hm")?),
-                    parent_session: parse_optional("parent", parent.as_deref())?,
+                    parent_session: parse_optional(
+                        "parent",
+                        context.session_named(parent.as_deref())?.as_deref(),
+                    )?,
                 };
                 context.submit("session started", Command::StartSession(command), None)
             }

@@ -34,11 +34,14 @@ pub enum Named {
     Run,
     /// Contradictions.
     Contradiction,
+    /// Sessions, from their first event on. Their ids are of the clients' making.
+    Session,
 }
 
 impl Named {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction];
+    pub const ALL: [Self; 6] =
+        [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session];
 
     /// What an event makes, erased or not: it is counted, so that the names of others stay as they are.
     pub fn of(recorded: &Recorded) -> Option<Self> {
@@ -71,6 +74,7 @@ impl Named {
             Self::Plan => "P",
             Self::Run => "R",
             Self::Contradiction => "X",
+            Self::Session => "S",
         }
     }
 }
@@ -178,7 +182,8 @@ pub fn pasted(text: &str) -> &str {
 }
 
 /// Where a text quotes a whole id that a reader may see the name of instead, and the word that it ends. A word that only
-/// ends in an id, such as `research-…`, can be a session. A part of a path is none, but for our own addresses.
+/// ends in an id, such as `research-…`, can be a session. A part of a path is none, but for our own addresses,
+/// and neither is what a shell's variable is set to.
 pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid>)> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -195,7 +200,7 @@ pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid
             let before = text[..start].trim_end_matches(is_word);
             let place =
                 before.rfind(|c: char| c.is_whitespace() || "\"'`<>()[],".contains(c)).map_or(0, |at| at + 1);
-            if before.ends_with(['/', '\\', '.']) && !before[place..].starts_with("hivemind://") {
+            if before.ends_with(['/', '\\', '.', '=']) && !before[place..].starts_with("hivemind://") {
                 continue;
             }
             return Some((before.len()..end, (before.len() == start).then_some(id)));
@@ -330,8 +335,17 @@ mod tests {
             ["ID", "ID"]
         );
         assert_eq!(found("research-ID"), [format!("research-{id}?")]);
-        for none in ["artifacts/ID/stdout.txt", "/tmp/ID.json", "ID-7", "IDa", "x-y-z", "-", "é-ID0", ".ID"]
-        {
+        for none in [
+            "artifacts/ID/stdout.txt",
+            "/tmp/ID.json",
+            "ID-7",
+            "IDa",
+            "x-y-z",
+            "-",
+            "é-ID0",
+            ".ID",
+            "HM_SESSION=ID",
+        ] {
             assert_eq!(found(none), [""; 0], "{none}");
         }
     }

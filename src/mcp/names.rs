@@ -12,6 +12,7 @@ use crate::views;
 /// What an argument names, by the name of the argument.
 enum Names {
     Of(Sort),
+    Session,
     Evidence,
 }
 
@@ -25,6 +26,7 @@ impl Names {
             "plan_id" => Some(Self::Of(Sort::Plan)),
             "phase_id" => Some(Self::Of(Sort::Phase)),
             "run_id" => Some(Self::Of(Sort::Run)),
+            "parent_session" => Some(Self::Session),
             "evidence_ref" | "evidence_refs" => Some(Self::Evidence),
             _ => None,
         }
@@ -33,6 +35,7 @@ impl Names {
     fn id(&self, reads: &mut Reads, argument: &str, text: &str) -> Result<String, Rejection> {
         match self {
             Self::Of(sort) => Ok(views::resolve(reads, *sort, text)?.to_string()),
+            Self::Session => Ok(views::session(reads, text)?),
             Self::Evidence => Ok(views::evidence(reads, argument, text)?.to_string()),
         }
     }

@@ -183,7 +183,7 @@ pub(super) fn fit(
     body.push_str(after);
     let ids = sections.iter().flat_map(|section| {
         let left_out = (0..section.len).filter(|at| !section.shown.contains_key(at));
-        left_out.map(|at| (section.id)(at)).filter(|id| !id.is_empty()).map(|id| names(id))
+        left_out.map(|at| (section.id)(at)).filter(|id| !id.is_empty()).map(names)
     });
     let left_out = sections.iter().map(Section::left_out).sum();
     body.push_str(&dropped(ids, left_out, left + number));

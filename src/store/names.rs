@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::completions::Matches;
 use super::{Reader, StoreError};
 use crate::domain::event::Recorded;
+use crate::domain::ids::SessionId;
 use crate::domain::names::{self, Name, Named, Reference, Sort};
 use crate::domain::rejection::Rejection;
 
@@ -18,15 +19,24 @@ const AMBIGUOUS: usize = 5;
 /// Characters of a title beside a name.
 const TITLE_CHARS: usize = 40;
 
-/// Counts what an event makes, erased or not.
+/// Counts what an event makes, erased or not, and its session where that is new.
 pub(super) fn count(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
-    let Some(of) = Named::of(recorded) else { return Ok(()) };
-    let id = recorded.id.to_string();
+    if let Some(session) = recorded.session.as_ref().map(SessionId::as_str) {
+        let mut known = db.prepare_cached("SELECT 1 FROM names WHERE id = ?1")?;
+        if !known.exists([session])? {
+            give(db, Named::Session, session)?;
+        }
+    }
+    Named::of(recorded).map_or(Ok(()), |of| give(db, of, &recorded.id.to_string()))
+}
+
+/// Gives the next name of its letter to an id.
+fn give(db: &Connection, of: Named, id: &str) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO names (letter, number, id, reversed) \
          SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM names WHERE letter = ?1",
     )?
-    .execute(params![of.letter(), id, reversed(&id)])?;
+    .execute(params![of.letter(), id, reversed(id)])?;
     Ok(())
 }
 
@@ -96,12 +106,24 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn id_called(&self, name: Name) -> Result<Option<Uuid>, StoreError> {
+    pub fn id_called(&self, name: Name) -> Result<Option<String>, StoreError> {
         let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
         let mut one = self.db.prepare_cached("SELECT id FROM names WHERE letter = ?1 AND number = ?2")?;
-        let id: Option<String> =
-            one.query_row(params![name.of.letter(), number], |row| row.get(0)).optional()?;
-        id.map(|id| Uuid::parse_str(&id).map_err(super::claims::malformed)).transpose()
+        Ok(one.query_row(params![name.of.letter(), number], |row| row.get(0)).optional()?)
+    }
+
+    /// The one session whose id ends like this.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn session_ending(&self, end: &str) -> Result<Option<String>, StoreError> {
+        let (first, after) = end_of(end);
+        let mut ending = self.db.prepare_cached(
+            "SELECT id FROM names WHERE reversed >= ?1 AND reversed < ?2 AND letter = ?3 LIMIT 2",
+        )?;
+        let mut rows = ending.query([&first, &after, Named::Session.letter()])?;
+        let found: Option<String> = rows.next()?.map(|row| row.get(0)).transpose()?;
+        Ok(found.filter(|_| matches!(rows.next(), Ok(None))))
     }
 
     /// What is there under some names: its id, and its name with its title.

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use super::ViewError;
+use super::{View, ViewError};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{CommandId, EventId};
-use crate::domain::names::{self, Name, Reference, Sort};
+use crate::domain::names::{self, Name, Named, Reference, Sort};
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger;
 use crate::reads::Reads;
-use crate::store::Reader;
+use crate::store::{Reader, Search, StoreError};
 use crate::writer::Spool;
 
 /// Characters of what was given that a refusal quotes.
@@ -91,7 +91,50 @@ fn event_called(reads: &mut Reads, given: &str) -> Result<Option<EventId>, Rejec
     let (Ok(name), Some(store)) = (given.parse::<Name>(), reads.store().map_err(ViewError::from)?) else {
         return Ok(None);
     };
-    Ok(store.id_called(name).map_err(ViewError::from)?.map(EventId::from_uuid))
+    let id = store.id_called(name).map_err(ViewError::from)?;
+    // A session is no event.
+    Ok(id.and_then(|id| id.parse().ok()).filter(|_| name.of != Named::Session))
+}
+
+/// The session that a text names: one of just that id, else `S9`, else the only one whose id ends so. Clients name their
+/// sessions as they like, so that anything else is taken for an id.
+///
+/// # Errors
+/// [`ViewError`], where the read models cannot be asked.
+pub fn session(reads: &mut Reads, text: &str) -> Result<String, ViewError> {
+    let given = text.trim();
+    // What cannot be looked up yet is no reason to say nothing: the question itself says what is wrong.
+    let Ok(Some(store)) = reads.store() else { return Ok(given.to_owned()) };
+    let found = || -> Result<Option<String>, StoreError> {
+        if store.name_given(given)?.is_some() {
+            return Ok(None);
+        }
+        match given.parse::<Name>() {
+            Ok(name) if name.of == Named::Session => store.id_called(name),
+            _ => names::end(given).map_or(Ok(None), |end| store.session_ending(&end)),
+        }
+    };
+    Ok(found()?.unwrap_or_else(|| given.to_owned()))
+}
+
+/// A question about the session that its text names.
+pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewError> {
+    let mut view = view.clone();
+    let named = if let View::Session(id) | View::Turn0(id) = &mut view {
+        Some(id)
+    } else if let View::Plan(id) | View::Beliefs(_, id) = &mut view {
+        id.as_mut()
+    } else if let View::Claims(filter) | View::Search(Search { filter, .. }) = &mut view {
+        filter.session.as_mut()
+    } else if let View::Context(of) = &mut view {
+        of.session.as_mut()
+    } else {
+        None
+    };
+    if let Some(id) = named {
+        *id = session(reads, id)?;
+    }
+    Ok(view)
 }
 
 /// The id of the notice that a text names: a change of the rules by its event, a command that did not pass by the end of

@@ -185,7 +185,7 @@ async fn four_panes_share_one_memory() {
         - confidence: 0.70 (its owner said 0.80)
         - grade: asserted
         - created: TIME (AGE ago)
-        - session: SESSION
+        - session: S2
 
         ## Positions
 

@@ -218,6 +218,101 @@ async fn every_tool_and_every_address_takes_a_name() {
     assert_eq!((refused.refused, refused.field("code")), (true, "unknown_claim"));
 }
 
+/// Every id of 36 characters in a text.
+fn whole_ids(text: &str) -> Vec<&str> {
+    let is_id = |at: usize| text.get(at..at + 36).filter(|id| uuid::Uuid::try_parse(id).is_ok());
+    (0..text.len()).filter_map(is_id).collect()
+}
+
+/// Red before: a quarter of what models read were ids.
+#[tokio::test]
+async fn nothing_that_a_model_reads_shows_a_whole_id() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("analyst"), Era::Legacy).await;
+    let foreign = "550e8400-e29b-41d4-a716-446655440000";
+    let claim = bench.claim(&pane, &format!("tenant {foreign} holds 20 connections"), "src/db").await;
+    let mut said = Vec::new();
+    for (tool, arguments) in [
+        (
+            "create_claim",
+            json!({ "statement": "the pool holds 30", "claim_type": "fact", "scopes": ["src/db"] }),
+        ),
+        (
+            "create_claim",
+            json!({ "statement": "the pool holds 40", "claim_type": "fact", "scopes": ["src/db"] }),
+        ),
+        (
+            "create_claim",
+            json!({ "statement": "sharing one deadlocks", "claim_type": "negative", "scopes": ["src/db"],
+            "trigger": { "paths": ["src/db"] } }),
+        ),
+        ("report_event", json!({ "kind": "finding", "summary": format!("claim {claim} is wrong") })),
+        ("challenge", json!({ "claim_id": "C1", "reason": format!("see {claim}"), "evidence_ref": "last" })),
+        ("challenge", json!({ "claim_id": "C1", "reason": format!("see {claim}"), "evidence_ref": "C2" })),
+        ("add_task", json!({ "title": "mend it", "scopes": ["src/db"] })),
+        ("claim_task", json!({ "task_id": "T1" })),
+        (
+            "record_decision",
+            json!({ "statement": "we raise it", "rationale": "it is full at noon", "target": "pool" }),
+        ),
+        ("support", json!({ "claim_id": "C9" })),
+    ] {
+        said.push(other.call(tool, arguments).await.expect("an answer").text);
+    }
+    for address in [
+        "context",
+        "attention",
+        "claims",
+        "claims/C1",
+        "claims/C2",
+        "search?q=pool",
+        "negative",
+        "decisions",
+        "contradictions",
+        "contradictions/X1",
+        "targets",
+        "experiments",
+        "agents",
+        "events",
+        "events/3",
+        "status",
+        "plan",
+        "tasks",
+        "tasks/T1",
+        "tasks/ready",
+        "sessions",
+        "claims?session=S1",
+        "anchors",
+    ] {
+        said.push(other.read(&format!("hivemind://{address}")).await.expect(address));
+    }
+    for (prompt, arguments) in [
+        ("session-start", vec![]),
+        ("pre-stop-gate", vec![]),
+        ("review-claim", vec![("claim", "C1")]),
+        ("resolve-contradiction", vec![("id", "X1")]),
+        ("post-mortem", vec![("task", "T1")]),
+    ] {
+        said.push(other.prompt(prompt, &arguments).await.expect(prompt));
+    }
+    for text in &said {
+        let mut shown = whole_ids(text);
+        // What is no id of ours stays as it was said; an event's own page names the command that caused it.
+        shown.retain(|id| *id != foreign);
+        assert!(shown.is_empty(), "{shown:?} in\n{text}");
+    }
+    assert!(said.iter().any(|text| text.contains(foreign)), "data of the team is left alone");
+    let pack = other.read("hivemind://context").await.expect("a context");
+    assert!(pack.contains("<contested id=\"C1\"") || pack.contains("a=\"C1\""), "{pack}");
+    let used = pack.split("used=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a number");
+    assert_eq!(used.parse(), Ok(pack.chars().count()), "the room that names win is used");
+    let whole = other.read("hivemind://claims?format=json").await.expect("claims");
+    assert!(whole.contains(&claim), "programs get ids");
+    let answer = pane.call("support", json!({ "claim_id": "C2" })).await.expect("an answer");
+    assert_eq!((answer.field("name"), answer.field("claim_id").len()), ("C2", 36), "{answer:?}");
+}
+
 #[test]
 fn what_names_nothing_is_refused_with_the_nearest() {
     let mut shell = Shell::new();
