@@ -9,6 +9,7 @@ mod files;
 mod fold;
 mod index;
 mod integrity;
+mod mentions;
 mod names;
 mod plan;
 mod project;

@@ -228,6 +228,14 @@ pub fn shortened(text: &str, mut called: impl FnMut(&str, Option<Uuid>) -> Optio
     Cow::Owned(short)
 }
 
+/// The names that a text quotes, as they are written: `C12`, and no part of a longer word.
+pub fn names_in(text: &str) -> impl Iterator<Item = Name> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
+    words
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()))
+        .filter_map(|word| word.parse().ok())
+}
+
 /// The number in a name.
 fn number(text: &str, of: Named) -> Option<u64> {
     let (letter, number) = text.split_at_checked(of.letter().len())?;
@@ -313,6 +321,13 @@ mod tests {
         }
         assert_eq!(Reference::read(Sort::Phase, "p2"), Reference::Number(2));
         assert_eq!(Reference::read(Sort::Claim, "c123456"), Reference::Number(123_456), "a name first");
+    }
+
+    #[test]
+    fn names_are_found_in_texts() {
+        let found = |text: &str| names_in(text).map(|name| name.to_string()).collect::<Vec<_>>();
+        assert_eq!(found("refutes C12, (T7) and hivemind://claims/C3."), ["C12", "T7", "C3"]);
+        assert_eq!(found("c12 C-12 C12a xC12 C012_ UTF8 C C99999999999999999999"), [""; 0]);
     }
 
     #[test]

@@ -318,6 +318,12 @@ pub struct ClaimView {
     /// What it contradicts or contradicted, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<super::Contradiction>,
+    /// The claims that its statement names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<String>,
+    /// The claims whose statement names it, newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mentioned_by: Vec<String>,
     /// What its files held when it was said, or last said to be still meant.
     #[serde(skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
@@ -374,6 +380,8 @@ impl Reader {
             contradictions: self.contradictions_of(&id)?,
             history: self.history(&id)?,
             supersedes: self.predecessors(&id)?,
+            mentions: self.mentions(&summary.statement, summary.created_seq)?,
+            mentioned_by: self.mentioned_by(&id, summary.created_seq)?,
             summary,
             session,
             ttl_hours,

@@ -161,6 +161,11 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     if !claim.supersedes.is_empty() {
         fact("supersedes", &claim.supersedes.join(", "));
     }
+    for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
+        if !others.is_empty() {
+            fact(what, &others.join(", "));
+        }
+    }
     if let Some(hours) = claim.ttl_hours {
         fact("expires", &format!("{hours} h after creation"));
     }

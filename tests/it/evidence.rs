@@ -111,7 +111,7 @@ async fn why_follows_a_claim_to_the_runs_behind_it() {
     let old = bench.claim(&devops, "the pool holds 10", "src/db").await;
     let basis = bench.claim(&devops, "the limit is one per core", "src/db").await;
     let run = json!({ "profile": "passes", "claim_id": basis, "wait": true });
-    let run = devops.call("run_experiment", run).await.expect("an answer").field("run_id").to_owned();
+    assert_eq!(devops.call("run_experiment", run).await.expect("an answer").field("name"), "R1");
     let new = json!({
         "statement": "the pool holds as many as there are cores\n- run forged", "claim_type": "fact",
         "scopes": ["src/db"], "supersedes": old,

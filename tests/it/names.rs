@@ -218,6 +218,31 @@ async fn every_tool_and_every_address_takes_a_name() {
     assert_eq!((refused.refused, refused.field("code")), (true, "unknown_claim"));
 }
 
+/// Red before: a name in a statement was a word like any other.
+#[test]
+fn a_claim_that_names_another_is_found_from_both_sides() {
+    let shell = Shell::new();
+    let create = |statement: &str| {
+        let made = shell.json(&format!("hm --json --agent devops claim create \"{statement}\" --scope src"));
+        (made["name"].as_str().expect("a name").to_owned(), made["claim_id"].clone())
+    };
+    // What is named before it is there is no name.
+    let early = create("see C2 for the sizes");
+    let pool = create("the pool holds 20");
+    let refuting = create("measured at noon: refutes C2, not c1");
+    create("C20 and xC2 are other things");
+    let shown = |name: &str| shell.json(&format!("hm --json claim show {name}"));
+    assert_eq!(shown(&refuting.0)["mentions"], json!([pool.1]));
+    assert_eq!(shown(&pool.0)["mentioned_by"], json!([refuting.1]));
+    assert_eq!((shown(&early.0).get("mentions"), shown(&early.0).get("mentioned_by")), (None, None));
+    let text = |name: &str| {
+        let output = shell.run(&format!("hm claim show {name}"));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(text("C3").contains("- mentions: C2\n"), "{}", text("C3"));
+    assert!(text("C2").contains("- mentioned by: C3\n"), "{}", text("C2"));
+}
+
 /// Every id of 36 characters in a text.
 fn whole_ids(text: &str) -> Vec<&str> {
     let is_id = |at: usize| text.get(at..at + 36).filter(|id| uuid::Uuid::try_parse(id).is_ok());
@@ -311,6 +336,36 @@ async fn nothing_that_a_model_reads_shows_a_whole_id() {
     assert!(whole.contains(&claim), "programs get ids");
     let answer = pane.call("support", json!({ "claim_id": "C2" })).await.expect("an answer");
     assert_eq!((answer.field("name"), answer.field("claim_id").len()), ("C2", 36), "{answer:?}");
+}
+
+/// Red before: sessions went by the ids that their clients gave them.
+#[test]
+fn a_session_goes_by_a_name_too() {
+    let shell = Shell::new();
+    let id = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47";
+    let within = |session: &str, line: &str| {
+        let mut command = shell.command(line);
+        let output = command.env("HM_SESSION", session).output().expect("hm runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    within("night-run", "hm session start --agent devops");
+    within(id, "hm session start --agent analyst --parent S1");
+    within(id, "hm --agent analyst claim create \"the pool leaks\" --scope src");
+    let said = |line: &str| String::from_utf8(shell.run(line).stdout).expect("text");
+    let listed = said("hm session list");
+    assert!(listed.contains("`S2`") && !listed.contains(id), "{listed}");
+    for named in ["S2", "s2", id, &id[24..]] {
+        let shown = shell.json(&format!("hm --json session show {named}"));
+        assert_eq!(
+            (&shown["session"]["session"], &shown["session"]["parent_session"]),
+            (&json!(id), &json!("night-run")),
+            "{named}"
+        );
+        let of_it = shell.json(&format!("hm --json claim list --session {named}"));
+        assert_eq!(of_it["claims"].as_array().map(Vec::len), Some(1), "{named}");
+    }
+    assert!(said("hm claim show C1").contains("- session: S2\n"));
+    assert_eq!(shell.json("hm --json session show S1")["session"]["session"], "night-run");
 }
 
 #[test]

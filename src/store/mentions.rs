@@ -1,0 +1,44 @@
+//! Claims that name each other in what they say: `refutes C12`.
+
+use rusqlite::params;
+
+use super::{Reader, StoreError};
+use crate::domain::names::{Name, Named, names_in};
+
+/// Claims that are named, or that name one, of each claim; nobody reads more.
+const MOST: usize = 20;
+
+impl Reader {
+    /// The claims that a statement names. A name that was given out later meant something else when it was said.
+    pub(super) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+        let mut mentions = Vec::new();
+        let mut one = self.db.prepare_cached("SELECT 1 FROM claims WHERE id = ?1 AND created_seq < ?2")?;
+        for name in names_in(statement).filter(|name| name.of == Named::Claim).take(MOST) {
+            if let Some(id) = self.id_called(name)?
+                && !mentions.contains(&id)
+                && one.exists(params![id, created_seq as i64])?
+            {
+                mentions.push(id);
+            }
+        }
+        Ok(mentions)
+    }
+
+    /// The claims whose statement names this one, newest first.
+    pub(super) fn mentioned_by(&self, id: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+        let Some(name) = self.name_given(id)?.and_then(|name| name.parse::<Name>().ok()) else {
+            return Ok(Vec::new());
+        };
+        let mut found = self.db.prepare_cached(
+            "SELECT c.id, c.statement FROM claim_index CROSS JOIN claims c ON c.created_seq = claim_index.rowid \
+             WHERE claim_index MATCH ?1 AND claim_index.rowid > ?2 ORDER BY claim_index.rowid DESC LIMIT ?3",
+        )?;
+        let word = format!("\"{}\"", name.to_string().to_lowercase());
+        let found = self.kept_of(found.query(params![word, created_seq as i64, MOST as i64])?, |row| {
+            Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })?;
+        // The index knows no case.
+        let names = |statement: &str| names_in(statement).any(|named| named == name);
+        Ok(found.into_iter().filter(|(_, statement)| names(statement)).map(|(id, _)| id).collect())
+    }
+}
