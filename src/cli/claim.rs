@@ -29,13 +29,13 @@ pub(super) enum Claim {
         --trigger-command \"cargo vendor\"")]
     Create(Create),
     /// Show one claim with everything known about it
-    #[command(after_help = "Example: hm claim show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm claim show C47")]
     Show {
         /// The claim
         id: String,
     },
     /// Say what a claim rests on, down to events, runs with their hashes, and other claims
-    #[command(after_help = "Example: hm claim why 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm claim why C47")]
     Why {
         /// The claim
         id: String,
@@ -49,14 +49,14 @@ pub(super) enum Claim {
         hm claim search OrderedExecution --mode audit")]
     Search(Search),
     /// Say that a claim is right
-    #[command(after_help = "Example: hm claim support 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm claim support C47")]
     Support(Stance),
     /// Say that a claim is wrong, and why
     #[command(after_help = "Example: \
-        hm claim challenge 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"the limit is 50 since v2\"")]
+        hm claim challenge C47 --reason \"the limit is 50 since v2\"")]
     Challenge(Stance),
     /// Say that a claim you own or challenge is still meant, about its files as they are now
-    #[command(after_help = "Example: hm claim still 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm claim still C47")]
     Still {
         /// The claim
         id: String,
@@ -65,11 +65,11 @@ pub(super) enum Claim {
         reason: Option<String>,
     },
     /// Withdraw your position on a claim
-    #[command(after_help = "Example: hm claim abstain 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm claim abstain C47")]
     Abstain(Stance),
     /// Put a claim out of force, for good
     #[command(after_help = "Example: \
-        hm claim deprecate 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"the pool is gone\"")]
+        hm claim deprecate C47 --reason \"the pool is gone\"")]
     Deprecate {
         /// The claim
         id: String,
@@ -78,7 +78,7 @@ pub(super) enum Claim {
         reason: String,
     },
     /// Keep a claim you stand by against what agents proposed (operator only)
-    #[command(after_help = "Example: hm claim keep 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm claim keep C47")]
     Keep {
         /// The claim
         id: String,
@@ -88,18 +88,16 @@ pub(super) enum Claim {
     },
     /// Tie an event of the ledger to a claim
     #[command(after_help = "Examples:\n  \
-        hm claim evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --ref last --relation supports\n  \
-        hm claim evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --ref 9c1b7e30 --relation contradicts")]
+        hm claim evidence C47 --ref last --relation supports\n  \
+        hm claim evidence C47 --ref R11 --relation contradicts")]
     Evidence(Evidence),
     /// Take evidence back that you tied to a claim; it stays in the history with your reason
-    #[command(
-        after_help = "Example: hm claim retract-evidence 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 9c1b7e30 \
-        --reason \"that was the run before the fix\""
-    )]
+    #[command(after_help = "Example: hm claim retract-evidence C47 R11 \
+        --reason \"that was the run before the fix\"")]
     RetractEvidence {
         /// The claim
         id: String,
-        /// The evidence: an event or run id, its end, or last
+        /// The evidence: last, R11, C47, 1234 (an event), or the end of an id
         evidence: String,
         /// Only where the event stands in several relations to the claim
         #[arg(long, value_name = "RELATION")]
@@ -136,7 +134,7 @@ pub(super) struct Create {
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
-    /// What supports it: last (your last command or run), an event or run id, or its end; may be repeated
+    /// What supports it: last (your last command or run), R11, C47, 1234 (an event), or the end of an id; may be repeated
     #[arg(long, value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
@@ -205,7 +203,7 @@ pub(super) struct Stance {
     /// Why; a challenge needs it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// What it rests on: last (your last command or run), an event or run id, or its end
+    /// What it rests on: last (your last command or run), R11, C47, 1234 (an event), or the end of an id
     #[arg(long, value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -215,7 +213,7 @@ pub(super) struct Stance {
 pub(super) struct Evidence {
     /// The claim
     id: String,
-    /// The event: last (your last command or run), an event or run id, or its end, as `hm log` shows it
+    /// The event: last (your last command or run), R11, C47, 1234 (an event), or the end of an id, as `hm log` shows it
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts, caused_by or mentions

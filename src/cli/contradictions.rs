@@ -33,7 +33,7 @@ pub(super) struct Contradictions {
 #[derive(Debug, Subcommand)]
 enum One {
     /// Show one contradiction: its sides, whose move it is, and both claims
-    #[command(after_help = "Example: hm contradictions show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm contradictions show X3")]
     Show {
         /// The contradiction
         id: String,

@@ -19,7 +19,7 @@ pub(super) enum Decision {
         --rationale \"one file, no server to run\" --not-chosen \"Postgres: a server to operate\"")]
     Record(Record),
     /// Record what became of a decision
-    #[command(after_help = "Example: hm decision outcome 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 success")]
+    #[command(after_help = "Example: hm decision outcome C47 success")]
     Outcome {
         /// The decision
         id: String,

@@ -39,10 +39,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug, Subcommand)]
 pub(super) enum Experiment {
     /// Run a profile, or as the operator any command after --
-    #[command(
-        after_help = "Examples:\n  hm experiment run cargo-test --claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \
-        --blocking\n  hm experiment run --thread-id RS-1 --test-id T1 -- python -m pytest -q"
-    )]
+    #[command(after_help = "Examples:\n  hm experiment run cargo-test --claim C47 \
+        --blocking\n  hm experiment run --thread-id RS-1 --test-id T1 -- python -m pytest -q")]
     Run(Run),
     /// Put a past run on record, as the operator
     #[command(after_help = "Example: hm experiment record --thread-id RS-1 --test-id T1 --exit-code 0 \
@@ -52,7 +50,7 @@ pub(super) enum Experiment {
     #[command(after_help = "Example: hm experiment list --status failed")]
     List(List),
     /// Show one run, or what it wrote
-    #[command(after_help = "Example: hm experiment show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --stdout")]
+    #[command(after_help = "Example: hm experiment show R11 --stdout")]
     Show {
         /// The run
         run: String,
@@ -80,7 +78,7 @@ pub(super) enum Experiment {
         summary: Option<String>,
     },
     /// Stop a run, or take it out of the queue
-    #[command(after_help = "Example: hm experiment cancel 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm experiment cancel R11")]
     Cancel {
         /// The run
         run: String,

@@ -18,12 +18,12 @@ a claim that was put out of force stays out of force.
 Not touched: backups and exports made before still hold it, and so do names that are no part of what an event
 says: session, trace and idempotency key. The reason stays on record: do not repeat there what you erase.
 
-Example: hm forget 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"a customer's name\"";
+Example: hm forget C47 --reason \"a customer's name\"";
 
 /// What to erase.
 #[derive(Debug, Args)]
 pub(super) struct Forget {
-    /// The event, as `hm log` shows its id; a claim goes by the id of the event that created it
+    /// The event: 1234, C47 for the one that made a claim, or an id
     event: String,
     /// Why; it stays on record
     #[arg(long, value_name = "TEXT")]

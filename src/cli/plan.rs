@@ -53,7 +53,7 @@ pub(super) enum Plan {
         path: Option<String>,
     },
     /// Give a plan another title
-    #[command(after_help = "Example: hm plan rename 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 \"Ship 1.1\"")]
+    #[command(after_help = "Example: hm plan rename P1 \"Ship 1.1\"")]
     Rename {
         /// The plan
         id: String,
@@ -61,9 +61,7 @@ pub(super) enum Plan {
         title: String,
     },
     /// Give a plan up, for good: its open tasks are invalidated and their leases end
-    #[command(
-        after_help = "Example: hm plan abandon 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --reason \"1.1 comes first\""
-    )]
+    #[command(after_help = "Example: hm plan abandon P1 --reason \"1.1 comes first\"")]
     Abandon {
         /// The plan
         id: String,

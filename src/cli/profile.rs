@@ -23,9 +23,7 @@ pub(super) enum Verb {
     #[command(after_help = "Examples:\n  hm profile list\n  hm profile list --scope src/db/pool.rs --json")]
     List(List),
     /// Show one profile: what it runs, and what it can settle
-    #[command(
-        after_help = "Example: hm profile show pytest-file --claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47"
-    )]
+    #[command(after_help = "Example: hm profile show pytest-file --claim C47")]
     Show {
         /// The profile
         name: String,

@@ -84,7 +84,7 @@ pub(super) enum Session {
         id: String,
     },
     /// Show what a session was handed at its start
-    #[command(after_help = "Example: hm session turn0 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
+    #[command(after_help = "Example: hm session turn0 S9")]
     Turn0 {
         /// The session
         id: String,

@@ -18,7 +18,7 @@ use crate::mcp::server::Server;
 struct AddEvidenceArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// `last`, a run, claim or event id, or its end.
+    /// `last`, R11, C47, #1234, or the end of an id.
     #[schemars(with = "String")]
     evidence_ref: EvidenceName,
     #[schemars(schema_with = "schema::relation")]
