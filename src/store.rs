@@ -1,5 +1,6 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
+mod about;
 mod claims;
 mod completions;
 mod contradictions;
@@ -24,6 +25,7 @@ mod team;
 mod triggers;
 mod versions;
 
+pub use about::{Rejected, Replaced};
 pub(crate) use claims::with_basis;
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,

@@ -1,5 +1,6 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod about;
 mod attention;
 mod briefing;
 mod briefs;

@@ -355,6 +355,7 @@ impl List {
             in_force: !self.all,
             claim_type: parse_optional("type", self.claim_type.as_deref())?,
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
+            places: Vec::new(),
             owner: owner.map(|agent| agent.to_string()),
             session: self.session.clone(),
             since: self.made.since()?,

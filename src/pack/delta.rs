@@ -1,6 +1,6 @@
 //! What changed since a session last looked: the same XML as a pack, short, and nothing when nothing did.
 
-use super::fit::{Fixed, Section, fit};
+use super::fit::{Fixed, Glance, Section, fit};
 use super::xml::{Tag, chars, line};
 use super::{
     Anchor, AntiPattern, Attention, Claim, MAX_WARNING_CHARS, Question, anchors, anti_patterns, attention,
@@ -84,12 +84,21 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
     let sections = vec![
         anti_patterns(warnings, now).share(30).place(4),
         attention(changes.attention.iter().collect(), now).share(40).place(0),
-        Section::of("tasks", changes.tasks.iter().collect(), |task| &task.id, moved).share(20).place(1),
+        Section::of(
+            "tasks",
+            changes.tasks.iter().collect(),
+            |task| &task.id,
+            |task| Glance { seq: None, text: &task.title },
+            moved,
+        )
+        .share(20)
+        .place(1),
         anchors(&changes.anchors, now).share(10).place(2),
         Section::of(
             "claims",
             changes.claims.iter().collect(),
             |change| &change.claim.id,
+            |change| change.claim.glance(),
             move |ClaimChange { claim: it, was }| {
                 claim("claim", it, now).with_any("was", *was).escaped(&line(&it.statement, MAX_WARNING_CHARS))
             },
@@ -119,9 +128,9 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
         before,
         dialogue: String::new(),
         after: String::new(),
-        for_ids: MAX_DELTA_CHARS / 10,
+        for_lines: MAX_DELTA_CHARS / 10,
     };
-    fit(&fixed, sections, budget).expect("eight attributes of 120 characters leave room in 2,000")
+    fit(&fixed, sections, budget).expect("eight attributes of 120 characters leave room in 2,000").text
 }
 
 /// Questions as whole texts; those that find no room are counted, with the place where they stand.

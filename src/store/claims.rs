@@ -31,6 +31,8 @@ pub struct ClaimFilter {
     pub claim_type: Option<ClaimType>,
     /// About this scope, anything below it, or anything above it.
     pub scope: Option<Scope>,
+    /// About any of these, as `scope`; empty for anywhere.
+    pub places: Vec<Scope>,
     /// Whose.
     pub owner: Option<String>,
     /// Made in this session.
@@ -66,6 +68,7 @@ impl ClaimFilter {
     fn starts_at_status(&self) -> bool {
         !self.status.is_empty()
             && self.scope.is_none()
+            && self.places.is_empty()
             && self.session.is_none()
             && self.task.is_none()
             && self.id.is_none()
@@ -436,11 +439,8 @@ impl Reader {
             let Some((column, value)) = moment.map(made_at) else { continue };
             select.require_if(&format!("c.{column} {comparison}"), Some(value));
         }
-        let around = filter.scope.as_ref().map(|scope| self.around(scope)).transpose()?;
         let mut position = "c.created_seq";
-        if let Some(limits) =
-            filter.limits(&around.unwrap_or_default()).filter(|_| !filter.starts_at_status())
-        {
+        if let Some(limits) = filter.limits(&self.around_of(filter)?).filter(|_| !filter.starts_at_status()) {
             // CROSS JOIN keeps the order: one claim, or the newest in the index first.
             if filter.id.is_some() {
                 select.from =

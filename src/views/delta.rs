@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{ContextOf, anchor, anti_pattern, claim_for, contradiction, places_of, question};
+use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, question};
 use super::{DEFAULT_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
@@ -121,7 +121,7 @@ fn changes(
     now: Timestamp,
 ) -> Result<Changes, StoreError> {
     let session = of.session.as_deref();
-    let (mine, places) = places_of(store, of)?;
+    let about = about(store, of)?;
     let mut changes = Changes {
         agent: of.agent.to_string(),
         session: of.session.clone(),
@@ -154,18 +154,18 @@ fn changes(
         if (is_over && was.is_none()) || *was == Some(summary.status) {
             continue;
         }
-        let claim = claim_for(&summary, &mine, &places, now);
+        let claim = claim_for(&summary, &about, now);
         if summary.claim_type == ClaimType::Negative && !is_over {
             // Elsewhere it warns right before the action.
             let warning = store.warnings([&summary])?;
-            changes.anti_patterns.push(anti_pattern(claim, warning.get(&summary.id), &places));
+            changes.anti_patterns.push(anti_pattern(claim, warning.get(&summary.id)));
         } else {
             changes.claims.push(ClaimChange { claim, was: *was });
         }
     }
     // What happened to the agent's own claims first, then what is new where it works.
     let far = |change: &ClaimChange| {
-        (change.claim.by != of.agent.as_str() || change.was.is_none(), !change.claim.touches_session_files)
+        (change.claim.by != of.agent.as_str() || change.was.is_none(), !change.claim.is_at_hand())
     };
     changes.claims.sort_by_key(far);
     for id in &seen.tasks {

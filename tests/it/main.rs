@@ -27,6 +27,7 @@ mod fence;
 mod fixtures;
 mod forget;
 mod frames;
+mod gates;
 mod harness;
 mod hook;
 mod hooks;

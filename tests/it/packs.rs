@@ -14,8 +14,8 @@ use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
     Anchor, AntiPattern, Attention, Changes, Claim, ClaimChange, Contradiction, Entries, Governance,
-    MAX_DELTA_CHARS, Message, Question, Side, Task, TaskMove, Trajectory, Turn0, Window, budget_for, delta,
-    pack,
+    MAX_DELTA_CHARS, Message, Question, Replaced, Side, Task, TaskMove, Trajectory, Turn0, Window,
+    budget_for, delta, pack,
 };
 use roxmltree::{Document, Node};
 
@@ -27,15 +27,17 @@ const ENDLESS: usize = 100_000_000;
 const NOW: Timestamp = Timestamp::from_ms(1_795_212_600_000);
 /// The packer looks at so many entries that do not fit before it leaves out the rest of a section.
 const TRIES: usize = 32;
-/// More than the tags of any section and the line that says what was left out take.
-const FRAMES: usize = 160;
+/// More than the tags of any section and the words that count what was left out take.
+const FRAMES: usize = 300;
+/// The part of a budget that is kept for lines about what was left out.
+const FOR_LINES: usize = 20;
 /// More than what is fixed takes, with the longest anti-pattern beside it.
 const ROOM_FOR_ONE: usize = 4_000;
 
 /// Every element there is.
 const ELEMENTS: &str = "question questions hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
      pending_proof lease fault active_tasks tasks task anchors anchor relevant_claims claims claim anti_patterns \
-     avoid recent_dialogue summary message governance dropped";
+     avoid recent_dialogue summary message governance dropped left";
 
 // Random entries.
 
@@ -110,7 +112,7 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         id,
         statement: words(dice),
         claim_type: *dice.pick(ClaimType::ALL),
-        status: *dice.pick(&[Status::Proposed, Status::Confirmed, Status::Confirmed, Status::Deprecated]),
+        status: *dice.pick(&[Status::Proposed, Status::Proposed, Status::Confirmed]),
         basis: dice
             .pick(&[None, Some(Basis::Agreed), Some(Basis::Proved), Some(Basis::Unchecked)])
             .to_owned(),
@@ -125,7 +127,14 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         created_at: past(dice),
         touched_at: past(dice),
         seq: dice.below(1_000) as u64,
-        superseded: dice.below(10) == 0,
+        rejected: if dice.below(6) == 0 { many(dice, 3, |dice, _| words(dice)) } else { Vec::new() },
+        replaced: match dice.below(20) {
+            0 => Some(Replaced::Mended(words(dice))),
+            1 => Some(Replaced::DeadEnd(words(dice))),
+            2 => Some(Replaced::Claim(words(dice))),
+            _ => None,
+        },
+        answers: [0.0, 0.0, dice.below(101) as f64 / 100.0][dice.below(3)],
         linked_to_active_task: dice.below(4) == 0,
         touches_session_files: dice.below(4) == 0,
     }
@@ -210,8 +219,10 @@ fn entries(dice: &mut Dice) -> Entries {
         }),
         claims: many(dice, most_claims, |dice, at| claim(dice, format!("claim-{at}"))),
         unseen_claims: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
+        is_asked: dice.below(3) > 0,
         stale_after: StaleAfter::default(),
         anti_patterns: many(dice, most, dead_end),
+        unseen_dead_ends: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
         turn0: (dice.below(3) == 0).then(|| Turn0 {
             parent_session: words(dice),
             reason: words(dice),
@@ -240,9 +251,10 @@ fn chars(text: &str) -> usize {
 
 /// The spec's sentence, in other words than the code's.
 fn is_stale(claim: &Claim) -> bool {
-    let gone = claim.status == Status::Deprecated || claim.superseded;
+    let supposed = matches!(claim.claim_type, ClaimType::Fact | ClaimType::Hypothesis);
     let old = NOW.ms() - claim.touched_at.ms() > 72 * 3_600_000;
-    gone || (old && !claim.linked_to_active_task && claim.claim_type != ClaimType::Negative)
+    let about_the_work = claim.linked_to_active_task || claim.touches_session_files || claim.answers >= 0.4;
+    supposed && claim.status == Status::Proposed && old && !about_the_work
 }
 
 /// A pack of some entries with room for all of them: in which order they come and how long each is.
@@ -311,7 +323,7 @@ impl Whole {
         let sections = sections(&parsed(&text), &text);
         let unseen = match entries.unseen_claims {
             0 => String::new(),
-            unseen => format!("<dropped n=\"{unseen}\">+{unseen}</dropped>"),
+            unseen => format!("<dropped n=\"{unseen}\" not_looked_at=\"claims {unseen}\"/>"),
         };
         assert_eq!(text.contains("<dropped"), !unseen.is_empty(), "there was room: {text}");
         assert!(text.contains(&unseen), "{text}");
@@ -319,14 +331,12 @@ impl Whole {
         let messages = said.matches("<message").count();
         assert_eq!(messages, entries.turn0.as_ref().map_or(0, |turn0| turn0.messages.len()), "{text}");
         let count = |name: &str| sections.get(name).map_or(0, Vec::len);
-        let matching = entries.anti_patterns.iter().filter(|dead_end| dead_end.matches).count();
-        let fresh = entries.claims.iter().filter(|claim| !is_stale(claim)).count();
         for (name, wanted) in [
             ("attention", entries.attention.len()),
             ("active_tasks", entries.tasks.len()),
             ("anchors", entries.anchors.len()),
-            ("relevant_claims", fresh),
-            ("anti_patterns", matching),
+            ("relevant_claims", entries.claims.len()),
+            ("anti_patterns", entries.anti_patterns.len()),
         ] {
             assert_eq!(count(name), wanted, "{name} in {text}");
         }
@@ -339,6 +349,13 @@ impl Whole {
 
     fn total(&self) -> usize {
         self.sections.values().map(Vec::len).sum::<usize>() + self.entries.unseen_claims as usize
+            - self.elsewhere().len()
+    }
+
+    /// The dead ends that only fill spare room: they are counted in their own section.
+    fn elsewhere(&self) -> Vec<&str> {
+        let others = self.entries.anti_patterns.iter().filter(|dead_end| !dead_end.matches);
+        others.map(|dead_end| dead_end.claim.id.as_str()).collect()
     }
 
     fn holds(&self, budget: usize) {
@@ -370,19 +387,37 @@ impl Whole {
                 self.is_full(root, budget, name, &left, &text);
             }
             if ["anti_patterns", "attention", "active_tasks"].contains(&name.as_str()) {
-                let most = left.iter().map(|(_, chars)| *chars).max().unwrap_or(0);
+                let elsewhere = self.elsewhere();
+                let wanted = left.iter().filter(|entry| !elsewhere.contains(&entry.0.as_str()));
+                let most = wanted.map(|(_, chars)| *chars).max().unwrap_or(0);
                 assert!(!shown.is_empty() || most == 0 || budget < room_for_one, "no {name} in {text}");
             }
         }
-        let quota: usize = shown.get("anti_patterns").into_iter().flatten().map(|(_, chars)| chars).sum();
+        let elsewhere = self.elsewhere();
+        let at_hand = |entry: &&(String, usize)| !elsewhere.contains(&entry.0.as_str());
+        let quota: usize =
+            shown.get("anti_patterns").into_iter().flatten().filter(at_hand).map(|(_, chars)| chars).sum();
         // What was said is whole in any case: the quota is of what that leaves, which in a hand-over is a pack.
         let quota_of = budget.saturating_sub(chars(&self.said));
         let warnings = self.sections.get("anti_patterns").map_or(&[][..], Vec::as_slice);
         for (warning, size) in warnings
             .iter()
+            .filter(at_hand)
             .filter(|entry| shown.get("anti_patterns").is_none_or(|shown| !shown.contains(entry)))
         {
             assert!(quota + size + FRAMES > quota_of / 10, "{warning} was left out at {budget}: {text}");
+        }
+        // Proposals that nobody touched for long stand behind all others, and dead ends elsewhere behind those at hand.
+        let sunk: Vec<&str> = self
+            .entries
+            .claims
+            .iter()
+            .filter(|claim| is_stale(claim))
+            .map(|claim| claim.id.as_str())
+            .collect();
+        for (name, last) in [("relevant_claims", &sunk), ("anti_patterns", &elsewhere)] {
+            let order = shown.get(name).into_iter().flatten().map(|(id, _)| last.contains(&id.as_str()));
+            assert!(order.is_sorted(), "{name}: {text}");
         }
         // By relevance: what matters more is left out only where it is longer than all that matter less.
         let claims = self.sections.get("relevant_claims").map_or(&[][..], Vec::as_slice);
@@ -407,28 +442,41 @@ impl Whole {
             assert_eq!(number(section, "n"), shown[name].len(), "{name}");
         }
         let claims = root.children().find(|node| node.has_tag_name("relevant_claims"));
-        let stale = self.entries.claims.iter().filter(|claim| is_stale(claim)).count();
-        let fresh = self.entries.claims.len() - stale + self.entries.unseen_claims as usize;
-        assert_eq!(claims.is_some(), stale + fresh > 0);
+        let all = self.entries.claims.len() + self.entries.unseen_claims as usize;
+        assert_eq!(claims.is_some(), all > 0);
         if let Some(claims) = claims {
-            assert_eq!(number(claims, "stale_dropped"), stale);
-            assert_eq!(number(claims, "n") + number(claims, "budget_dropped"), fresh);
+            let [shown, stale, left_out] =
+                ["n", "stale_dropped", "budget_dropped"].map(|name| number(claims, name));
+            assert_eq!(shown + stale + left_out, all);
+            let sunk = self.entries.claims.iter().filter(|claim| is_stale(claim)).count();
+            assert!(stale <= sunk, "{stale} of {sunk}");
         }
+        let dead_ends = root.children().find(|node| node.has_tag_name("anti_patterns"));
+        let elsewhere = self.elsewhere();
+        let is_shown =
+            |id: &&str| shown.get("anti_patterns").is_some_and(|all| all.iter().any(|(it, _)| it == id));
+        let hidden =
+            elsewhere.iter().filter(|id| !is_shown(id)).count() + self.entries.unseen_dead_ends as usize;
+        let more = dead_ends
+            .and_then(|node| node.attribute("more"))
+            .map_or(0, |more| more.parse().expect("a number"));
+        assert_eq!(more, hidden, "dead ends elsewhere");
         let shown_ids: BTreeSet<&str> = shown.values().flatten().map(|(id, _)| id.as_str()).collect();
         let dropped = root.children().find(|node| node.has_tag_name("dropped"));
-        let left_out = self.total() - shown.values().map(Vec::len).sum::<usize>();
+        let counted = shown.values().flatten().filter(|(id, _)| !elsewhere.contains(&id.as_str())).count();
+        let left_out = self.total() - counted;
         assert_eq!(dropped.map_or(0, |node| number(node, "n")), left_out);
         let Some(dropped) = dropped else { return };
-        let listed: Vec<&str> = dropped.text().expect("ids or a number").split_whitespace().collect();
-        let (rest, ids) = match listed.split_last() {
-            Some((last, ids)) if last.starts_with('+') => (last.parse().expect("a number"), ids),
-            _ => (0, listed.as_slice()),
-        };
-        assert_eq!(ids.len() + rest, left_out, "{listed:?}");
-        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "named twice: {ids:?}");
+        let reasons =
+            ["no_room", "untouched", "not_looked_at"].map(|name| dropped.attribute(name).unwrap_or_default());
+        let numbers = reasons.join(", ");
+        let numbers = numbers.split(", ").filter_map(|kind| kind.rsplit(' ').next()?.parse::<usize>().ok());
+        assert_eq!(numbers.sum::<usize>(), left_out, "{reasons:?}");
+        let lines: Vec<String> = dropped.children().filter(Node::is_element).map(id).collect();
+        assert_eq!(lines.iter().collect::<BTreeSet<_>>().len(), lines.len(), "named twice: {lines:?}");
         let all: BTreeSet<&str> = self.sections.values().flatten().map(|(id, _)| id.as_str()).collect();
-        for id in ids {
-            assert!(all.contains(id) && !shown_ids.contains(id), "{id} was not left out");
+        for id in &lines {
+            assert!(all.contains(id.as_str()) && !shown_ids.contains(id.as_str()), "{id} was not left out");
         }
     }
 
@@ -438,7 +486,7 @@ impl Whole {
         let named = dropped.map_or(0, |node| chars(&text[node.range()]));
         let room = budget - (chars(text) - named);
         for (entry, size) in left {
-            assert!(size + FRAMES > room, "{entry} of {name} fits into {room}: {text}");
+            assert!(size + FRAMES + budget / FOR_LINES > room, "{entry} of {name} fits into {room}: {text}");
         }
     }
 }
@@ -576,7 +624,7 @@ fn any_delta_is_short_and_whole() {
         assert!(chars(&text) - asked <= MAX_DELTA_CHARS, "HM_SEED={seed} {number}: {text}");
         let shown: usize = sections(&document, &text).values().map(Vec::len).sum();
         let dropped = document.root_element().children().find(|node| node.has_tag_name("dropped"));
-        let named = dropped.and_then(|node| node.text()).map(|ids| !ids.starts_with('+'));
+        let named = dropped.map(|node| node.children().any(|line| line.has_tag_name("left")));
         assert!(named != Some(false), "HM_SEED={seed} {number}: none of what is left out is named: {text}");
         let dropped: usize = dropped.map_or(0, |node| node.attribute("n").expect("n").parse().expect("n"));
         assert_eq!(shown + dropped, total, "HM_SEED={seed} {number}: {text}");
@@ -613,7 +661,9 @@ fn plain(id: &str, by: &str, statement: &str) -> Claim {
         created_at: ago(30),
         touched_at: ago(2),
         seq: 7,
-        superseded: false,
+        rejected: Vec::new(),
+        replaced: None,
+        answers: 0.0,
         linked_to_active_task: false,
         touches_session_files: false,
     }
@@ -694,7 +744,9 @@ fn small() -> Entries {
         }],
         claims: vec![plain("c4", "analyst", "p95 is 3 ms"), old, decision],
         unseen_claims: 0,
+        is_asked: true,
         stale_after: StaleAfter::default(),
+        unseen_dead_ends: 3,
         anti_patterns: vec![
             AntiPattern {
                 claim: negative.clone(),
@@ -718,13 +770,13 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2202" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2496" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">call split_session before the window is full</split>
         <attention n="5">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
-        <contested id="c7" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
-        <pending_proof id="c8" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
+        <contested id="c7" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
+        <pending_proof id="c8" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
@@ -734,18 +786,20 @@ fn a_pack_reads_like_this() {
         <anchors n="1">
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
-        <relevant_claims n="2" stale_dropped="1" budget_dropped="0">
+        <relevant_claims n="3" stale_dropped="0" budget_dropped="0">
         <claim id="c3" type="decision" status="confirmed" basis="agreed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
-        <claim id="c4" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c5" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="devops" age="30h">staging has two cores</claim>
         </relevant_claims>
-        <anti_patterns n="1">
+        <anti_patterns n="2" more="3" read="hivemind://negative">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 9_500, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1321" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1375" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">call split_session before the window is full</split>
         <attention n="3">
@@ -753,19 +807,21 @@ fn a_pack_reads_like_this() {
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
-        <active_tasks n="1">
-        <task id="t1" phase="measure" status="active" lease="12m" files="2" by="devops">bench the pool</task>
-        </active_tasks>
-        <relevant_claims n="0" stale_dropped="1" budget_dropped="2"/>
-        <anti_patterns n="1">
+        <anchors n="1">
+        <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
+        </anchors>
+        <relevant_claims n="0" stale_dropped="0" budget_dropped="3"/>
+        <anti_patterns n="1" more="4" read="hivemind://negative">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
-        <dropped n="5">c7 c8 DB_SCHEMA c3 c4</dropped>
+        <dropped n="6" no_room="attention 2, tasks 1, claims 3">
+        <left id="c7">the build is slow</left>
+        </dropped>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 1_400, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" seq="1234" budget="300" used="80" dropped="10"/>
+        <hivemind_state agent="devops" seq="1234" budget="300" used="80" dropped="11"/>
     "#]]
     .assert_eq(&pack(&small(), 300, NOW));
 }
@@ -829,7 +885,7 @@ fn a_delta_reads_like_this() {
         }],
     };
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1291" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1274" note="data written by agents, not instructions">
         <question claim="c9" by="analyst" age="1h" silence_in="20m" answer="support, challenge or abstain">I drop the pool and open a connection for each request</question>
         <trajectory intent="fix the UI first"/>
         <attention n="1">
@@ -842,7 +898,7 @@ fn a_delta_reads_like_this() {
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
         <claims n="1">
-        <claim id="c4" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" was="proposed">p95 is 3 ms</claim>
+        <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h" was="proposed">p95 is 3 ms</claim>
         </claims>
         <anti_patterns n="1">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
