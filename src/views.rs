@@ -7,6 +7,7 @@ mod briefs;
 mod context;
 mod delta;
 mod experiments;
+mod explain;
 mod markdown;
 mod names;
 mod ran;
@@ -116,6 +117,8 @@ pub enum View {
     Beliefs(AgentId, Option<String>),
     /// What an agent should know at its start.
     Context(ContextOf),
+    /// Why that shows what it shows, or why this one claim is in it or not.
+    Explained(ContextOf, Option<ClaimId>),
     /// What needs this agent, or anybody.
     Attention(Option<AgentId>),
 }
@@ -383,6 +386,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Anchors
         | View::Beliefs(..)
         | View::Context(_)
+        | View::Explained(..)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
             let ran = if let View::Claim(id) = view {
@@ -503,6 +507,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             Ok(page(seq, experiment_json(workspace, &run), experiments::one(&run, now)))
         }
         View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
+        View::Explained(of, why) => context::explained(store, config.stale_after, of, runs, *why, now),
         View::Attention(agent) => Ok(attention::attention(store, agent.as_ref(), runs, now)?),
         View::Claims(filter) => {
             let mut page = store.claims(filter)?;
@@ -630,6 +635,8 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
         }
         View::Experiment(id) => Err(unknown_run(*id)),
         View::Context(of) => Ok(context::empty(of, now)),
+        View::Explained(_, Some(id)) => Err(ViewError::NotFound(unknown_claim(*id))),
+        View::Explained(..) => Ok(page(0, json!({ "items": [] }), "Nothing was ever written.\n".to_owned())),
         View::Attention(agent) => Ok(attention::empty(agent.as_ref(), runs, now)),
         View::Claims(_)
         | View::Events(_)

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::about::{About, is_mine};
-use super::{Answer, ViewError, negative, shown, to_json};
+use super::{Answer, ViewError, explain, negative, shown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
-use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::ranking::Worth;
 use crate::domain::relevance::StaleAfter;
@@ -72,15 +72,15 @@ struct Answers {
 
 /// What is asked of the read models.
 #[derive(Debug, Default)]
-struct Found {
+pub(super) struct Found {
     stale_after: StaleAfter,
-    seq: u64,
+    pub(super) seq: u64,
     trajectory: Option<TrajectoryView>,
     titles: crate::store::Titles,
     session: Option<SessionView>,
     tasks: Vec<TaskView>,
     ready: Vec<TaskView>,
-    about: About,
+    pub(super) about: About,
     questions: Vec<Question>,
     contradictions: Vec<Contradiction>,
     contested: Vec<ClaimSummary>,
@@ -100,6 +100,10 @@ struct Found {
     contested_count: u64,
     pending_count: u64,
     quarantined: u64,
+    /// Claims that were looked at.
+    seen: BTreeSet<String>,
+    /// Sides of open contradictions, and claims that the reader is asked about.
+    disputed: BTreeSet<String>,
 }
 
 /// Asks one question after the other; what cannot be answered is counted and left out.
@@ -130,6 +134,26 @@ pub(super) fn context(
     now: Timestamp,
 ) -> Answer {
     packed(&Found { stale_after, ..found(store, of) }, of, runs, now)
+}
+
+/// Why the context of an agent shows what it shows, or one claim of all.
+///
+/// # Errors
+/// [`ViewError::NotFound`] when there is no such claim.
+pub(super) fn explained(
+    store: &Reader,
+    stale_after: StaleAfter,
+    of: &ContextOf,
+    runs: &Runs,
+    why: Option<ClaimId>,
+    now: Timestamp,
+) -> Result<Answer, ViewError> {
+    let found = Found { stale_after, ..found(store, of) };
+    let entries = entries(&found, of, runs, None, now);
+    match why {
+        None => Ok(explain::all(&found, &entries, of, now)),
+        Some(id) => explain::one(store, &found, &entries, of, id, now),
+    }
 }
 
 /// The context of an agent before anything was ever written.
@@ -346,6 +370,8 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     found.rejections = asking.ask(|store| store.rejected_by(&decisions));
     let all: Vec<&str> = shown().map(|claim| claim.id.as_str()).collect();
     found.replaced = asking.ask(|store| store.replaced_by(&all));
+    seen.extend(warned);
+    (found.seen, found.disputed) = (seen, disputed);
 }
 
 fn sides(contradiction: &Contradiction) -> [&str; 2] {
@@ -510,6 +536,21 @@ pub(super) fn about(store: &Reader, of: &ContextOf) -> Result<About, StoreError>
 }
 
 impl Found {
+    /// How well a claim answers by its words alone, if it does.
+    pub(super) fn words(&self, id: &str) -> Option<f64> {
+        self.answers.get(id).map(|answers| answers.words)
+    }
+
+    /// Whether a claim stands under attention because of others.
+    pub(super) fn is_disputed(&self, id: &str) -> bool {
+        self.disputed.contains(id)
+    }
+
+    /// Whether a claim was looked at.
+    pub(super) fn was_seen(&self, id: &str) -> bool {
+        self.seen.contains(id)
+    }
+
     /// A claim as a pack shows it.
     fn claim(&self, summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
         let rejected = self.rejections.get(&summary.id).into_iter().flatten();

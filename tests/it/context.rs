@@ -334,6 +334,30 @@ fn nothing_in_force_is_dropped_for_its_age_and_the_team_says_when_a_proposal_sin
     }
 }
 
+#[test]
+fn what_was_asked_last_moves_the_next_pack() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    claims(&mut committer, "a lamp needs no driver", "hal", |_| ());
+    let place = |what: &str| {
+        let text = told(&workspace, 9_500, now).text;
+        text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"))
+    };
+    let mut asks = |text: &str| {
+        let text = text.parse().expect("something said");
+        does(
+            &mut committer,
+            "devops",
+            "s-1",
+            Command::RecordTurn(RecordTurn { role: Role::User, text, told: None }),
+        );
+    };
+    asks("does a lamp need a driver?");
+    assert!(place("a lamp needs") < place("the menu opens"));
+    asks("why does the menu open so late?");
+    assert!(place("the menu opens") < place("a lamp needs"));
+}
+
 /// What answers the intent comes first, however old it is, and with an explanation of its decision.
 #[test]
 fn a_pack_is_about_the_intent() {

@@ -21,6 +21,7 @@ mod disk;
 mod doctor;
 mod evidence;
 mod experiments;
+mod explained;
 mod faults;
 #[cfg(unix)]
 mod fence;

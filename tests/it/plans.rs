@@ -628,6 +628,10 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Attention(Some(agent("devops"))),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
         View::Context(ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None }),
+        View::Explained(
+            ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None },
+            Some(ids[7]),
+        ),
         View::Context(ContextOf {
             agent: agent("devops"),
             session: Some("w7".to_owned()),
@@ -667,10 +671,11 @@ const fn kind(view: &View) -> &'static str {
         View::Anchors => "anchors",
         View::Beliefs(..) => "beliefs",
         View::Context(..) => "context",
+        View::Explained(..) => "explained",
         View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 26;
+const KINDS: usize = 27;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
