@@ -16,6 +16,7 @@ pub mod event;
 pub mod evidence;
 pub mod experiment;
 pub mod ids;
+pub mod kin;
 pub mod names;
 pub mod pairs;
 pub mod plan;

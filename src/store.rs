@@ -25,7 +25,7 @@ mod team;
 mod triggers;
 mod versions;
 
-pub use about::{Rejected, Replaced};
+pub use about::{Belonging, Rejected, Replaced};
 pub(crate) use claims::with_basis;
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,

@@ -30,13 +30,6 @@ const FREQUENT_SHARE: f64 = 0.2;
 /// Words that must remain before a frequent one is left out (spec 12).
 const KEPT_WORDS: usize = 2;
 
-/// Answers at a scope that say what it is worth. The value is the best of 1 to 4 on the half `dev` of the pack's corpus.
-const BEST_AT_SCOPE: usize = 3;
-/// What a claim gains from the answers at its scopes: the best of 0.3 to 1 on the same half.
-const BESIDE: f64 = 1.0;
-/// The least that a scope is worth to be looked at for claims that share no word with the question.
-const MIN_WORTH: f64 = 0.15;
-
 /// How much text there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Corpus {
@@ -90,6 +83,11 @@ impl Question {
     /// The words that are looked for, in the order they were asked in; none when nothing can answer.
     pub fn words(&self) -> &[String] {
         &self.order
+    }
+
+    /// Whether this word is looked for.
+    pub fn asks(&self, word: &str) -> bool {
+        self.words.contains_key(word)
     }
 
     /// `L` of spec 12: how much of the question a text answers, from its tokens in their order.
@@ -183,46 +181,6 @@ fn rounded(score: f64) -> f64 {
     (score * PARTS).round() / PARTS
 }
 
-/// What scopes are worth to a question: the mean of the best answers that lie at each. Most of what work needs shares no
-/// word with the words for it, and lies where some of it does.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Worth(BTreeMap<String, f64>);
-
-impl Worth {
-    /// From answers, each with its scopes and its score.
-    pub fn of<'a>(answers: impl Iterator<Item = (&'a [String], f64)>) -> Self {
-        let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for (scopes, score) in answers {
-            // The whole workspace says nothing about any part of it.
-            for scope in scopes.iter().filter(|scope| *scope != ".") {
-                scores.entry(scope).or_default().push(score);
-            }
-        }
-        let mean = |mut scores: Vec<f64>| {
-            scores.sort_by(|left, right| right.total_cmp(left));
-            scores.iter().take(BEST_AT_SCOPE).sum::<f64>() / BEST_AT_SCOPE as f64
-        };
-        Self(scores.into_iter().map(|(scope, scores)| (scope.to_owned(), mean(scores))).collect())
-    }
-
-    /// What a claim at these scopes gains.
-    pub fn gain(&self, scopes: &[String]) -> f64 {
-        BESIDE * scopes.iter().filter_map(|scope| self.0.get(scope)).copied().fold(0.0, f64::max)
-    }
-
-    /// The scopes that are worth a look, the best first, at most so many.
-    pub fn best(&self, limit: usize) -> Vec<&str> {
-        let mut best: Vec<(&str, f64)> = self
-            .0
-            .iter()
-            .map(|(scope, worth)| (scope.as_str(), *worth))
-            .filter(|(_, worth)| *worth >= MIN_WORTH)
-            .collect();
-        best.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
-        best.into_iter().take(limit).map(|(scope, _)| scope).collect()
-    }
-}
-
 /// Best first; of equal scores the newer claim, then by id.
 pub fn better(a: (f64, u64, &str), b: (f64, u64, &str)) -> Ordering {
     b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2))
@@ -254,7 +212,7 @@ mod tests {
     use std::collections::HashMap;
     use std::convert::Infallible;
 
-    use super::{Candidate, Corpus, Question, Worth, better, ceiling, nearness, score, successors};
+    use super::{Candidate, Corpus, Question, better, ceiling, nearness, score, successors};
 
     fn question(tokens: &str, counts: &[(&str, u64)], claims: u64) -> Question {
         let tokens: Vec<String> = tokens.split(' ').map(str::to_owned).collect();
@@ -300,27 +258,6 @@ mod tests {
             [score(1.0, 0, 1.0), score(1.0, 9, 0.5), score(1.0, 5, 1.0)],
             [1.0, 1.054091, ceiling(1.0)]
         );
-    }
-
-    #[test]
-    fn a_scope_is_worth_the_best_answers_that_lie_there() {
-        let at =
-            |scopes: &[&str]| -> Vec<String> { scopes.iter().map(|scope| (*scope).to_owned()).collect() };
-        let answers = [
-            (at(&["src/db", "."]), 0.9),
-            (at(&["src/db"]), 0.6),
-            (at(&["src/db"]), 0.3),
-            (at(&["src/db"]), 0.1),
-            (at(&["src/ui"]), 0.9),
-        ];
-        let worth = Worth::of(answers.iter().map(|(scopes, score)| (scopes.as_slice(), *score)));
-        let hundredths = |scopes: &[&str]| (worth.gain(&at(scopes)) * 100.0).round();
-        assert_eq!(hundredths(&["src/db"]), 60.0);
-        assert_eq!(hundredths(&["src/ui"]), 30.0);
-        assert_eq!(hundredths(&["src/ui", "src/db"]), 60.0);
-        assert_eq!(hundredths(&["."]) + hundredths(&["src"]) + hundredths(&[]), 0.0);
-        assert_eq!(worth.best(9), ["src/db", "src/ui"]);
-        assert_eq!(worth.best(1), ["src/db"]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ const TOUCHED: f64 = 0.1;
 const RECENT: Hours = Hours(24);
 /// From this share of the best answer on, a claim answers what the session is about: a dead end is at hand, and an old
 /// proposal does not sink.
-const ANSWERS: f64 = 0.4;
+const ANSWERS: f64 = 0.3;
 /// Relevance and its parts are rounded to so many parts of one, so that ties are ties on every machine.
 const PARTS: f64 = 1e6;
 /// Path components of a scope that names no path: a target and a tag belong to a team, a symbol to one place in a file.
@@ -210,7 +210,7 @@ mod tests {
             Footing { claim_type: ClaimType::Negative, ..fact() },
             Footing { linked_to_active_task: true, ..fact() },
             Footing { touches_session_files: true, ..fact() },
-            Footing { answers: 0.4, ..fact() },
+            Footing { answers: 0.3, ..fact() },
         ] {
             assert!(!sinks(kept, 100_000), "{kept:?}");
         }

@@ -6,13 +6,24 @@ use super::claims::{ClaimFilter, malformed};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
-use crate::domain::ranking;
+use crate::domain::kin::{self, Member};
+use crate::domain::ranking::{self, Candidate};
 use crate::domain::relevance::reach;
 use crate::domain::scope::Scope;
 
 /// Claims among which the most trusted are looked for, newest first: more would take longer than a pack may.
 const STANDING: usize = 1_000;
 
+/// Claims that are looked at by their words, of all and of those at the places of the work.
+const POOL: usize = 150;
+/// Scopes of the best answers at which other claims are looked for, and how many of these.
+const MAX_BESIDE: usize = 6;
+const BESIDE: usize = 100;
+
+const MEMBERS: &str = "SELECT c.created_seq, c.previous, c.tokens, c.scopes FROM json_each(?1) \
+     CROSS JOIN claims c ON c.created_seq = json_each.value";
+const NEWEST_AT: &str =
+    "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
 const SETTLED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM claims c WHERE c.status = ?1 \
      ORDER BY c.created_seq DESC LIMIT ?2";
 const DECIDED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM decisions d CROSS JOIN claims c \
@@ -22,6 +33,23 @@ const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reaso
      CROSS JOIN claims c ON c.id = a.alternative_id ORDER BY a.decision_id, a.seq, a.alternative_id";
 const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended FROM json_each(?1) \
      CROSS JOIN claims c ON c.superseded_by = json_each.value ORDER BY c.superseded_by, c.created_seq";
+
+/// A claim that belongs to what a session is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Belonging {
+    /// The claim.
+    pub claim: ClaimSummary,
+    /// How well it answers by its words alone, as a share of the best.
+    pub words: f64,
+    /// How well it answers with what lies beside it, as a share of the best.
+    pub all: f64,
+}
+
+/// The best candidates: others add nothing to what the work is about.
+fn best_of(mut candidates: Vec<Candidate>) -> impl Iterator<Item = u64> {
+    candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance).then(other.seq.cmp(&one.seq)));
+    candidates.into_iter().take(POOL).map(|candidate| candidate.seq)
+}
 
 /// An option that a decision rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,17 +72,12 @@ pub struct Replaced {
 }
 
 impl Reader {
-    /// Claims in force that answer `text`, best first, at most `limit` of all and as many of those at `places`: each with
-    /// its score as a share of the best one. Without words there is no answer.
+    /// Claims in force that belong to what `text` says, best first, at most `limit` of all and as many of those at
+    /// `places`. Without words there is no answer.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn about(
-        &self,
-        text: &str,
-        places: &[Scope],
-        limit: usize,
-    ) -> Result<Vec<(ClaimSummary, f64)>, StoreError> {
+    pub fn about(&self, text: &str, places: &[Scope], limit: usize) -> Result<Vec<Belonging>, StoreError> {
         let filter = ClaimFilter { limit, ..ClaimFilter::default() };
         let everywhere =
             Search { query: text.to_owned(), mode: SearchMode::Strict, filter, seen: Seen::default() };
@@ -62,23 +85,25 @@ impl Reader {
         if question.words().is_empty() {
             return Ok(Vec::new());
         }
-        let mut candidates = self.candidates(&everywhere, &question)?;
+        let found = self.candidates(&everywhere, &question)?;
+        let mut pool: BTreeSet<u64> = best_of(found).collect();
         let mut here = BTreeSet::new();
         if !places.is_empty() {
             let filter = ClaimFilter { places: places.to_vec(), ..everywhere.filter.clone() };
-            let known: BTreeSet<u64> = candidates.iter().map(|candidate| candidate.seq).collect();
-            for candidate in self.candidates(&Search { filter, ..everywhere.clone() }, &question)? {
-                here.insert(candidate.seq);
-                if !known.contains(&candidate.seq) {
-                    candidates.push(candidate);
-                }
-            }
+            here.extend(best_of(self.candidates(&Search { filter, ..everywhere.clone() }, &question)?));
+            pool.extend(&here);
         }
-        // One scale for both, so that a claim has one score.
-        let nearest = ranking::nearest(&candidates);
-        let near: Vec<(f64, u64)> = nearest.iter().copied().filter(|(_, seq)| here.contains(seq)).collect();
+        let mut members = self.members(&pool)?;
+        let beside = kin::best_scopes(&question, &members, MAX_BESIDE);
+        let beside: Vec<Scope> = beside.into_iter().filter_map(|scope| scope.parse().ok()).collect();
+        let beside: BTreeSet<u64> = self.newest_at(beside)?.difference(&pool).copied().collect();
+        members.extend(self.members(&beside)?);
+        let nearest = kin::nearest(&question, &members);
+        let words: BTreeMap<u64, f64> = nearest.iter().map(|near| (near.seq, near.words)).collect();
+        let all: Vec<(f64, u64)> = nearest.iter().map(|near| (near.all, near.seq)).collect();
+        let near: Vec<(f64, u64)> = all.iter().copied().filter(|(_, seq)| here.contains(seq)).collect();
         let mut best: BTreeMap<String, (f64, u64)> = BTreeMap::new();
-        for nearest in [nearest, near] {
+        for nearest in [all, near] {
             for (id, credit) in self.credits(&everywhere, nearest)?.ranked().into_iter().take(limit) {
                 best.insert(id, (credit.score, credit.seq));
             }
@@ -86,12 +111,37 @@ impl Reader {
         let mut ranked: Vec<(String, (f64, u64))> = best.into_iter().collect();
         ranked.sort_by(|(a, one), (b, other)| ranking::better((one.0, one.1, a), (other.0, other.1, b)));
         let first = ranked.first().map_or(0.0, |(_, (score, _))| *score);
-        let mut found = Vec::with_capacity(ranked.len());
-        for (id, (score, _)) in ranked {
+        let mut belonging = Vec::with_capacity(ranked.len());
+        for (id, (score, seq)) in ranked {
             let Some(claim) = self.claim_summary(&id)? else { continue };
-            found.push((claim, if first > 0.0 { score / first } else { 0.0 }));
+            let all = if first > 0.0 { score / first } else { 0.0 };
+            belonging.push(Belonging { claim, words: words.get(&seq).copied().unwrap_or_default(), all });
         }
-        Ok(found)
+        Ok(belonging)
+    }
+
+    /// The text and the scopes of claims, by the position of their creation.
+    fn members(&self, seqs: &BTreeSet<u64>) -> Result<Vec<Member>, StoreError> {
+        let mut statement = self.db.prepare_cached(MEMBERS)?;
+        let rows = statement.query([serde_json::to_string(seqs).map_err(malformed)?])?;
+        self.kept_of(rows, |row| {
+            Ok::<_, StoreError>(Member {
+                seq: row.get::<_, i64>(0)? as u64,
+                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
+                tokens: row.get(2)?,
+                scopes: serde_json::from_str(&row.get::<_, String>(3)?).map_err(malformed)?,
+            })
+        })
+    }
+
+    /// The newest claims at some places.
+    fn newest_at(&self, places: Vec<Scope>) -> Result<BTreeSet<u64>, StoreError> {
+        let filter = ClaimFilter { places, ..ClaimFilter::default() };
+        let Some(limits) = filter.limits(&self.around_of(&filter)?) else { return Ok(BTreeSet::new()) };
+        let mut statement = self.db.prepare_cached(NEWEST_AT)?;
+        let rows = statement.query(rusqlite::params![limits, BESIDE as i64])?;
+        let seqs = self.kept_of(rows, |row| row.get::<_, i64>(0))?;
+        Ok(seqs.into_iter().map(|seq| seq as u64).collect())
     }
 
     /// Decisions in force and confirmed claims, the most trusted first, and of equals those with the widest scope.

@@ -10,7 +10,6 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::ranking::Worth;
 use crate::domain::relevance::StaleAfter;
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
@@ -19,8 +18,8 @@ use crate::pack::{self, Attention, Entries};
 use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, Question, Reader,
-    Rejected, RejectedCommand, Replaced, SessionView, SideView, StoreError, TaskView, TrajectoryView,
+    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, Question,
+    Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, StoreError, TaskView, TrajectoryView,
     TurnView, Warning,
 };
 
@@ -32,10 +31,8 @@ const CANDIDATE_CHARS: usize = 150;
 const MAX_CANDIDATES: usize = 1_000;
 /// Tasks considered: what somebody works on, and what is asked for.
 const MAX_TASKS: usize = 200;
-/// Claims that are looked at by their words, at least.
+/// Claims that belong to what the session is about, at least.
 const MIN_ANSWERS: usize = 60;
-/// Scopes of the best answers at which other claims are looked for.
-const MAX_BESIDE: usize = 6;
 /// Dead ends that are not at hand and may fill spare room.
 const MAX_ELSEWHERE: usize = 20;
 /// Anchors considered; more than a tenth of any usual budget holds.
@@ -61,15 +58,6 @@ pub struct ContextOf {
     pub window: Option<pack::Window>,
 }
 
-/// How well a claim answers what the session is about.
-#[derive(Debug, Clone, Copy, Default)]
-struct Answers {
-    /// By its words, as a share of the best.
-    words: f64,
-    /// With what lies at its scopes, as a share of the best.
-    all: f64,
-}
-
 /// What is asked of the read models.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -88,8 +76,8 @@ pub(super) struct Found {
     claims: Vec<ClaimSummary>,
     negative: Vec<ClaimSummary>,
     warnings: BTreeMap<String, Warning>,
-    /// How well claims answer what the session is about, by their ids.
-    answers: BTreeMap<String, Answers>,
+    /// How well claims answer what the session is about, by their words and in all, by their ids.
+    answers: BTreeMap<String, (f64, f64)>,
     rejections: BTreeMap<String, Vec<Rejected>>,
     replaced: BTreeMap<String, Replaced>,
     anchors: Vec<AnchorView>,
@@ -265,22 +253,10 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     let (text, places) = (found.about.text(), found.about.places());
     let mut seen = BTreeSet::new();
     let mut warned = BTreeSet::new();
-    let mut answers = asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)));
-    let worth = Worth::of(answers.iter().map(|(claim, score)| (claim.scopes.as_slice(), *score)));
-    let beside: Vec<Scope> =
-        worth.best(MAX_BESIDE).into_iter().filter_map(|scope| scope.parse().ok()).collect();
-    if !beside.is_empty() {
-        let known: BTreeSet<String> = answers.iter().map(|(claim, _)| claim.id.clone()).collect();
-        let there =
-            ClaimFilter { places: beside, in_force: true, limit: 2 * limit, ..ClaimFilter::default() };
-        let claims = asking.ask(|store| Ok(store.claims(&there)?.claims)).into_iter();
-        answers.extend(claims.filter(|claim| !known.contains(&claim.id)).map(|claim| (claim, 0.0)));
-    }
-    let gained = |claim: &ClaimSummary, words: f64| words + worth.gain(&claim.scopes);
-    let best = answers.iter().map(|(claim, words)| gained(claim, *words)).fold(0.0, f64::max);
-    for (claim, words) in answers {
-        let answer = Answers { words, all: if best > 0.0 { gained(&claim, words) / best } else { 0.0 } };
-        found.answers.insert(claim.id.clone(), answer);
+    for Belonging { claim, words, all } in
+        asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)))
+    {
+        found.answers.insert(claim.id.clone(), (words, all));
         let (known, list) = match claim.claim_type {
             ClaimType::Negative => (&mut warned, &mut found.negative),
             ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => (&mut seen, &mut found.claims),
@@ -538,7 +514,7 @@ pub(super) fn about(store: &Reader, of: &ContextOf) -> Result<About, StoreError>
 impl Found {
     /// How well a claim answers by its words alone, if it does.
     pub(super) fn words(&self, id: &str) -> Option<f64> {
-        self.answers.get(id).map(|answers| answers.words)
+        self.answers.get(id).map(|(words, _)| *words)
     }
 
     /// Whether a claim stands under attention because of others.
@@ -566,7 +542,7 @@ impl Found {
             }
         });
         pack::Claim {
-            answers: self.answers.get(&summary.id).map_or(0.0, |answers| answers.all),
+            answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
             rejected: rejected.collect(),
             replaced,
             ..claim_for(summary, &self.about, now)

@@ -253,7 +253,7 @@ fn chars(text: &str) -> usize {
 fn is_stale(claim: &Claim) -> bool {
     let supposed = matches!(claim.claim_type, ClaimType::Fact | ClaimType::Hypothesis);
     let old = NOW.ms() - claim.touched_at.ms() > 72 * 3_600_000;
-    let about_the_work = claim.linked_to_active_task || claim.touches_session_files || claim.answers >= 0.4;
+    let about_the_work = claim.linked_to_active_task || claim.touches_session_files || claim.answers >= 0.3;
     supposed && claim.status == Status::Proposed && old && !about_the_work
 }
 
