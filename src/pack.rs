@@ -115,6 +115,7 @@ fn packed(
         dialogue: dialogue(entries, now),
         after: after(entries),
         for_lines: if kept < ONE_LINE_CHARS { 0 } else { kept },
+        now,
     };
     fit(&fixed, sections, budget_chars)
 }
@@ -184,7 +185,7 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
             "active_tasks",
             entries.tasks.iter().collect(),
             |task| &task.id,
-            |task| Glance { seq: None, text: &task.title },
+            |task| Glance::of_act(&task.title),
             task,
         )
         .called("tasks")
@@ -196,7 +197,7 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
             order.claims.clone(),
             |claim| &claim.id,
             |claim| claim.glance(),
-            move |shown| claim("claim", shown, now).text(&(shown.statement.clone() + &rejected(shown))),
+            move |shown| claim("claim", shown, now).text(&(shown.statement.clone() + &beside(shown))),
         )
         .called("claims")
         .spare_from(order.sunk_from)
@@ -207,18 +208,28 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
     ]
 }
 
-/// What a decision was chosen over, on one line.
-fn rejected(claim: &Claim) -> String {
-    if claim.rejected.is_empty() {
-        return String::new();
+/// What a claim was chosen over and what it took the place of, on one line behind what it says.
+fn beside(claim: &Claim) -> String {
+    let mut text = String::new();
+    if !claim.rejected.is_empty() {
+        text = short(&format!("; rejected: {}", claim.rejected.join("; ")), MAX_REJECTED_CHARS);
     }
-    // The text is escaped where it is written: as many characters at most.
-    let all: String =
-        format!("; rejected: {}", claim.rejected.join("; ")).split_whitespace().collect::<Vec<_>>().join(" ");
-    if all.chars().count() <= MAX_REJECTED_CHARS {
-        return all;
+    let (how, what) = match &claim.replaced {
+        None => return text,
+        Some(Replaced::Mended(what)) => ("mends", what),
+        Some(Replaced::DeadEnd(what)) => ("instead of the dead end", what),
+        Some(Replaced::Claim(what)) => ("instead of", what),
+    };
+    text + &format!("; {how}: {}", short(what, MAX_REPLACED_CHARS))
+}
+
+/// A text on one line of so many characters.
+fn short(text: &str, max_chars: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() <= max_chars {
+        return text;
     }
-    all.chars().take(MAX_REJECTED_CHARS - 1).chain(['…']).collect()
+    text.chars().take(max_chars - 1).chain(['…']).collect()
 }
 
 /// Whether an entry is shown, and why or why not.
@@ -360,22 +371,22 @@ impl Attention {
     }
 
     fn glance(&self) -> Glance<'_> {
-        let text = match self {
-            Self::Question(asked) => &asked.statement,
+        match self {
+            // What its sides say stands in their own elements, beside whose it is.
             Self::Contradiction(both) => {
-                let said = both.sides.iter().find_map(|side| side.said.as_ref());
-                said.map_or("a contradiction of what was erased", |(.., text)| text)
+                let [left, right] = &both.sides;
+                Glance::of_act(format!("a contradiction ({}) of {} and {}", both.kind, left.by, right.by))
             }
-            Self::Contested(claim) | Self::PendingProof { claim, .. } => &claim.statement,
-            Self::Lease { title: text, .. } | Self::Fault { what: text, .. } => text,
-        };
-        Glance { seq: None, text }
+            Self::Question(asked) => Glance::of_act(format!("a question of {}", asked.by)),
+            Self::Contested(claim) | Self::PendingProof { claim, .. } => Glance::of_claim_in_need(claim),
+            Self::Lease { title: text, .. } | Self::Fault { what: text, .. } => Glance::of_act(text),
+        }
     }
 }
 
 impl Claim {
     fn glance(&self) -> Glance<'_> {
-        Glance { seq: Some(self.seq), text: &self.statement }
+        Glance::of_claim(self)
     }
 }
 
@@ -436,7 +447,7 @@ fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
         "anchors",
         anchors.iter().collect(),
         |anchor| &anchor.key,
-        |anchor| Glance { seq: None, text: &anchor.value },
+        |anchor| Glance::of_act(&anchor.value),
         move |anchor| {
             Tag::open("anchor")
                 .with("key", &anchor.key)
@@ -449,7 +460,6 @@ fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
 /// A claim's element, with its author, age and trust beside what it says. A grade is told where it is more than that
 /// its author says so.
 fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
-    let (mends, replaces) = replaced(claim);
     Tag::open(name)
         .with("id", &claim.id)
         .with("type", claim.claim_type)
@@ -459,30 +469,11 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
         .with_any("changed", claim.changed.as_deref())
-        .with_any("mends", mends)
-        .with_any("replaces", replaces)
         .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("scope", claim.scopes.join(" "))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
-}
-
-/// What a claim mends, and what it took the place of.
-fn replaced(claim: &Claim) -> (Option<String>, Option<String>) {
-    let short = |text: &str| -> String {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if text.chars().count() <= MAX_REPLACED_CHARS {
-            return text;
-        }
-        text.chars().take(MAX_REPLACED_CHARS - 1).chain(['…']).collect()
-    };
-    match &claim.replaced {
-        None => (None, None),
-        Some(Replaced::Mended(what)) => (Some(short(what)), None),
-        Some(Replaced::DeadEnd(what)) => (None, Some(format!("dead end: {}", short(what)))),
-        Some(Replaced::Claim(what)) => (None, Some(short(what))),
-    }
 }
 
 fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'a> {
@@ -496,11 +487,11 @@ fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'
             if let Some(because) = because {
                 text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
             }
+            text.push_str(&line(&beside(claim), MAX_WARNING_CHARS));
             Tag::open("avoid")
                 .with("claim", &claim.id)
                 .with("scope", claim.scopes.join(" "))
                 .with_any("trigger", trigger.as_ref())
-                .with_any("replaces", replaced(claim).1)
                 .with("status", claim.status)
                 .with_any("basis", claim.basis)
                 .with("confidence", format_args!("{:.2}", claim.confidence))

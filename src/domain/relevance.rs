@@ -20,7 +20,7 @@ const TOUCHED: f64 = 0.1;
 const RECENT: Hours = Hours(24);
 /// From this share of the best answer on, a claim answers what the session is about: a dead end is at hand, and an old
 /// proposal does not sink.
-const ANSWERS: f64 = 0.3;
+pub const ANSWERS: f64 = 0.3;
 /// Relevance and its parts are rounded to so many parts of one, so that ties are ties on every machine.
 const PARTS: f64 = 1e6;
 /// Path components of a scope that names no path: a target and a tag belong to a team, a symbol to one place in a file.

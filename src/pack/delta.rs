@@ -88,7 +88,7 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
             "tasks",
             changes.tasks.iter().collect(),
             |task| &task.id,
-            |task| Glance { seq: None, text: &task.title },
+            |task| Glance::of_act(&task.title),
             moved,
         )
         .share(20)
@@ -128,7 +128,8 @@ pub fn delta(changes: &Changes, now: Timestamp) -> String {
         before,
         dialogue: String::new(),
         after: String::new(),
-        for_lines: MAX_DELTA_CHARS / 10,
+        for_lines: MAX_DELTA_CHARS / 8,
+        now,
     };
     fit(&fixed, sections, budget).expect("eight attributes of 120 characters leave room in 2,000").text
 }

@@ -1,9 +1,11 @@
 //! A budget, what must be said and sections that may be: as much as fits, and what did not, counted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::MAX_ID_CHARS;
 use super::xml::{Tag, chars, line};
+use super::{Claim, MAX_ID_CHARS};
+use crate::domain::time::Timestamp;
 
 /// Entries of a section that are tried and found too long before the rest of it is left out untried. It bounds
 /// the work: a pack of ten thousand claims looks at those it shows and a few more.
@@ -13,12 +15,33 @@ const MAX_LINES: usize = 5;
 /// What such a line shows of an entry (spec 04).
 const MAX_LINE_CHARS: usize = 80;
 /// Characters that one such line takes at most, with the end of the element that holds it.
-pub(super) const ONE_LINE_CHARS: usize = 175;
+pub(super) const ONE_LINE_CHARS: usize = 230;
 
-/// What is told of an entry that is left out: where it stands in the ledger, if it does, and what it says.
+/// What is told of an entry that is left out.
 pub(super) struct Glance<'a> {
-    pub(super) seq: Option<u64>,
-    pub(super) text: &'a str,
+    /// The higher, the sooner it is told.
+    order: u64,
+    /// Whose it is and how far it is believed, where it is a claim.
+    claim: Option<&'a Claim>,
+    /// What it says.
+    text: Cow<'a, str>,
+}
+
+impl<'a> Glance<'a> {
+    /// Of a claim: the newest are told first.
+    pub(super) fn of_claim(claim: &'a Claim) -> Self {
+        Self { order: claim.seq, claim: Some(claim), text: Cow::Borrowed(&claim.statement) }
+    }
+
+    /// Of what asks for an act: it is told before claims.
+    pub(super) fn of_act(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { order: u64::MAX, claim: None, text: text.into() }
+    }
+
+    /// Of a claim that asks for an act.
+    pub(super) fn of_claim_in_need(claim: &'a Claim) -> Self {
+        Self { order: u64::MAX, ..Self::of_claim(claim) }
+    }
 }
 
 /// What the start of a section counts besides the entries it shows.
@@ -245,6 +268,7 @@ pub(super) struct Fixed<F> {
     pub(super) after: String,
     /// Characters kept for lines about what is left out, once not everything fits.
     pub(super) for_lines: usize,
+    pub(super) now: Timestamp,
 }
 
 /// What fitted.
@@ -261,7 +285,7 @@ pub(super) fn fit(
     mut sections: Vec<Section<'_>>,
     budget: usize,
 ) -> Option<Fitted> {
-    let Fixed { root, start, before, dialogue, after, for_lines } = fixed;
+    let Fixed { root, start, before, dialogue, after, for_lines, now } = fixed;
     let end = format!("</{root}>\n");
     let always =
         [&start(budget), before, dialogue, after, &end].map(|text| chars(text)).iter().sum::<usize>()
@@ -289,7 +313,7 @@ pub(super) fn fit(
     }
     body.push_str(dialogue);
     body.push_str(after);
-    body.push_str(&dropped(&sections, left + number));
+    body.push_str(&dropped(&sections, left + number, *now));
     body.push_str(&end);
     let text = start(used(chars(&start(0)) - 1 + chars(&body))) + &body;
     let shown = sections.iter().map(|section| (section.name, section.shown.keys().copied().collect()));
@@ -376,12 +400,12 @@ impl Dropped {
 }
 
 /// What was left out: by reason and kind, then the newest few in a line each while they fit into `room`.
-fn dropped(sections: &[Section<'_>], room: usize) -> String {
+fn dropped(sections: &[Section<'_>], room: usize, now: Timestamp) -> String {
     let left_out = Dropped::of(sections);
     if left_out.total == 0 {
         return String::new();
     }
-    let mut named: Vec<(u64, &str, &str)> = Vec::new();
+    let mut named: Vec<(u64, &str, Glance<'_>)> = Vec::new();
     for section in sections {
         let until = match section.count {
             Count::More(_) => section.spare,
@@ -389,20 +413,26 @@ fn dropped(sections: &[Section<'_>], room: usize) -> String {
         };
         for at in (0..until).filter(|at| !section.shown.contains_key(at)) {
             let glance = (section.glance)(at);
-            // What is no claim asks somebody to act: it comes first.
-            named.push((glance.seq.unwrap_or(u64::MAX), (section.id)(at), glance.text));
+            named.push((glance.order, (section.id)(at), glance));
         }
     }
     named.sort_by(|(left, ..), (right, ..)| right.cmp(left));
     let (start, end) = (left_out.tag().start(), "</dropped>\n");
     let mut lines = String::new();
-    for (_, id, text) in named.iter().filter(|(_, id, _)| !id.is_empty()).take(MAX_LINES) {
+    for (_, id, Glance { claim, text, .. }) in
+        named.iter().filter(|(_, id, _)| !id.is_empty()).take(MAX_LINES)
+    {
         let id: String = id.chars().take(MAX_ID_CHARS).collect();
-        let told = Tag::open("left").with("id", id).escaped(&line(text, MAX_LINE_CHARS));
-        if chars(&start) + chars(&lines) + chars(&told) + end.len() > room {
-            break;
+        let told = Tag::open("left")
+            .with("id", id)
+            .with_any("status", claim.map(|claim| claim.status))
+            .with_any("confidence", claim.map(|claim| format!("{:.2}", claim.confidence)))
+            .with_any("by", claim.map(|claim| &claim.by))
+            .with_any("age", claim.map(|claim| claim.created_at.age(now)))
+            .escaped(&line(text, MAX_LINE_CHARS));
+        if chars(&start) + chars(&lines) + chars(&told) + end.len() <= room {
+            lines.push_str(&told);
         }
-        lines.push_str(&told);
     }
     if lines.is_empty() { left_out.tag().empty() } else { start + &lines + end }
 }

@@ -10,7 +10,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::relevance::StaleAfter;
+use crate::domain::relevance::{ANSWERS, StaleAfter};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
@@ -429,9 +429,17 @@ fn attention(
     now: Timestamp,
 ) -> Vec<Attention> {
     let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
-    let contradictions =
-        found.contradictions.iter().map(|both| Attention::Contradiction(contradiction(both)));
-    let contested = found.contested.iter().map(|summary| Attention::Contested(claim(summary)));
+    // What concerns the reader or its work first: the team's other disputes can wait for their agents.
+    let is_far = |both: &&Contradiction| {
+        let at_hand = sides(both).iter().any(|id| found.is_answer(id));
+        !at_hand && !super::attention::moves_of(both).contains_key(of.agent.as_str())
+    };
+    let mut contradictions: Vec<&Contradiction> = found.contradictions.iter().collect();
+    contradictions.sort_by_key(is_far);
+    let contradictions = contradictions.into_iter().map(|both| Attention::Contradiction(contradiction(both)));
+    let mut contested: Vec<&ClaimSummary> = found.contested.iter().collect();
+    contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(&claim.id));
+    let contested = contested.into_iter().map(|summary| Attention::Contested(claim(summary)));
     let pending = found
         .pending_proof
         .iter()
@@ -515,6 +523,11 @@ impl Found {
     /// How well a claim answers by its words alone, if it does.
     pub(super) fn words(&self, id: &str) -> Option<f64> {
         self.answers.get(id).map(|(words, _)| *words)
+    }
+
+    /// Whether a claim answers well what the session is about.
+    fn is_answer(&self, id: &str) -> bool {
+        self.answers.get(id).is_some_and(|(_, all)| *all >= ANSWERS)
     }
 
     /// Whether a claim stands under attention because of others.
