@@ -36,10 +36,16 @@ use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::Spool;
 
-/// A hook never holds its client up for longer (spec 09: 1 s, and the process needs some of it).
-const WITHIN: Duration = Duration::from_millis(900);
-/// How long the start of a session waits for the writer: most of what it has.
-const WRITER_WITHIN: Duration = Duration::from_millis(500);
+/// A hook never holds its client up for longer: 900 ms (spec 09: 1 s, and the process needs some of it).
+fn within() -> Duration {
+    system::patience() * 9 / 10
+}
+
+/// How long the start of a session waits for the writer: most of what it has, 500 ms.
+fn writer_within() -> Duration {
+    system::patience() / 2
+}
+
 /// What is said where no context can be.
 const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
      hivemind://context before you start, and tell the human if that fails too.";
@@ -77,7 +83,7 @@ impl Hook {
             let _ = tell.send((call, answer));
         });
         let nothing = || (Call::parse(client, ""), Answer::Silence);
-        let (call, answer) = told.recv_timeout(WITHIN).unwrap_or_else(|_| nothing());
+        let (call, answer) = told.recv_timeout(within()).unwrap_or_else(|_| nothing());
         if let Some(line) = call.answer(&answer) {
             output::line(&line);
         }
@@ -185,7 +191,7 @@ impl Hooked {
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
-        let submitted = block_on(async { Ok(front.submit_within(WRITER_WITHIN, started).await?) });
+        let submitted = block_on(async { Ok(front.submit_within(writer_within(), started).await?) });
         let moved = match &submitted {
             Ok(receipts) => moved(receipts),
             Err(failure) => {
