@@ -791,6 +791,7 @@ fn deprecate_claim(
                 to: Status::Deprecated,
                 reason: deprecate.reason.clone(),
                 by_silence: false,
+                keeps_proof: false,
             }
             .into(),
         ],
@@ -869,7 +870,7 @@ fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) ->
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
     let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
-    StatusChanged { claim_id, from, to, reason, by_silence: false }.into()
+    StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into()
 }
 
 /// The end of a claim whose time is over, and of the contradictions it was part of.

@@ -27,7 +27,7 @@ use crate::domain::coverage;
 use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
-    Place, PositionTaken, Recorded, ResearcherSpawned, Side,
+    Place, PositionTaken, Recorded, ResearcherSpawned, Side, StatusChanged,
 };
 use crate::domain::experiment::{
     ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
@@ -127,6 +127,21 @@ impl Claim {
         }
         self.positions.insert(agent.clone(), taken.position);
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
+    }
+
+    /// Puts it where a move says.
+    pub(in crate::domain) fn go(&mut self, change: &StatusChanged) {
+        if change.from == Status::PendingProof {
+            // A move that is said again after an erasure finds no run to wait for.
+            let run = self.pending_run.take().or(self.proof);
+            if !change.keeps_proof {
+                self.is_proven = change.to == Status::Confirmed;
+                self.proof = run.filter(|_| self.is_proven);
+                self.answered =
+                    if self.is_proven { self.challengers().cloned().collect() } else { BTreeSet::new() };
+            }
+        }
+        self.status = change.to;
     }
 
     /// Whether the operator recorded or supports it.
@@ -560,18 +575,7 @@ impl State {
             Event::StatusChanged(change) => {
                 self.hear_of_move(change, recorded.at);
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
-                    if change.from == Status::PendingProof {
-                        // A move that is said again after an erasure finds no run to wait for.
-                        let run = claim.pending_run.take().or(claim.proof);
-                        claim.is_proven = change.to == Status::Confirmed;
-                        claim.proof = run.filter(|_| claim.is_proven);
-                        claim.answered = if claim.is_proven {
-                            claim.challengers().cloned().collect()
-                        } else {
-                            BTreeSet::new()
-                        };
-                    }
-                    claim.status = change.to;
+                    claim.go(change);
                     if change.to == Status::Deprecated {
                         self.retire(change.claim_id);
                     }
