@@ -550,6 +550,11 @@ fn take_position(
         decision.warnings.extend(warning);
     }
     decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
+    if *agent == AgentId::operator() && take.position == Position::Support {
+        let turned_down = overrule::turned_down(state, (take.claim_id, claim), take.reason.as_ref());
+        decision.next = overrule::out_of_force(&turned_down).or(decision.next);
+        decision.events.extend(turned_down);
+    }
     Ok(decision)
 }
 

@@ -1,11 +1,173 @@
-//! What becomes of positions: after a run without an outcome.
+//! What becomes of positions: of a claim that the operator turned down, after a run without an outcome, after a change
+//! of the files, and of a hold that a second name asks for.
 
+use hivemind::domain::claim::{ClaimType, Position, Status};
+use hivemind::domain::command::{
+    Command, CreateClaim, KeepClaim, RecordDecision, Submission,
+};
+use hivemind::domain::ids::ClaimId;
+use hivemind::domain::receipt::Receipt;
+use hivemind::domain::rejection::{Code, Rejection};
 use hivemind::mcp::Era;
+use hivemind::writer::Committer;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::wait_until;
+use crate::harness::{TempWorkspace, claim_of, fact, folded, position, request, wait_until};
+use crate::shell::Shell;
 use crate::terminal::trust;
+
+fn hands_in(committer: &mut Committer, submission: Submission) -> Result<Receipt, Rejection> {
+    committer.commit(&[submission]).expect("a ledger").remove(0)
+}
+
+fn claims(committer: &mut Committer, by: &str, create: CreateClaim) -> ClaimId {
+    let made = request(by, Command::CreateClaim(create));
+    hands_in(committer, made.clone()).expect("a claim");
+    claim_of(&made)
+}
+
+fn holds(committer: &mut Committer, by: &str, claim_id: ClaimId, held: Position) -> Receipt {
+    hands_in(committer, position(by, claim_id, held)).expect("a position")
+}
+
+fn status(committer: &Committer, claim_id: ClaimId) -> Status {
+    committer.state().claim(claim_id).expect("a claim").status
+}
+
+/// A claim of the operator, and a decision of an agent that is to take its place and is agreed.
+fn rivals(committer: &mut Committer) -> (ClaimId, ClaimId) {
+    let kept = claims(committer, "operator", fact("one file holds it all"));
+    let create = CreateClaim {
+        claim_type: ClaimType::Decision,
+        supersedes: Some(kept),
+        ..fact("each tenant gets a database")
+    };
+    let rival = claims(committer, "analyst", create);
+    holds(committer, "devops", rival, Position::Support);
+    assert_eq!((status(committer, rival), status(committer, kept)), (Status::Confirmed, Status::Proposed));
+    assert_eq!(committer.state().proposals(kept).count(), 1);
+    (kept, rival)
+}
+
+/// A claim that the operator turned down is out of force, and asks the operator nothing any more.
+fn assert_turned_down(workspace: &TempWorkspace, committer: &mut Committer, [kept, rival]: [ClaimId; 2]) {
+    let turned_down = committer.state().claim(rival).expect("a claim");
+    assert_eq!((turned_down.status, turned_down.superseded_by), (Status::Deprecated, Some(kept)));
+    let again = hands_in(committer, position("devops", rival, Position::Support)).expect_err("out of force");
+    assert_eq!(again.code, Code::ClaimDeprecated);
+    assert!(again.hint.contains(&kept.to_string()), "{again}");
+    assert_eq!(status(committer, kept), Status::Proposed);
+    assert_eq!(committer.state().proposals(kept).count(), 0);
+    assert_eq!(folded(&workspace.events()), *committer.state());
+}
+
+/// Red before: the rival stayed confirmed, and each support of it asked the operator again.
+#[test]
+fn a_claim_that_is_kept_turns_down_what_was_to_take_its_place() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let (kept, rival) = rivals(&mut committer);
+    let keep = KeepClaim { claim_id: kept, reason: Some("one machine is enough".parse().expect("a reason")) };
+    let receipt =
+        hands_in(&mut committer, request("operator", Command::KeepClaim(keep))).expect("it is kept");
+    assert!(receipt.next.expect("what became of it").contains(&rival.to_string()));
+    assert_turned_down(&workspace, &mut committer, [kept, rival]);
+}
+
+/// Red before: the operator's support dropped the proposal, and the next support of the rival brought it back.
+#[test]
+fn the_operators_support_turns_down_what_was_to_take_its_place() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let kept = claims(&mut committer, "reviewer", fact("one file holds it all"));
+    holds(&mut committer, "operator", kept, Position::Support);
+    let create = CreateClaim { supersedes: Some(kept), ..fact("each tenant gets a database") };
+    let rival = claims(&mut committer, "analyst", create);
+    holds(&mut committer, "devops", rival, Position::Support);
+    assert_eq!(committer.state().proposals(kept).count(), 1);
+    holds(&mut committer, "operator", kept, Position::Support);
+    let turned_down = committer.state().claim(rival).expect("a claim");
+    assert_eq!((turned_down.status, turned_down.superseded_by), (Status::Deprecated, Some(kept)));
+    assert_eq!(status(&committer, kept), Status::Confirmed);
+    assert_eq!(folded(&workspace.events()), *committer.state());
+}
+
+/// Red before: the decision that was proposed by its id stayed confirmed.
+#[test]
+fn a_decision_that_was_proposed_by_its_id_is_turned_down_too() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let kept = claims(&mut committer, "operator", fact("one file holds it all"));
+    let create = CreateClaim { claim_type: ClaimType::Decision, ..fact("each tenant gets a database") };
+    let rival = claims(&mut committer, "analyst", create);
+    holds(&mut committer, "devops", rival, Position::Support);
+    let record = RecordDecision {
+        mends: false,
+        evidence_refs: Vec::new(),
+        decided_at: None,
+        claim_id: rival,
+        statement: None,
+        rationale: "several machines write now".parse().expect("a rationale"),
+        context: None,
+        target: None,
+        scopes: Vec::new(),
+        alternatives: Vec::new(),
+        supersedes: vec![kept],
+        asks: Vec::new(),
+        unless_objection_minutes: None,
+    };
+    hands_in(&mut committer, request("analyst", Command::RecordDecision(record))).expect("a proposal");
+    let keep = KeepClaim { claim_id: kept, reason: None };
+    hands_in(&mut committer, request("operator", Command::KeepClaim(keep))).expect("it is kept");
+    assert_turned_down(&workspace, &mut committer, [kept, rival]);
+}
+
+fn done(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn made(shell: &Shell, line: &str) -> String {
+    let made: Value = serde_json::from_str(&done(shell, &format!("{line} --json"))).expect("JSON");
+    made["entity_id"].as_str().expect("an id").to_owned()
+}
+
+/// Red before: the context told the decision that the operator had turned down as one in force.
+#[test]
+fn people_and_agents_see_that_a_decision_was_turned_down() {
+    let shell = Shell::new();
+    let kept = made(&shell, "hm claim create \"one file holds it all\" --scope src --agent operator");
+    let rival = format!(
+        "hm claim create \"each tenant gets a database\" --type decision --scope src --supersedes {kept} \
+         --agent analyst"
+    );
+    let rival = made(&shell, &rival);
+    done(&shell, &format!("hm claim support {rival} --agent devops"));
+    let context = done(&shell, "hm context --agent reviewer");
+    assert!(context.contains("each tenant gets a database"), "{context}");
+    let keep = format!("hm claim keep {kept} --reason \"one machine is enough\" --agent operator");
+    let said = done(&shell, &keep);
+    assert!(said.contains(&format!("turned down and out of force: {rival}")), "{said}");
+
+    let context = done(&shell, "hm context --agent reviewer");
+    assert!(context.contains("one file holds it all"), "{context}");
+    assert!(!context.contains("each tenant gets a database"), "{context}");
+    let page = done(&shell, &format!("hm claim show {rival}"));
+    for words in [
+        "# deprecated decision".to_owned(),
+        format!("superseded by: {kept}"),
+        format!("turned down: the operator keeps {kept}: one machine is enough"),
+    ] {
+        assert!(page.contains(&words), "{words}: {page}");
+    }
+    let page = done(&shell, &format!("hm claim show {kept}"));
+    assert!(page.contains(&format!("supersedes: {rival}")), "{page}");
+    let refused = shell.run(&format!("hm claim support {rival} --agent devops"));
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(!done(&shell, "hm attention --agent operator").contains(&rival));
+}
 
 /// A profile of the workspace that runs until it is stopped.
 fn waiting(bench: &Bench) {
