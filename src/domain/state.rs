@@ -124,6 +124,7 @@ impl Claim {
             self.positions.remove(name);
             self.taken_in.remove(name);
             self.answered.remove(name);
+            self.sights.forget(name);
         }
         self.positions.insert(agent.clone(), taken.position);
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
@@ -596,10 +597,10 @@ impl State {
                 }
                 self.hear_of_position(&recorded.agent, taken);
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
-                    claim.sights.took(recorded.seq, &recorded.agent, taken);
                     if !taken.still {
                         claim.take(&recorded.agent, recorded.session.as_ref(), taken);
                     }
+                    claim.sights.took(recorded.seq, &recorded.agent, taken);
                 }
             }
             Event::EvidenceAdded(added) => {

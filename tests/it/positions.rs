@@ -3,11 +3,12 @@
 
 use hivemind::domain::claim::{ClaimType, Position, Status};
 use hivemind::domain::command::{
-    Command, CreateClaim, KeepClaim, RecordDecision, Submission,
+    AffirmClaim, Command, CreateClaim, KeepClaim, RecordDecision, Submission,
 };
 use hivemind::domain::ids::ClaimId;
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::{Code, Rejection};
+use hivemind::domain::versions::{Content, Versions};
 use hivemind::mcp::Era;
 use hivemind::writer::Committer;
 use serde_json::{Value, json};
@@ -240,4 +241,85 @@ async fn a_cancelled_run_leaves_an_earlier_proof() {
     assert_eq!((&claim["status"], &claim["basis"]), (&json!("confirmed"), &json!("proved")), "{claim}");
     bench.kill_writer();
     bench.assert_sound();
+}
+
+/// What the file of a claim holds.
+fn versions(byte: u8) -> Versions {
+    [("log.txt".parse().expect("a scope"), Content::Sha256([byte; 32]))].into()
+}
+
+/// Hands in a position of an agent that sees this content.
+fn sees(committer: &mut Committer, by: &str, claim_id: ClaimId, held: Position, byte: u8) -> Receipt {
+    let seen = Submission { versions: versions(byte), ..position(by, claim_id, held) };
+    hands_in(committer, seen).expect("a position")
+}
+
+/// A claim about a file that was supported, and is still meant about other content.
+fn affirmed(committer: &mut Committer) -> (ClaimId, Receipt) {
+    let create = CreateClaim { scopes: vec!["log.txt".parse().expect("a scope")], ..fact("the log stays") };
+    let made = Submission { versions: versions(1), ..request("devops", Command::CreateClaim(create)) };
+    hands_in(committer, made.clone()).expect("a claim");
+    let claim_id = claim_of(&made);
+    sees(committer, "analyst", claim_id, Position::Support, 1);
+    let still = Command::AffirmClaim(AffirmClaim { claim_id, reason: None });
+    let still = Submission { versions: versions(2), ..request("devops", still) };
+    let receipt = hands_in(committer, still).expect("it is affirmed");
+    (claim_id, receipt)
+}
+
+/// Red before: a support of other content confirmed the claim once the challenge of the new content was withdrawn.
+#[test]
+fn a_support_of_other_content_confirms_nothing_anew() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let (claim_id, receipt) = affirmed(&mut committer);
+    assert_eq!(status(&committer, claim_id), Status::Confirmed, "flagged, and not taken back");
+    let next = receipt.next.expect("what is to be done");
+    assert!(next.contains("analyst supported other content"), "{next}");
+    sees(&mut committer, "architect", claim_id, Position::Abstain, 2);
+    assert_eq!(status(&committer, claim_id), Status::Confirmed, "no support was taken back");
+    sees(&mut committer, "reviewer", claim_id, Position::Challenge, 2);
+    let said = sees(&mut committer, "reviewer", claim_id, Position::Abstain, 2);
+    assert_eq!(status(&committer, claim_id), Status::Proposed, "{said:?}");
+    sees(&mut committer, "analyst", claim_id, Position::Support, 2);
+    assert_eq!(status(&committer, claim_id), Status::Confirmed);
+    assert_eq!(folded(&workspace.events()), *committer.state());
+}
+
+#[test]
+fn a_support_of_the_same_content_counts_after_still() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let (claim_id, _) = affirmed(&mut committer);
+    // Meant about what the supporter saw, too.
+    let still = Command::AffirmClaim(AffirmClaim { claim_id, reason: None });
+    let still = Submission { versions: versions(1), ..request("devops", still) };
+    assert_eq!(hands_in(&mut committer, still).expect("it is affirmed").next, None);
+    sees(&mut committer, "reviewer", claim_id, Position::Challenge, 1);
+    sees(&mut committer, "reviewer", claim_id, Position::Abstain, 1);
+    assert_eq!(status(&committer, claim_id), Status::Confirmed);
+}
+
+/// Red before: after `still` the page told nothing of what the supporters had seen.
+#[test]
+fn a_page_tells_which_supports_are_about_other_content() {
+    let shell = Shell::new();
+    let file = shell.workspace().root().join("log.txt");
+    std::fs::write(&file, "one").expect("a file");
+    let id = made(&shell, "hm claim create \"the log stays\" --scope log.txt --agent devops");
+    done(&shell, &format!("hm claim support {id} --agent analyst"));
+    std::fs::write(&file, "two").expect("a file");
+    done(&shell, &format!("hm claim support {id} --agent reviewer"));
+    let said = done(&shell, &format!("hm claim still {id} --agent devops"));
+    assert!(said.contains("analyst supported other content"), "{said}");
+    let page = || done(&shell, &format!("hm claim show {id}"));
+    assert!(page().contains("- analyst support (before the change)"), "{}", page());
+    assert!(!page().contains("- reviewer support (before the change)"), "{}", page());
+    let why = done(&shell, &format!("hm claim why {id}"));
+    assert!(why.contains("analyst support (before the change)"), "{why}");
+    let json = shell.json(&format!("hm claim show {id} --json"));
+    assert_eq!(json["positions"][0]["before_change"], json!(true), "{json}");
+    assert_eq!(json["positions"][1].get("before_change"), None, "{json}");
+    done(&shell, &format!("hm claim support {id} --agent analyst"));
+    assert!(!page().contains("before the change"), "{}", page());
 }
