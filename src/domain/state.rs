@@ -34,6 +34,7 @@ use crate::domain::experiment::{
 };
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
+use crate::domain::plan::Hold;
 use crate::domain::scope::Scope;
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
@@ -415,6 +416,13 @@ impl State {
     /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one.
     pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
         claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
+    }
+
+    /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
+    /// same pane under another one.
+    pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
+        let is_one_voice = || hold.agent == *agent || self.seats.are_one_pane(session, Some(&hold.session));
+        session == Some(&hold.session) && is_one_voice()
     }
 
     /// The claim of this type, not deprecated, that already says this about these scopes.

@@ -3,13 +3,15 @@
 
 use hivemind::domain::claim::{ClaimType, Position, Status};
 use hivemind::domain::command::{
-    AffirmClaim, Command, CreateClaim, KeepClaim, RecordDecision, Submission,
+    AddTask, AffirmClaim, ClaimTask, Command, CreateClaim, KeepClaim, RecordDecision, Submission, UpdateTask,
 };
-use hivemind::domain::ids::ClaimId;
+use hivemind::domain::ids::{ClaimId, TaskId};
+use hivemind::domain::plan::TaskStatus;
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::{Code, Rejection};
 use hivemind::domain::versions::{Content, Versions};
 use hivemind::mcp::Era;
+use hivemind::system;
 use hivemind::writer::Committer;
 use serde_json::{Value, json};
 
@@ -322,4 +324,63 @@ fn a_page_tells_which_supports_are_about_other_content() {
     assert_eq!(json["positions"][1].get("before_change"), None, "{json}");
     done(&shell, &format!("hm claim support {id} --agent analyst"));
     assert!(!page().contains("before the change"), "{}", page());
+}
+
+fn task(committer: &mut Committer) -> TaskId {
+    let task_id = TaskId::from_uuid(system::new_id());
+    let add = AddTask {
+        task_id,
+        title: "mend the pool".parse().expect("a title"),
+        description: None,
+        phase_id: None,
+        parent_task_id: None,
+        depends_on: Vec::new(),
+        scopes: Vec::new(),
+    };
+    hands_in(committer, request("devops", Command::AddTask(add))).expect("a task");
+    task_id
+}
+
+/// Red before: the second name got the hold, and the first was told nothing.
+#[test]
+fn two_names_in_one_session_do_not_hold_one_task() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let task_id = task(&mut committer);
+    let claim = |by: &str| {
+        let claim = ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() };
+        request(by, Command::ClaimTask(claim))
+    };
+    let update = |by: &str, fencing_token: Option<u64>| {
+        let note = Some("it works".parse().expect("a note"));
+        let update = UpdateTask { task_id, status: TaskStatus::Done, note, fencing_token };
+        request(by, Command::UpdateTask(update))
+    };
+    hands_in(&mut committer, claim("devops")).expect("a hold");
+    let refused = hands_in(&mut committer, claim("analyst")).expect_err("devops holds it");
+    assert_eq!(refused.code, Code::TaskTaken);
+    assert!(refused.message.starts_with("devops holds task T1 until"), "{refused}");
+    let refused = hands_in(&mut committer, update("analyst", None)).expect_err("devops holds it");
+    assert_eq!(refused.code, Code::TaskTaken);
+    hands_in(&mut committer, claim("devops")).expect("its own hold");
+    // The number of the hold is the right to end it, as for an agent in another session.
+    hands_in(&mut committer, update("analyst", Some(1))).expect("handed over with its number");
+}
+
+/// Red before: the second name took the hold over without a word.
+#[test]
+fn a_second_name_in_a_shell_is_told_who_holds_the_task() {
+    let shell = Shell::new();
+    made(&shell, "hm task add \"mend the pool\" --agent devops");
+    let claims = |by: &str| {
+        let mut line = shell.command(&format!("hm task claim T1 --agent {by}"));
+        line.env("HM_SESSION", "night-run").output().expect("hm runs")
+    };
+    let held = claims("devops");
+    assert!(held.status.success(), "{held:?}");
+    let refused = claims("analyst");
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("devops holds task T1 until"), "{said}");
+    assert!(claims("devops").status.success());
 }
