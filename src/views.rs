@@ -194,7 +194,7 @@ impl From<ViewError> for Rejection {
             ViewError::Travel(TravelError::Unknown(unknown)) => Self::new(
                 Code::InvalidArgument,
                 unknown.to_string(),
-                "`hm log` lists events with their times",
+                "`hivemind://events` lists events with their times",
             ),
             ViewError::Travel(error) => Self::new(
                 Code::Unavailable,
@@ -649,7 +649,7 @@ fn unknown_run(id: RunId) -> ViewError {
 }
 
 fn unknown_task(id: TaskId) -> String {
-    format!("no task has the id {id}: see hivemind://tasks")
+    format!("no task has the id {id}: see `hivemind://tasks`")
 }
 
 fn unknown_claim(id: ClaimId) -> String {
@@ -660,11 +660,11 @@ fn unknown_claim(id: ClaimId) -> String {
 fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
     let event = id.creation_event();
     let found = if store.contradiction(event)?.is_some() {
-        format!("{id} is a contradiction: `hm contradictions show {id}`, or hivemind://contradictions/{id}")
+        format!("{id} is a contradiction: `hivemind://contradictions/{id}`")
     } else if store.task(TaskId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a task: `hm plan show`, or hivemind://plan")
+        format!("{id} is a task: `hivemind://tasks/{id}`")
     } else if store.experiment(RunId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a run: `hm experiment show {id}`, or hivemind://experiments/{id}")
+        format!("{id} is a run: `hivemind://experiments/{id}`")
     } else {
         unknown_claim(id)
     };
@@ -672,7 +672,7 @@ fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
 }
 
 fn unknown_contradiction(id: EventId) -> String {
-    format!("no contradiction has the id {id}: see hivemind://contradictions")
+    format!("no contradiction has the id {id}: see `hivemind://contradictions`")
 }
 
 fn unknown_session(id: &str) -> ViewError {

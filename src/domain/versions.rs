@@ -1,5 +1,7 @@
 //! What the files of a claim's scopes held when something was said about the claim: a claim is about a version.
 
+use crate::domain::way;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -337,12 +339,26 @@ pub fn witnessed(
 
 /// What to do about a claim whose files changed. A decision is replaced by another decision.
 pub fn way_forward(claim: impl fmt::Display, claim_type: Option<ClaimType>) -> String {
-    let (tool, line) = match claim_type {
-        Some(ClaimType::Decision) => ("record_decision", "decision record"),
-        _ => ("create_claim", "claim create"),
+    let claim = claim.to_string();
+    let instead = match claim_type {
+        Some(ClaimType::Decision) => {
+            let instead = json!({
+                "statement": "STATEMENT", "rationale": way::REASON, "supersedes": [claim], "mends": true,
+            });
+            way::call("record_decision", &instead)
+        }
+        _ => {
+            let claim_type = claim_type.unwrap_or(ClaimType::Fact);
+            let instead = json!({
+                "statement": "STATEMENT", "claim_type": claim_type, "scopes": ["SCOPE"], "supersedes": claim,
+                "mends": true,
+            });
+            way::call("create_claim", &instead)
+        }
     };
+    let still = way::call("still", &json!({ "claim_id": claim }));
     format!(
-        "state what holds now with {tool} (supersedes {claim}, mends true; hm {line} --supersedes {claim} --mends), \
-         or, as its owner or challenger, say that it is still meant and run again (hm claim still {claim})"
+        "state what holds now: {instead}, or, as its owner or challenger, say that it is still meant and run again: \
+         {still}"
     )
 }

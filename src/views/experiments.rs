@@ -1,5 +1,6 @@
 //! Runs and profiles as Markdown and JSON.
 
+use crate::domain::way;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
@@ -239,7 +240,10 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
         }
         let own = if matches!(origin, Origin::BuiltIn) { "" } else { " (of the project)" };
         let says = match (&profile.agent, profile.expect) {
-            (Some(_), _) => "an agent: spawn_researcher sends it out".to_owned(),
+            (Some(_), _) => {
+                let out = json!({ "profile": profile.name, "prompt": "PROMPT" });
+                format!("an agent: {}", way::call("spawn_researcher", &out))
+            }
             (None, Some(_)) if profile.scopes.is_empty() => "names no scopes: it settles nothing".to_owned(),
             (None, Some(expect)) => format!("exit {} passes, any other fails", expect.exit),
             (None, None) => "settles nothing: it does not say what its exit means".to_owned(),

@@ -1,5 +1,6 @@
 //! What a claim rests on: its evidence followed to the events, the runs and the claims behind it.
 
+use crate::domain::way;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -47,7 +48,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     chain.follow(reads, &claim, 1)?;
     if claim.evidence_items.is_empty() {
-        chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
+        let tie = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "supports" });
+        let tie = way::call("add_evidence", &tie);
+        let _ = writeln!(chain.text, "- rests on no evidence; to tie an event to it: {tie}");
     }
     for item in &claim.retracted {
         let _ = writeln!(

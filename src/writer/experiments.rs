@@ -1,5 +1,7 @@
 //! The runs of experiments: planned from the profiles of the workspace, one at a time, each in a helper process.
 
+use crate::domain::way;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use crate::domain::claim::ClaimType;
 use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
 use crate::domain::event::ExperimentQueued;
 use crate::domain::experiment::{Environment, Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{ClaimId, RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
@@ -84,7 +86,10 @@ impl Profiles {
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is an agent's: what it exits with shows nothing", profile.name),
-                "send it out with spawn_researcher (hm session spawn), or run a profile without [agent]",
+                format!(
+                    "send it out: {}, or run a profile without [agent]",
+                    way::call("spawn_researcher", &json!({ "profile": profile.name, "prompt": "PROMPT" }))
+                ),
             ));
         }
         let request = Request {
@@ -110,7 +115,11 @@ impl Profiles {
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is no agent's: it has no [agent]", profile.name),
-                format!("send out one of {}, or run this one with run_experiment", agents.join(", ")),
+                format!(
+                    "send out one of {}, or run this one: {}",
+                    agents.join(", "),
+                    way::call("run_experiment", &json!({ "profile": profile.name }))
+                ),
             ));
         };
         let agent = match name {
@@ -234,17 +243,15 @@ impl Profiles {
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
-    pub(super) fn settling(&self, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
+    pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let names = self.who_settles(scopes);
-        (!names.is_empty()).then(|| {
-            format!(
-                "or settle it by a run: run_experiment with this claim_id, blocking, profile {}",
-                names.join(" | ")
-            )
-        })
+        let run = |profile: &String| {
+            way::call("run_experiment", &json!({ "profile": profile, "claim_id": id, "blocking": true }))
+        };
+        let runs: Vec<String> = self.who_settles(scopes).iter().map(run).collect();
+        (!runs.is_empty()).then(|| format!("or settle it by a run: {}", runs.join(" or ")))
     }
 }
 
@@ -259,7 +266,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
         return Err(Rejection::new(
             Code::UntrustedProfile,
             format!("profile `{name}` {why}"),
-            format!("ask the human to look at it and to type, at a terminal: hm profile trust {name}"),
+            format!("ask the human to look at it and to type, at a terminal: `hm profile trust {name}`"),
         )
         .with("sha256", &known.sha256));
     }
@@ -269,7 +276,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
         return Err(Rejection::new(
             Code::UnknownProfile,
             format!("profile `{name}` cannot be used: {}", broken.problem),
-            "a human mends it: hm profile check",
+            "a human mends it: `hm profile check`",
         ));
     }
     let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();

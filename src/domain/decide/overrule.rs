@@ -1,5 +1,7 @@
 //! The operator's word: what an agent asks for against it is proposed to the operator, and nothing else happens.
 
+use serde_json::json;
+
 use super::{Decision, Policy, known_claim};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
@@ -10,6 +12,7 @@ use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, Proposal, State};
 use crate::domain::text::Reason;
+use crate::domain::way;
 
 /// Whether a claim stands against this agent because the operator recorded or supports it.
 pub(super) fn stands(agent: &AgentId, claim: &Claim, policy: &Policy) -> bool {
@@ -56,7 +59,7 @@ pub(super) fn once(
         return Err(Rejection::new(
             Code::Duplicate,
             format!("you asked the operator to {asks} claim {claim_id} already"),
-            "wait for the operator, who sees it in hivemind://attention",
+            "wait for the operator, who sees it in `hivemind://attention`",
         ));
     }
     Ok(proposals(proposed.into_iter().map(Event::from).collect()))
@@ -66,7 +69,7 @@ pub(super) fn once(
 fn proposals(events: Vec<Event>) -> Decision {
     let about = events.iter().filter_map(Event::claim_id);
     let warnings = about.map(warning).collect();
-    let next = Some("the operator settles it: hivemind://attention".to_owned());
+    let next = Some("the operator settles it: `hivemind://attention`".to_owned());
     Decision { events, warnings, next, ..Decision::default() }
 }
 
@@ -93,7 +96,7 @@ pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<D
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("only the operator dismisses what was proposed, and you are {agent}"),
-            "support the claim if you hold it to be right",
+            format!("if you hold it to be right: {}", way::call("support", &json!({ "claim_id": claim_id }))),
         ));
     }
     if state.proposals(claim_id).next().is_none() {

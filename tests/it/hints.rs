@@ -1,0 +1,265 @@
+//! What a shell is told can be typed, and what an MCP client is told can be called: every hint of a story in which
+//! most rules say something.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::shell::Shell;
+
+/// What a placeholder stands for where only the parser looks.
+const PLACEHOLDERS: [(&str, &str); 1] = [("PROFILE", "cargo-test")];
+
+/// Names of tools that are also words of English, or verbs of `hm`.
+const WORDS: [&str; 4] = ["abstain", "challenge", "still", "support"];
+
+fn tools() -> BTreeSet<String> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tool-schemas");
+    let files = std::fs::read_dir(dir).expect("schemas").map(|file| file.expect("a file").path());
+    let names = files.map(|file| file.file_stem().expect("a name").to_string_lossy().into_owned());
+    names.filter(|name| name != "listings" && !WORDS.contains(&name.as_str())).collect()
+}
+
+/// A shell that looks at all it shows.
+struct Story {
+    shell: Shell,
+    tools: BTreeSet<String>,
+    /// The verbs that hints named.
+    named: BTreeSet<String>,
+}
+
+impl Story {
+    fn new() -> Self {
+        Self { shell: Shell::new(), tools: tools(), named: BTreeSet::new() }
+    }
+
+    /// Runs a line, refused or not, and looks at what it shows to people and to programs.
+    fn line(&mut self, line: &str) -> String {
+        let Output { stdout, stderr, .. } = self.shell.run(line);
+        let text = String::from_utf8(stdout).expect("text") + &String::from_utf8(stderr).expect("text");
+        self.look(line, &text);
+        text
+    }
+
+    /// What the line made.
+    fn id_of(&mut self, line: &str) -> String {
+        let text = self.line(&format!("{line} --json"));
+        let made: Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}: {text}"));
+        made["entity_id"].as_str().unwrap_or_else(|| panic!("{line}: {text}")).to_owned()
+    }
+
+    fn look(&mut self, line: &str, text: &str) {
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_.-/".contains(c)));
+        for word in words {
+            assert!(!self.tools.contains(word), "`{line}` names the tool {word}:\n{text}");
+        }
+        assert!(!text.contains("`hivemind://"), "`{line}` names an address where a verb is meant:\n{text}");
+        // In JSON the quotes of a command are escaped.
+        let texts = match serde_json::from_str::<Value>(text) {
+            Ok(value) => sentences(&value),
+            Err(_) => vec![text.to_owned()],
+        };
+        for text in texts {
+            for command in commands(&text) {
+                self.types(line, &command);
+            }
+        }
+    }
+
+    /// Types a command that a hint names, as far as the parser.
+    fn types(&mut self, line: &str, command: &str) {
+        if let Err(said) = self.parsed(command) {
+            panic!("`{line}` shows `{command}`, which is no command: {said}");
+        }
+        let words: Vec<&str> = command.split(' ').skip(1).take(2).collect();
+        self.named.insert(words.join(" "));
+    }
+
+    /// What the parser says of a command. What it takes goes no further: it names a workspace that cannot be one.
+    fn parsed(&self, command: &str) -> Result<(), String> {
+        let words = shell_words::split(command).map_err(|error| error.to_string())?;
+        let nowhere = ["--dir", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")];
+        let mut typed = self.shell.command("hm");
+        let typed = typed.args(nowhere).args(words.iter().skip(1).map(|word| {
+            let known = PLACEHOLDERS.iter().find(|(name, _)| name == word);
+            known.map_or(word.as_str(), |(_, stands_for)| stands_for)
+        }));
+        let said = typed.env("PATH", "").output().expect("hm can be run").stderr;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        if said.starts_with("error:") || said.contains("Usage: ") { Err(said) } else { Ok(()) }
+    }
+}
+
+fn sentences(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) if text.starts_with("hm ") => vec![format!("`{text}`")],
+        Value::String(text) => vec![text.clone()],
+        Value::Array(values) => values.iter().flat_map(sentences).collect(),
+        Value::Object(members) => members.values().flat_map(sentences).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// The commands between back-quotes, each on one line as a terminal takes it.
+fn commands(text: &str) -> Vec<String> {
+    let starts = text.match_indices("`hm ").map(|(at, _)| &text[at + 1..]);
+    starts.map(|rest| rest.split('`').next().unwrap_or(rest).to_owned()).collect()
+}
+
+#[test]
+fn what_a_shell_shows_can_be_typed() {
+    let mut told = Story::new();
+    // The parser tells a command from what only looks like one.
+    assert!(told.parsed("hm claim create --type negative, scopes src, statement no").is_err());
+    assert!(told.parsed("hm claim create no --type negative --scope src").is_ok());
+    // Claims, positions, and who may do what.
+    let slow = told.id_of("hm claim create \"vendoring is slow\" --scope src/lib.rs --agent devops");
+    let tagged =
+        told.id_of("hm claim create \"the build is red on Mondays\" --scope tag:build --agent devops");
+    for line in [
+        "hm claim create \"vendoring is slow\" --scope src/lib.rs --agent analyst".to_owned(),
+        format!("hm claim challenge {slow} --reason \"my own\" --agent devops"),
+        format!("hm claim support {slow} --agent devops"),
+        format!("hm claim still {slow} --agent analyst"),
+        format!("hm claim deprecate {slow} --reason \"no\" --agent analyst"),
+        format!("hm experiment run cargo-test --claim {slow} --blocking --no-wait --agent devops"),
+        format!("hm experiment run cargo-test --claim {slow} --blocking --no-wait --agent analyst"),
+        format!("hm claim challenge {slow} --reason \"it is fast\" --agent reviewer"),
+        format!("hm claim challenge {tagged} --reason \"and on Tuesdays\" --agent reviewer"),
+        "hm claim why ".to_owned() + &slow,
+        "hm claim show ".to_owned() + &slow,
+        "hm claim show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47".to_owned(),
+        format!("hm claim evidence {slow} --ref last --relation supports --agent devops"),
+        format!(
+            "hm claim evidence {slow} --ref 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --relation supports --agent devops"
+        ),
+        format!("hm claim retract-evidence {slow} {tagged} --reason \"no\" --agent devops"),
+        "hm experiment run no-such --agent devops".to_owned(),
+        "hm experiment show 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47".to_owned(),
+        "hm experiment cancel 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --agent devops".to_owned(),
+        "hm claim create \"who objects?\" --scope src --unless-objection-minutes 60 --agent devops"
+            .to_owned(),
+        "hm attention --agent reviewer".to_owned(),
+    ] {
+        told.line(&line);
+    }
+    let gone = told.id_of("hm claim create \"the log is kept\" --scope src --agent devops");
+    told.line(&format!("hm claim deprecate {gone} --reason \"it is not\" --agent devops"));
+    told.line(&format!("hm claim support {gone} --agent analyst"));
+    told.line(&format!("hm claim deprecate {gone} --reason \"again\" --agent devops"));
+    // Decisions.
+    let because = "--rationale \"one file, and no server to run\"";
+    let kept = told
+        .id_of(&format!("hm decision record \"we keep SQLite\" --target database {because} --agent devops"));
+    for line in [
+        format!("hm decision record \"we take Postgres\" --target database {because} --agent analyst"),
+        format!("hm decision record \"we take Postgres\" --target database {because} --agent devops"),
+        format!("hm decision record \"we take Postgres\" --target databases {because} --agent analyst"),
+        format!("hm claim create \"no\" --scope src --supersedes {kept} --agent devops"),
+        format!("hm claim create \"no\" --scope src --supersedes {kept} --agent analyst"),
+        "hm claim create \"we take it\" --type decision --scope target:queue --agent devops".to_owned(),
+        format!("hm claim deprecate {kept} --reason \"no\" --agent devops"),
+        format!("hm claim challenge {kept} --reason \"no\" --agent devops"),
+        format!("hm claim challenge {kept} --reason \"slow\" --agent reviewer"),
+        format!("hm decision outcome {kept} failure --notes \"it's slow\" --agent devops"),
+        format!("hm decision outcome {slow} failure --agent devops"),
+        "hm target alias database databases --agent architect".to_owned(),
+        "hm target part no-such --agent architect".to_owned(),
+    ] {
+        told.line(&line);
+    }
+    // The operator's word.
+    let word = told.id_of("hm claim create \"the pool size is 20\" --scope src/lib.rs --agent operator");
+    for line in [
+        format!("hm claim challenge {word} --reason \"it grew\" --agent analyst"),
+        format!("hm claim deprecate {word} --reason \"it grew\" --agent analyst"),
+        format!("hm claim keep {word} --agent analyst"),
+        "hm attention".to_owned(),
+        "hm --json attention".to_owned(),
+        "hm contradictions".to_owned(),
+    ] {
+        told.line(&line);
+    }
+    // Plans, tasks, sessions.
+    for line in [
+        "hm task list",
+        "hm task ready",
+        "hm plan show",
+        "hm plan add \"Ship 1.0\" --agent architect",
+        "hm phase add \"Storage\" --plan P1 --agent architect",
+        "hm task add \"mend the pool\" --agent devops",
+        "hm task add \"measure it\" --after T1 --agent devops",
+        "hm task claim T2 --agent devops",
+        "hm task claim T9 --agent devops",
+        "hm task update T1 active --agent devops",
+        "hm task claim T1 --lease 5 --agent devops",
+        "hm task claim T1 --agent analyst",
+        "hm attention --agent devops",
+        "hm task update T1 done --token 7 --agent devops",
+        "hm task update T1 done --token 1 --agent devops",
+        "hm task update T1 done --agent devops",
+        "hm task update T2 invalidated --note \"no\" --agent devops",
+        "hm intent \"ship it\" --agent devops",
+        "hm anchor list",
+        "hm anchor retire NONE --agent devops",
+        "hm session list",
+        "hm session show no-such",
+        "hm session split \"the window is full\" --agent devops",
+        "hm session spawn cargo-test \"what is slow?\" --agent devops",
+        "hm attention --seen 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 --agent devops",
+        "hm profile list",
+        "hm status",
+        "hm context --agent reviewer",
+        "hm context --agent devops",
+        "hm log --limit 3",
+    ] {
+        told.line(line);
+    }
+    // The story is told: what it never named, it does not check.
+    for verb in [
+        "claim challenge",
+        "claim deprecate",
+        "decision record",
+        "experiment run",
+        "task update",
+        "claim create",
+    ] {
+        assert!(told.named.contains(verb), "no hint named {verb}: {:?}", told.named);
+    }
+}
+
+/// Red before: a claim that asked no agent by name was on no list.
+#[test]
+fn silence_is_told_to_every_agent_but_the_owner() {
+    let shell = Shell::new();
+    let made = shell.json(
+        "hm claim create \"we squash on merge\" --scope src --unless-objection-minutes 60 --agent devops --json",
+    );
+    let id = made["entity_id"].as_str().expect("an id");
+    let needs = |agent: &str| {
+        let told = shell.json(&format!("hm --json attention --agent {agent}"));
+        told["needs"].as_array().expect("needs").clone()
+    };
+    shell.run("hm claim create \"is it so?\" --scope src --ask reviewer --agent devops");
+    let told = needs("reviewer");
+    let last = told.last().expect("an entry");
+    assert_eq!((told.len(), &last["kind"]), (2, &"silence".into()), "{told:?}");
+    assert!(last["until"].as_i64() > last["since"].as_i64(), "a deadline: {last}");
+    assert_eq!(last["settle"][0], format!("hm claim challenge {id} --reason REASON"));
+    let context = |agent: &str| {
+        let shown = shell.run(&format!("hm context --agent {agent}")).stdout;
+        String::from_utf8(shown).expect("text").contains(&format!("<silence claim=\"{id}\""))
+    };
+    assert!(context("reviewer"));
+    assert!(!context("devops"));
+    assert!(needs("devops").is_empty(), "{:?}", needs("devops"));
+    let text = String::from_utf8(shell.run("hm attention --agent analyst").stdout).expect("text");
+    assert!(text.contains("agreed by silence in"), "{text}");
+    let done =
+        shell.run(&format!("hm claim challenge {id} --reason \"it hides who did what\" --agent reviewer"));
+    assert!(done.status.success(), "{done:?}");
+    assert!(needs("analyst").is_empty(), "an objection ends the silence: {:?}", needs("analyst"));
+}
