@@ -12,13 +12,14 @@ mod fit;
 mod gate;
 mod xml;
 
-use crate::domain::way;
-use fit::{Fixed, Section, fit, used};
 use serde_json::json;
+
+use fit::{Fixed, Section, fit, used};
 use xml::{Tag, line};
 
 use crate::domain::relevance::by_relevance;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 
 pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta};
 pub use entries::{

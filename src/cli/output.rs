@@ -264,7 +264,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let commands: Vec<Range<usize>> = commands(line).collect();
     let is_end = move |end: usize| {
         (line[..end].ends_with(' ') || line[end..].starts_with('"'))
-            && !commands.iter().any(|command| command.contains(&end))
+            && !commands.iter().any(|command| command.start < end && end < command.end)
     };
     let ends = line.match_indices([' ', ',']).map(|(at, _)| at + 1);
     let mut start = 0;

@@ -22,11 +22,10 @@ pub use loss::{Loss, accept_loss};
 pub use session::overdue;
 
 use self::evidence::About;
-use crate::domain::way;
-use serde_json::json;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::domain::action;
 use crate::domain::agent::AgentId;
@@ -50,6 +49,7 @@ use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
 pub const ACTIVE_WITHIN: Hours = Hours(24);
@@ -789,7 +789,11 @@ fn deprecate_claim(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
-            format!("{}, or ask {} or the architect to end it", challenge(deprecate.claim_id), claim.owner),
+            format!(
+                "{}, or ask {} to end it",
+                challenge(deprecate.claim_id),
+                decision::with_architect(&claim.owner)
+            ),
         ));
     }
     if overrule::stands(agent, claim, policy) {

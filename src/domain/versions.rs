@@ -1,11 +1,10 @@
 //! What the files of a claim's scopes held when something was said about the claim: a claim is about a version.
 
-use crate::domain::way;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::agent::AgentId;
 use super::checkout::Checkout;
@@ -21,6 +20,7 @@ use super::rejection::Rejection;
 use super::scope::Scope;
 use super::state::{Claim, Run, State};
 use super::text::Worktree;
+use super::way;
 
 /// The largest file that has a version, in bytes. A source file is smaller; a dump is not read for each position.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -327,7 +327,11 @@ pub fn witnessed(
                 code: WarningCode::ChangedSince,
                 message: format!(
                     "{change}: this run will neither confirm nor contradict claim {claim_id}; {}",
-                    way_forward(*claim_id, claim.map(|claim| claim.claim_type))
+                    way_forward(
+                        *claim_id,
+                        claim.map(|claim| claim.claim_type),
+                        claim.map(|claim| claim.scopes.as_slice())
+                    )
                 ),
                 claim_id: Some(*claim_id),
             }));
@@ -338,19 +342,25 @@ pub fn witnessed(
 }
 
 /// What to do about a claim whose files changed. A decision is replaced by another decision.
-pub fn way_forward(claim: impl fmt::Display, claim_type: Option<ClaimType>) -> String {
+pub fn way_forward(
+    claim: impl fmt::Display,
+    claim_type: Option<ClaimType>,
+    scopes: Option<&[Scope]>,
+) -> String {
     let claim = claim.to_string();
+    let scopes = scopes.map_or_else(|| json!(["SCOPE"]), |scopes| json!(scopes));
     let instead = match claim_type {
         Some(ClaimType::Decision) => {
             let instead = json!({
-                "statement": "STATEMENT", "rationale": way::REASON, "supersedes": [claim], "mends": true,
+                "statement": "STATEMENT", "scopes": scopes, "rationale": way::REASON, "supersedes": [claim],
+                "mends": true,
             });
             way::call("record_decision", &instead)
         }
         _ => {
             let claim_type = claim_type.unwrap_or(ClaimType::Fact);
             let instead = json!({
-                "statement": "STATEMENT", "claim_type": claim_type, "scopes": ["SCOPE"], "supersedes": claim,
+                "statement": "STATEMENT", "claim_type": claim_type, "scopes": scopes, "supersedes": claim,
                 "mends": true,
             });
             way::call("create_claim", &instead)

@@ -1,6 +1,5 @@
 //! Runs and profiles as Markdown and JSON.
 
-use crate::domain::way;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
@@ -11,6 +10,7 @@ use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::way_forward;
+use crate::domain::way;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{Attachment, ExperimentPage, ExperimentView};
 use crate::trusted::{Trust, TrustedProfiles};
@@ -154,7 +154,7 @@ pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let why = inline(why, 1_000);
     Some(format!(
         "it neither confirms nor contradicts claim {claim}: {why}; {}",
-        way_forward(claim, run.claim_type)
+        way_forward(claim, run.claim_type, None)
     ))
 }
 

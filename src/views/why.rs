@@ -1,6 +1,5 @@
 //! What a claim rests on: its evidence followed to the events, the runs and the claims behind it.
 
-use crate::domain::way;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -11,6 +10,7 @@ use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::reads::Reads;
 use crate::store::{ClaimView, Evidence, ExperimentView};
 

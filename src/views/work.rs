@@ -1,6 +1,5 @@
 //! Plans, tasks, sessions and beliefs as Markdown in short lines.
 
-use crate::domain::way;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -11,6 +10,7 @@ use super::to_json;
 use crate::domain::plan::in_work_tree;
 use crate::domain::session::Stance;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::store::{
     AnchorView, BeliefSnapshot, ClaimPage, PhaseView, PlanGraph, ResearcherView, SessionView, SplitView,
     TaskView, TurnView,

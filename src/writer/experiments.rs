@@ -1,13 +1,12 @@
 //! The runs of experiments: planned from the profiles of the workspace, one at a time, each in a helper process.
 
-use crate::domain::way;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
@@ -23,6 +22,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
 use crate::domain::text::{Reason, Worktree};
+use crate::domain::way;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
 use crate::runner::profile::{AgentProfile, Catalog, Here, Known, Origin, PROMPT, Request};
@@ -247,11 +247,13 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let run = |profile: &String| {
-            way::call("run_experiment", &json!({ "profile": profile, "claim_id": id, "blocking": true }))
-        };
-        let runs: Vec<String> = self.who_settles(scopes).iter().map(run).collect();
-        (!runs.is_empty()).then(|| format!("or settle it by a run: {}", runs.join(" or ")))
+        let names = self.who_settles(scopes);
+        let (first, others) = names.split_first()?;
+        let run = json!({ "profile": first, "claim_id": id, "blocking": true });
+        let run = way::call("run_experiment", &run);
+        let others =
+            if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
+        Some(format!("or settle it by a run: {run}{others}"))
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::harness::{Bench, Era};
 use crate::shell::Shell;
 
 /// What a placeholder stands for where only the parser looks.
@@ -262,4 +263,149 @@ fn silence_is_told_to_every_agent_but_the_owner() {
         shell.run(&format!("hm claim challenge {id} --reason \"it hides who did what\" --agent reviewer"));
     assert!(done.status.success(), "{done:?}");
     assert!(needs("analyst").is_empty(), "an objection ends the silence: {:?}", needs("analyst"));
+}
+
+/// Red before: each of these was told a way that is not open to it, or that something was done.
+#[test]
+fn each_agent_is_told_a_way_that_is_open_to_it() {
+    let shell = Shell::new();
+    let said = |line: &str| {
+        let Output { stdout, stderr, .. } = shell.run(line);
+        let text = String::from_utf8(stdout).expect("text") + &String::from_utf8(stderr).expect("text");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let id_of =
+        |line: &str| shell.json(&format!("{line} --json"))["entity_id"].as_str().expect("an id").to_owned();
+    let filed = id_of("hm claim create \"the pool holds 20\" --scope src/lib.rs --agent devops");
+    let own =
+        said(&format!("hm experiment run cargo-test --claim {filed} --blocking --no-wait --agent devops"));
+    assert!(own.contains(&format!("leave out blocking, and what it shows is evidence: `hm experiment run cargo-test --claim {filed}`")), "{own}");
+    assert!(!own.contains("challenge"), "no agent challenges its own claim: {own}");
+    let other =
+        said(&format!("hm experiment run cargo-test --claim {filed} --blocking --no-wait --agent analyst"));
+    assert!(other.contains(&format!("`hm claim challenge {filed} ")), "{other}");
+
+    // A run decides about files.
+    let tagged = id_of("hm claim create \"Mondays are slow\" --scope tag:build --agent devops");
+    for claim in [&filed, &tagged] {
+        said(&format!("hm claim challenge {claim} --reason \"not so\" --agent reviewer"));
+    }
+    let told = said("hm attention --agent devops");
+    assert!(
+        told.contains(&format!(
+            "a run may decide instead: `hm experiment run PROFILE --claim {filed} --blocking`"
+        )),
+        "{told}"
+    );
+    assert!(!told.contains(&format!("--claim {tagged}")), "{told}");
+
+    // Nothing was done to what the operator stands by.
+    let word = id_of("hm claim create \"the log stays\" --scope src/lib.rs --agent operator");
+    let decided = id_of(
+        "hm decision record \"we keep SQLite\" --target database --rationale \"one file, no server\" --agent operator",
+    );
+    let anew = "--rationale \"several machines write now\"";
+    for line in [
+        format!("hm claim challenge {word} --reason \"it grew\" --agent analyst"),
+        format!("hm claim deprecate {word} --reason \"it grew\" --agent architect"),
+        format!(
+            "hm decision record \"we take Postgres\" --target database --supersedes {decided} {anew} --agent architect"
+        ),
+    ] {
+        let told = said(&line);
+        assert!(told.starts_with("proposed to the operator and not done, at seq "), "{line}: {told}");
+        assert!(!told.contains("experiment run"), "no run settles it: {told}");
+    }
+    // The operator's support of a contested claim ends its dispute: no run is waited for any more.
+    said(&format!("hm claim support {filed} --agent operator"));
+    let told = said("hm attention");
+    assert!(!told.contains(&format!("experiment run PROFILE --claim {filed}")), "{told}");
+}
+
+/// What an MCP client is told: each call names a tool and arguments that the tool has, and no verb stands for a tool.
+#[tokio::test]
+async fn what_a_client_is_told_can_be_called() {
+    let bench = Bench::new();
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let analyst = bench.pane(Some("analyst"), Era::Modern).await;
+    let given = json!({ "statement": "vendoring is slow", "claim_type": "fact", "scopes": ["src/lib.rs"] });
+    let claim = bench.accepted(&devops, "create_claim", given.clone()).await.field("claim_id").to_owned();
+    let why = "one file, and no server to run";
+    let decision = json!({ "statement": "we keep SQLite", "target": "database", "rationale": why });
+    let mut told = Vec::new();
+    for (pane, tool, arguments) in [
+        (&analyst, "create_claim", given),
+        (&devops, "challenge", json!({ "claim_id": claim, "reason": "mine" })),
+        (&devops, "support", json!({ "claim_id": claim })),
+        (&analyst, "deprecate_claim", json!({ "claim_id": claim, "reason": "no" })),
+        (&analyst, "run_experiment", json!({ "profile": "cargo-test", "claim_id": claim, "blocking": true })),
+        (&analyst, "challenge", json!({ "claim_id": claim, "reason": "it is fast" })),
+        (&devops, "record_decision", decision.clone()),
+        (&analyst, "record_decision", decision.clone()),
+        (
+            &devops,
+            "record_decision",
+            json!({ "statement": "we shard", "target": "database", "rationale": why }),
+        ),
+        (
+            &devops,
+            "record_decision",
+            json!({ "statement": "we shard", "target": "databases", "rationale": why }),
+        ),
+        (&devops, "record_outcome", json!({ "decision_id": claim, "outcome": "failure" })),
+        (&devops, "report_event", json!({ "kind": "note", "summary": "it is so" })),
+        (
+            &devops,
+            "add_evidence",
+            json!({ "claim_id": claim, "evidence_ref": "last", "relation": "supports" }),
+        ),
+        (&devops, "add_task", json!({ "title": "mend the pool" })),
+        (&devops, "claim_task", json!({ "task_id": "T9" })),
+        (&devops, "update_task", json!({ "task_id": "T1", "status": "active" })),
+        (&devops, "claim_task", json!({ "task_id": "T1", "lease_minutes": 5 })),
+        (&analyst, "claim_task", json!({ "task_id": "T1" })),
+        (&devops, "declare_intent", json!({ "intent": "ship it" })),
+        (&devops, "update_task", json!({ "task_id": "T1", "status": "done", "fencing_token": 7 })),
+        (&devops, "update_task", json!({ "task_id": "T1", "status": "done" })),
+    ] {
+        told.push(pane.call(tool, arguments).await.expect("an answer").text);
+        told.push(devops.read("hivemind://attention").await.expect("attention"));
+    }
+    for address in ["contradictions", "tasks", "profiles", "context", "status", "anchors"] {
+        told.push(devops.read(&format!("hivemind://{address}")).await.expect("a resource"));
+    }
+    told.push(devops.read(&format!("hivemind://claims/{claim}")).await.expect("a claim"));
+    let mut called = BTreeSet::new();
+    for text in &told {
+        for verb in ["claim", "decision", "experiment", "intent", "log", "phase", "plan", "target", "task"] {
+            assert!(!text.contains(&format!("hm {verb} ")), "a verb where a tool is meant: {text}");
+        }
+        for (at, _) in text.match_indices(" {\"") {
+            let before = &text[..at];
+            let Some(tool) = before.rsplit('`').next().filter(|tool| !tool.contains(' ')) else { continue };
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tool-schemas/{tool}.json"));
+            let schema =
+                std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{tool}: {error}: {text}"));
+            let schema: Value = serde_json::from_str(&schema).expect("JSON");
+            let mut arguments = serde_json::Deserializer::from_str(&text[at + 1..]).into_iter::<Value>();
+            let arguments =
+                arguments.next().expect("arguments").unwrap_or_else(|error| panic!("{error}: {text}"));
+            for name in arguments.as_object().expect("an object").keys() {
+                let known = &schema["inputSchema"]["properties"][name];
+                assert!(known.is_object(), "{tool} takes no {name}: {text}");
+            }
+            for name in schema["inputSchema"]["required"].as_array().into_iter().flatten() {
+                assert!(
+                    arguments.get(name.as_str().expect("a name")).is_some(),
+                    "{tool} needs {name}: {text}"
+                );
+            }
+            called.insert(tool.to_owned());
+        }
+    }
+    for tool in
+        ["add_evidence", "challenge", "claim_task", "create_claim", "deprecate_claim", "record_decision"]
+    {
+        assert!(called.contains(tool), "no hint named {tool}: {called:?}");
+    }
 }

@@ -8,6 +8,7 @@ use super::{
     Decision, Policy, Speaker, Successor, Supersession, challenge, check_list, create_claim, fresh_id,
     known_claim, may_deprecate, overrule, supersede, support, target, transition,
 };
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{
@@ -107,9 +108,14 @@ pub(super) fn instead_of(id: ClaimId, claim: &Claim) -> String {
     way::call("record_decision", &instead)
 }
 
+/// The agents that may put a claim of this owner out of force.
+pub(super) fn with_architect(owner: &AgentId) -> String {
+    if *owner == AgentId::architect() { owner.to_string() } else { format!("{owner} or the architect") }
+}
+
 /// What an agent does about a decision that it may not replace.
 fn of_another(id: ClaimId, claim: &Claim) -> String {
-    format!("{}, or ask {} or the architect to decide anew", challenge(id), claim.owner)
+    format!("{}, or ask {} to decide anew", challenge(id), with_architect(&claim.owner))
 }
 
 pub(super) fn record(
@@ -212,7 +218,7 @@ pub(super) fn record(
                 return Err(Rejection::new(
                     Code::NotAllowed,
                     format!("decision {old_id} belongs to {owner}"),
-                    format!("{}, or ask {owner} or the architect to decide anew", challenge(old_id)),
+                    format!("{}, or ask {} to decide anew", challenge(old_id), with_architect(&owner)),
                 ));
             }
         }

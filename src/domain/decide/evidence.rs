@@ -1,5 +1,7 @@
 //! Evidence: which event a name means, what the event is worth for a claim, and how a link is made and taken back.
 
+use serde_json::json;
+
 use super::experiment::Said;
 use super::{Decision, contradiction, experiment, known_claim};
 use crate::domain::action::{scope_named, trigger_run};
@@ -16,7 +18,6 @@ use crate::domain::state::{Deed, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
-use serde_json::json;
 
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;

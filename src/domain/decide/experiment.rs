@@ -1,5 +1,7 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
+use serde_json::json;
+
 use super::verdict::{Verdict, verdict};
 use super::{Decision, Speaker, contradiction, fresh_id, known_claim, researcher, take_place, transition};
 use crate::domain::agent::AgentId;
@@ -19,7 +21,6 @@ use crate::domain::text::Statement;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
 use crate::domain::way;
-use serde_json::json;
 
 /// How often one request may run a profile: enough for a rate below 15 %, and a queue that still moves.
 const REPEATS: std::ops::RangeInclusive<u32> = 2..=20;
@@ -220,7 +221,7 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
     if let Some(why) = versions::changed_for_evidence(run, claim) {
-        let way = versions::way_forward(id, Some(claim.claim_type));
+        let way = versions::way_forward(id, Some(claim.claim_type), Some(&claim.scopes));
         verdict = verdict.about_another_version(&format!("{why}; {way}"));
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);

@@ -1,7 +1,5 @@
 //! Plans, phases and tasks: who may take one, who may end it, and where the team looks.
 
-use serde_json::json;
-
 use super::{Decision, check_list, fresh_id};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -9,6 +7,7 @@ use crate::domain::claim::ClaimType;
 use crate::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, RenamePlan, UpdateTask,
 };
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::domain::event::{

@@ -1,5 +1,7 @@
 //! Names of targets: first use registers one, `alias_target` joins two.
 
+use serde_json::json;
+
 use super::{Decision, contradiction};
 use crate::domain::command::{AliasTarget, PartTarget};
 use crate::domain::event::{TargetAliased, TargetParted};
@@ -9,7 +11,6 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::State;
 use crate::domain::way;
-use serde_json::json;
 
 /// How much alike two names are for one to be suggested instead of the other (spec 07).
 const ALIKE: f64 = 0.6;
