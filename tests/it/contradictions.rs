@@ -380,10 +380,11 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm --agent devops claim challenge ID2 --reason "the file says 20"
             challenged ID2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
-                saw: `hm claim evidence ID2 --ref EVENT --relation contradicts`
-                ; or settle it by a
-                run: `hm experiment run pytest --claim ID2 --blocking`
-                or `hm experiment run pytest-file --claim ID2 --blocking`
+                saw:
+                `hm claim evidence ID2 --ref EVENT --relation contradicts`; or
+                settle it by a run:
+                `hm experiment run pytest --claim ID2 --blocking` (or by
+                pytest-file)
             $ hm contradictions
             - strong position found AGE ago `ID7`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`
@@ -452,15 +453,15 @@ fn two_names_of_a_target_are_one() {
             - target:db
             $ hm --agent operator target alias database db
             joined two names: committed at seq 6
-            next: two decisions on target:database are in force now, and the architect
-                decides: `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
+            next: two decisions on target:database are in force now, and the architect decides:
+                `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
             $ hm --agent operator target alias db database
             hm: target:db and target:database name one target already; nothing to do: they are joined
             [exit 1]
             $ hm contradictions
             - strong target found AGE ago `ID3`
-              - architect's
-                  move: `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
+              - architect's move:
+                  `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
               - `ID1` devops proposed [target:database] we keep SQLite
               - `ID2` analyst proposed [target:db] we move to Postgres
 

@@ -74,7 +74,7 @@ async fn one_decision_stands_for_each_target() {
             duplicate_outcome: the outcome of decision D2 is partial already; nothing to do: it is on record
             record_outcome D2: committed at seq 10; next: spare others the dead end: `create_claim {"claim_type":"negative","scopes":["target:database"],"statement":"decision D2 failed: two outages"}`
             no_decision: claim D3 is not on record as a decision; record it first: `record_decision {"claim_id":"D3","rationale":"WHY, IN A SENTENCE"}`, or name one of `hivemind://decisions`
-            target_conflict: decision D2 on target:database is in force; `support {"claim_id":"D2"}`, or `challenge {"claim_id":"D2","reason":"WHY, IN A SENTENCE"}`, or ask architect or the architect to decide anew"#]],
+            target_conflict: decision D2 on target:database is in force; `support {"claim_id":"D2"}`, or `challenge {"claim_id":"D2","reason":"WHY, IN A SENTENCE"}`, or ask architect to decide anew"#]],
     );
 
     let page = devops.read(&format!("hivemind://claims/{second}?format=json")).await.expect("the claim");

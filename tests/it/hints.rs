@@ -7,8 +7,9 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Bench, Era};
+use crate::bench::Bench;
 use crate::shell::Shell;
+use hivemind::mcp::Era;
 
 /// What a placeholder stands for where only the parser looks.
 const PLACEHOLDERS: [(&str, &str); 1] = [("PROFILE", "cargo-test")];

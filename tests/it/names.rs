@@ -52,8 +52,8 @@ fn a_name_is_taken_wherever_an_id_is() {
             [exit 1]
             $ hm --agent devops task claim t1 --lock src/db
             task claimed T1: committed at seq 6
-            next: it is yours while you write something every 15 min; at its
-                end: `hm task update T1 done --token 1`
+            next: it is yours while you write something every 15 min; at its end:
+                `hm task update T1 done --token 1`
             $ hm task list
             - `T1` active, devops, lease: 15 min left: tables
             - `T2` open: indexes (waits for T1)
@@ -70,8 +70,8 @@ fn a_name_is_taken_wherever_an_id_is() {
             - no claim came out of it
             $ hm --agent devops task update T1 done --note "42 tests"
             task updated T1: committed at seq 7
-            next: if it taught something others
-                need: `hm claim create STATEMENT --type fact --scope SCOPE --task T1`
+            next: if it taught something others need:
+                `hm claim create STATEMENT --type fact --scope SCOPE --task T1`
             $ hm task ready
             - `T2` open: indexes
             $ hm task show T3
