@@ -534,10 +534,12 @@ impl Context {
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         // What a program wrote, and XML, mean their line breaks.
         let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
-        let mut text = match view {
-            View::Output(..) => answer.text,
-            _ if is_exact => steps::in_shell(&answer.text).into_owned(),
-            _ => output::fitted(&answer.text),
+        let mut text = if matches!(view, View::Output(..)) {
+            answer.text
+        } else if is_exact {
+            steps::in_shell(&answer.text).into_owned()
+        } else {
+            output::fitted(&answer.text)
         };
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));

@@ -28,6 +28,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::way;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
 use crate::schedule::{self, Run, Runs};
@@ -680,7 +681,10 @@ fn unknown_session(id: &str) -> ViewError {
 }
 
 fn no_beliefs(agent: &AgentId) -> ViewError {
-    ViewError::NotFound(format!("no beliefs of {agent} are written down: snapshot_beliefs, or end a session"))
+    let snapshot = way::call("snapshot_beliefs", &json!({}));
+    ViewError::NotFound(format!(
+        "no beliefs of {agent} are written down; the end of a session does, and {snapshot}"
+    ))
 }
 
 /// A page of what programs and people get.

@@ -77,6 +77,7 @@ const VERBS: &[Verb] = &[
         "experiment run",
         &[("profile", Place), ("claim_id", After("--claim")), ("blocking", Flag("--blocking"))],
     ),
+    ("snapshot_beliefs", "belief snapshot", &[]),
     ("spawn_researcher", "session spawn", &[("profile", Place), ("prompt", Place)]),
     ("split_session", "session split", &[("reason", Place)]),
     ("still", "claim still", &[("claim_id", Place)]),
@@ -106,6 +107,8 @@ const ADDRESSES: &[(&str, &str)] = &[
     ("events", "log"),
     ("experiments", "experiment list"),
     ("experiments/*", "experiment show --wait"),
+    ("experiments/*/stderr", "experiment show --stderr"),
+    ("experiments/*/stdout", "experiment show --stdout"),
     ("negative", "claim list --type negative"),
     ("plan", "plan show"),
     ("profiles", "profile list"),
@@ -199,11 +202,7 @@ fn listed(value: &Value) -> &[Value] {
 
 /// A value as one word of a shell.
 fn word(value: &Value) -> String {
-    match value {
-        // A name of a target is typed without what marks it as one.
-        Value::String(text) => shell_words::quote(text).into_owned(),
-        other => other.to_string(),
-    }
+    value.as_str().map_or_else(|| value.to_string(), |text| shell_words::quote(text).into_owned())
 }
 
 /// The verb that shows an address.
@@ -295,7 +294,6 @@ mod tests {
             let mut arguments = serde_json::Map::new();
             for (name, way) in *takes {
                 assert!(properties.contains_key(*name), "{tool} takes no {name}");
-                // A statement and a claim exclude each other.
                 if matches!(way, super::Flag(_)) {
                     arguments.insert((*name).to_owned(), true.into());
                 } else {

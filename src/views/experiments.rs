@@ -143,7 +143,11 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
         fact("evidence", format!("{} claim `{}` ({})", attached.relation, attached.claim_id, attached.grade));
     }
     if run.outcome.as_ref().is_some_and(|outcome| outcome.meta_sha256.is_some()) {
-        let _ = writeln!(text, "\nOutput: hivemind://experiments/{}/stdout and …/stderr", run.run_id);
+        let _ = writeln!(
+            text,
+            "\nOutput: `hivemind://experiments/{0}/stdout` and `hivemind://experiments/{0}/stderr`",
+            run.run_id
+        );
     }
     text
 }

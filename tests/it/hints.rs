@@ -208,6 +208,7 @@ fn what_a_shell_shows_can_be_typed() {
         "hm anchor list",
         "hm anchor retire NONE --agent devops",
         "hm session list",
+        "hm belief show analyst",
         "hm session show no-such",
         "hm session split \"the window is full\" --agent devops",
         "hm session spawn cargo-test \"what is slow?\" --agent devops",
@@ -408,5 +409,22 @@ async fn what_a_client_is_told_can_be_called() {
         ["add_evidence", "challenge", "claim_task", "create_claim", "deprecate_claim", "record_decision"]
     {
         assert!(called.contains(tool), "no hint named {tool}: {called:?}");
+    }
+}
+
+/// Red before: a support that was not enough said how many were lacking of how many, and not what it waits for.
+#[test]
+fn a_support_says_what_the_claim_waits_for() {
+    let shell = Shell::new();
+    shell.end_writer();
+    std::fs::write(shell.workspace().config(), "[quorum]\nsupports = 2\n").expect("a configuration");
+    let made = shell.json("hm claim create \"the pool holds 20\" --scope src --agent devops --json");
+    let id = made["entity_id"].as_str().expect("an id");
+    for (by, says) in [
+        ("analyst", "not confirmed yet: it waits for 1 more support"),
+        ("reviewer", "confirmed: agreed by analyst, reviewer"),
+    ] {
+        let told = shell.json(&format!("hm claim support {id} --agent {by} --json"));
+        assert_eq!(told["next"], says);
     }
 }

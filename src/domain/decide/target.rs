@@ -66,7 +66,7 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Re
     let mut events = vec![TargetAliased { target: target.clone(), alias: alias.clone() }.into()];
     let conflicts = contradiction::on_alias(state, target, alias);
     let next = (!conflicts.is_empty()).then(|| {
-        let both: Vec<ClaimId> = state.decisions_on(&target).chain(state.decisions_on(&alias)).collect();
+        let both: Vec<ClaimId> = state.decisions_on(target).chain(state.decisions_on(alias)).collect();
         let instead = json!({
             "statement": "STATEMENT", "target": target.name(), "rationale": way::REASON, "supersedes": both,
         });
