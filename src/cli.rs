@@ -28,6 +28,7 @@ mod search;
 mod serve;
 mod session;
 mod status;
+mod steps;
 mod target;
 mod token;
 mod trust;
@@ -533,7 +534,13 @@ impl Context {
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         // What a program wrote, and XML, mean their line breaks.
         let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
-        let mut text = if is_exact { answer.text } else { output::fitted(&answer.text) };
+        let mut text = if matches!(view, View::Output(..)) {
+            answer.text
+        } else if is_exact {
+            steps::in_shell(&answer.text).into_owned()
+        } else {
+            output::fitted(&answer.text)
+        };
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));
         }

@@ -12,11 +12,14 @@ mod fit;
 mod gate;
 mod xml;
 
+use serde_json::json;
+
 use fit::{Fixed, Section, fit, used};
 use xml::{Tag, line};
 
 use crate::domain::relevance::by_relevance;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 
 pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta};
 pub use entries::{
@@ -146,7 +149,10 @@ fn before(entries: &Entries) -> String {
     });
     let full = entries.window.map(Window::percent).filter(|percent| *percent >= SPLIT_FROM);
     let split = full.map(|percent| {
-        Tag::open("split").with("used_percent", percent).text("call split_session before the window is full")
+        Tag::open("split").with("used_percent", percent).escaped(&format!(
+            "before the window is full: {}",
+            way::call("split_session", &json!({ "reason": way::REASON }))
+        ))
     });
     [trajectory, lineage, split].into_iter().flatten().collect()
 }
@@ -181,6 +187,12 @@ fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
             .with("since", it.touched_at.age(now))
             .with_any("run", run.as_ref())
             .escaped(&line(&it.statement, MAX_GLANCE_CHARS)),
+        Attention::Silence { claim, statement, by, left } => Tag::open("silence")
+            .with("claim", claim)
+            .with("by", by)
+            .with("agreed_in", left)
+            .with("object", "challenge with claim_id and reason")
+            .text(statement),
         Attention::Lease { task, title, left } => {
             let lease = Tag::open("lease").with("task", task).with("left", left);
             lease.escaped(&line(title, MAX_GLANCE_CHARS))
@@ -197,7 +209,7 @@ impl Attention {
             Self::Question(asked) => &asked.claim,
             Self::Contradiction(both) => &both.id,
             Self::Contested(claim) | Self::PendingProof { claim, .. } => &claim.id,
-            Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
+            Self::Silence { claim: id, .. } | Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
         }
     }
 }

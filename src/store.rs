@@ -43,6 +43,7 @@ pub use researchers::{Finding, ResearcherView};
 pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
+pub use silence::Silence;
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 pub use versions::Changed;
 

@@ -28,6 +28,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::way;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
 use crate::schedule::{self, Run, Runs};
@@ -194,7 +195,7 @@ impl From<ViewError> for Rejection {
             ViewError::Travel(TravelError::Unknown(unknown)) => Self::new(
                 Code::InvalidArgument,
                 unknown.to_string(),
-                "`hm log` lists events with their times",
+                "`hivemind://events` lists events with their times",
             ),
             ViewError::Travel(error) => Self::new(
                 Code::Unavailable,
@@ -656,7 +657,7 @@ fn unknown_run(id: RunId) -> ViewError {
 }
 
 fn unknown_task(id: TaskId) -> String {
-    format!("no task has the id {id}: see hivemind://tasks")
+    format!("no task has the id {id}: see `hivemind://tasks`")
 }
 
 fn unknown_claim(id: ClaimId) -> String {
@@ -667,11 +668,11 @@ fn unknown_claim(id: ClaimId) -> String {
 fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
     let event = id.creation_event();
     let found = if store.contradiction(event)?.is_some() {
-        format!("{id} is a contradiction: `hm contradictions show {id}`, or hivemind://contradictions/{id}")
+        format!("{id} is a contradiction: `hivemind://contradictions/{id}`")
     } else if store.task(TaskId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a task: `hm plan show`, or hivemind://plan")
+        format!("{id} is a task: `hivemind://tasks/{id}`")
     } else if store.experiment(RunId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a run: `hm experiment show {id}`, or hivemind://experiments/{id}")
+        format!("{id} is a run: `hivemind://experiments/{id}`")
     } else {
         unknown_claim(id)
     };
@@ -679,7 +680,7 @@ fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
 }
 
 fn unknown_contradiction(id: EventId) -> String {
-    format!("no contradiction has the id {id}: see hivemind://contradictions")
+    format!("no contradiction has the id {id}: see `hivemind://contradictions`")
 }
 
 fn unknown_session(id: &str) -> ViewError {
@@ -687,7 +688,10 @@ fn unknown_session(id: &str) -> ViewError {
 }
 
 fn no_beliefs(agent: &AgentId) -> ViewError {
-    ViewError::NotFound(format!("no beliefs of {agent} are written down: snapshot_beliefs, or end a session"))
+    let snapshot = way::call("snapshot_beliefs", &json!({}));
+    ViewError::NotFound(format!(
+        "no beliefs of {agent} are written down; the end of a session does, and {snapshot}"
+    ))
 }
 
 /// A page of what programs and people get.

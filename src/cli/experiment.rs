@@ -402,7 +402,7 @@ fn subject(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("{agent} may not run what no profile names"),
-            "run a profile: hm experiment run PROFILE; only the operator runs anything",
+            "run a profile: `hm experiment run PROFILE`; only the operator runs anything",
         )
         .into());
     }

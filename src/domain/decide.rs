@@ -25,6 +25,7 @@ use self::evidence::About;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::domain::action;
 use crate::domain::agent::AgentId;
@@ -48,6 +49,7 @@ use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
 pub const ACTIVE_WITHIN: Hours = Hours(24);
@@ -172,10 +174,12 @@ pub fn decide_seeing(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
-        Command::CreateClaim(create) => decision::check_claim(state, create).and_then(|()| {
-            let replaced = create.supersedes.as_slice();
-            create_claim(state, (agent, session), create, replaced, versions, now, policy)
-        }),
+        Command::CreateClaim(create) => {
+            decision::check_claim(state, (agent, session), create).and_then(|()| {
+                let replaced = create.supersedes.as_slice();
+                create_claim(state, (agent, session), create, replaced, versions, now, policy)
+            })
+        }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm, versions),
         Command::AddEvidence(add) => evidence::add(state, session, add, now),
@@ -189,7 +193,7 @@ pub fn decide_seeing(
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::PartTarget(part) => target::part(state, part),
         Command::KeepClaim(keep) => overrule::keep(state, agent, keep),
-        Command::RunExperiment(run) => experiment::run(state, run),
+        Command::RunExperiment(run) => experiment::run(state, (agent, session), run),
         Command::AttachExperiment(attach) => experiment::attach(state, attach, now),
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel, now),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
@@ -261,7 +265,7 @@ fn create_claim(
             if state.claim(twin).is_some_and(|claim| state.is_own(agent, session, claim)) {
                 "nothing to do: it is yours and on record".to_owned()
             } else {
-                format!("support {twin} if you agree, or challenge it if you do not")
+                format!("if you agree: {}, and if you do not: {}", support(twin), challenge(twin))
             },
         )
         .with("duplicate_of", twin));
@@ -422,7 +426,7 @@ fn dead_end_warnings(
 /// What a claim says, in its first line, and which claim it is.
 fn quotation(state: &State, id: ClaimId) -> String {
     let said = state.claim(id).map_or("", |claim| claim.statement().lines().next().unwrap_or_default());
-    format!("\"{}\" (hivemind://claims/{id})", action::quoted(said, MAX_QUOTED_CHARS))
+    format!("\"{}\" (`hivemind://claims/{id}`)", action::quoted(said, MAX_QUOTED_CHARS))
 }
 
 enum Supersession {
@@ -549,7 +553,7 @@ fn take_position(
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
-    decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
+    decision.next = next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy);
     if *agent == AgentId::operator() && take.position == Position::Support {
         let turned_down = overrule::turned_down(state, (take.claim_id, claim), take.reason.as_ref());
         decision.next = overrule::out_of_force(&turned_down).or(decision.next);
@@ -563,8 +567,8 @@ fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
     let claim = known_claim(state, id)?;
     if claim.status == Status::Deprecated {
         let hint = match claim.superseded_by {
-            Some(successor) => format!("take a position on its successor {successor}"),
-            None => "make a new claim that supersedes it".to_owned(),
+            Some(successor) => format!("take a position on its successor: {}", support(successor)),
+            None => format!("make a new claim: {}", instead_of(id, claim)),
         };
         let message = format!("claim {id} is deprecated and takes no more positions");
         return Err(Rejection::new(Code::ClaimDeprecated, message, hint));
@@ -586,8 +590,10 @@ fn affirm_claim(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
             format!(
-                "ask {} or a challenger; or support or challenge it: that is about its files as they are now",
-                claim.owner
+                "ask {} or a challenger; or say what you hold of its files as they are now: {}, or {}",
+                claim.owner,
+                support(claim_id),
+                challenge(claim_id)
             ),
         ));
     }
@@ -636,7 +642,7 @@ fn take_place(
         return lapsed(format!("claim {old_id} was superseded by {other} in the meantime"), other);
     }
     if old.claim_type == ClaimType::Decision {
-        let message = format!("claim {old_id} is a decision: only record_decision supersedes it");
+        let message = format!("claim {old_id} is a decision: only another decision supersedes it");
         return lapsed(message, old_id);
     }
     if by_silence && old.is_proven && old.status != Status::Deprecated {
@@ -674,18 +680,27 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
 
 /// An owner's word on their own claim is the claim itself.
 fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
-    let refused = |what: &str, hint: &str| {
+    let refused = |what: &str, hint: String| {
         let message = format!("claim {} is your own, so {what}", take.claim_id);
         Err(Rejection::new(Code::OwnClaim, message, hint))
     };
     match take.position {
         Position::Challenge => {
-            let otherwise = "deprecate it, or create a claim that supersedes it";
-            refused("you cannot challenge it", &decision::way_out(claim, otherwise))
+            let end = if claim.claim_type == ClaimType::Decision {
+                format!("decide anew: {}", decision::instead_of(take.claim_id, claim))
+            } else {
+                let end = json!({ "claim_id": take.claim_id, "reason": way::REASON });
+                let end = way::call("deprecate_claim", &end);
+                format!("{end}, or {}", instead_of(take.claim_id, claim))
+            };
+            refused("you cannot challenge it", end)
         }
         Position::Support if !policy.quorum.owner_counts => refused(
             "your support does not count",
-            "another agent supports it, or an experiment settles it (run_experiment with claim_id)",
+            format!(
+                "another agent supports it, or a run shows it: {}",
+                way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": take.claim_id }))
+            ),
         ),
         Position::Support | Position::Abstain => Ok(()),
     }
@@ -729,18 +744,22 @@ fn next_step(
     state: &State,
     agent: &AgentId,
     position: Position,
-    (claim, status): (&Claim, Status),
+    (id, claim, status): (ClaimId, &Claim, Status),
     now: Timestamp,
     policy: &Policy,
 ) -> Option<String> {
     let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let supporters = counting(state, claim, policy);
     match (position, status) {
-        (Position::Challenge, _) => Some(format!(
-            "settled when {}, or every challenger supports or abstains; \
-             cite what you saw with report_event and add_evidence (relation contradicts)",
-            decision::way_out(claim, &format!("{} deprecates it", claim.owner))
-        )),
+        (Position::Challenge, _) => {
+            let seen = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "contradicts" });
+            Some(format!(
+                "settled when {} {}, or every challenger supports or abstains; cite what you saw: {}",
+                claim.owner,
+                decision::way_out(claim),
+                way::call("add_evidence", &seen)
+            ))
+        }
         (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
             Some(format!("confirmed: agreed by {}", names(&supporters)))
         }
@@ -752,11 +771,12 @@ fn next_step(
             let lacking = supports_needed(policy).saturating_sub(supporters.len());
             let missing = missing(state, claim, now, policy);
             Some(if claim.owner == *agent && !policy.quorum.owner_counts {
-                "your own support does not count: another agent must support it".to_owned()
+                "your own support does not count: it waits for the support of another agent".to_owned()
             } else if !missing.is_empty() {
-                format!("not confirmed yet: {} must support it, too", names(&missing))
+                format!("not confirmed yet: it waits for the support of {}", names(&missing))
             } else {
-                format!("not confirmed yet: it lacks {lacking} of {} supports", supports_needed(policy))
+                let supports = if lacking == 1 { "support" } else { "supports" };
+                format!("not confirmed yet: it waits for {lacking} more {supports}")
             })
         }
         (Position::Support, Status::Contested) => {
@@ -780,7 +800,7 @@ fn deprecate_claim(
         return Err(Rejection::new(
             Code::InvalidTransition,
             format!("claim {} is deprecated already, and that is final", deprecate.claim_id),
-            "make a new claim that supersedes it",
+            format!("make a new claim: {}", instead_of(deprecate.claim_id, claim)),
         )
         .with("from", claim.status)
         .with("to", Status::Deprecated));
@@ -790,9 +810,9 @@ fn deprecate_claim(
             Code::NotAllowed,
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
             format!(
-                "challenge it with a reason, or ask {} or the architect: {}",
-                claim.owner,
-                decision::way_out(claim, "they may deprecate it")
+                "{}, or ask {} to end it",
+                challenge(deprecate.claim_id),
+                decision::with_architect(&claim.owner)
             ),
         ));
     }
@@ -801,7 +821,7 @@ fn deprecate_claim(
         return overrule::propose(state, agent, asked, &deprecate.reason);
     }
     if *agent != AgentId::operator() {
-        decision::stays(deprecate.claim_id, claim)?;
+        decision::stays(state, (agent, session), deprecate.claim_id, claim)?;
     }
     Ok(Decision {
         events: vec![
@@ -849,7 +869,7 @@ fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejecti
             }
             .into(),
         ],
-        next: Some(format!("cite it as evidence: evidence_ref {}", report.event_id)),
+        next: Some(format!("to cite it as evidence: {}", cite(report.event_id))),
         ..Decision::default()
     })
 }
@@ -905,9 +925,33 @@ fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
         Rejection::new(
             Code::UnknownClaim,
             format!("no claim has the id {id}"),
-            "take the id from a receipt or from hivemind://claims",
+            "take the id from a receipt or from `hivemind://claims`",
         )
     })
+}
+
+fn support(id: ClaimId) -> String {
+    way::call("support", &json!({ "claim_id": id }))
+}
+
+fn challenge(id: ClaimId) -> String {
+    way::call("challenge", &json!({ "claim_id": id, "reason": way::REASON }))
+}
+
+fn cite(event: EventId) -> String {
+    let cited = json!({ "claim_id": "CLAIM", "evidence_ref": event, "relation": "supports" });
+    way::call("add_evidence", &cited)
+}
+
+/// The step that puts a new claim about the same in the place of one.
+fn instead_of(id: ClaimId, claim: &Claim) -> String {
+    if claim.claim_type == ClaimType::Decision {
+        return decision::instead_of(id, claim);
+    }
+    let instead = json!({
+        "statement": "STATEMENT", "claim_type": claim.claim_type, "scopes": claim.scopes, "supersedes": id,
+    });
+    way::call("create_claim", &instead)
 }
 
 /// An id minted by a front is used once: a second use could overwrite a claim or close a circle of
@@ -925,9 +969,9 @@ fn known_event(state: &State, id: EventId) -> Result<(), Rejection> {
     }
     let nearest: Vec<String> = state.nearest_events(id).iter().map(ToString::to_string).collect();
     let hint = if nearest.is_empty() {
-        "report what you saw with report_event and cite the id it returns".to_owned()
+        "`hivemind://events` lists what can be cited".to_owned()
     } else {
-        format!("the nearest ids are {}; or report_event and cite the id it returns", nearest.join(", "))
+        format!("the nearest ids are {}; `hivemind://events` lists them all", nearest.join(", "))
     };
     Err(Rejection::new(Code::UnknownEvidence, format!("no event in the ledger has the id {id}"), hint))
 }

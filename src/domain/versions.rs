@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::agent::AgentId;
 use super::checkout::Checkout;
@@ -19,6 +20,7 @@ use super::rejection::Rejection;
 use super::scope::Scope;
 use super::state::{Claim, Run, State};
 use super::text::Worktree;
+use super::way;
 
 /// The largest file that has a version, in bytes. A source file is smaller; a dump is not read for each position.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -345,7 +347,11 @@ pub fn witnessed(
                 code: WarningCode::ChangedSince,
                 message: format!(
                     "{change}: this run will neither confirm nor contradict claim {claim_id}; {}",
-                    way_forward(*claim_id, claim.map(|claim| claim.claim_type))
+                    way_forward(
+                        *claim_id,
+                        claim.map(|claim| claim.claim_type),
+                        claim.map(|claim| claim.scopes.as_slice())
+                    )
                 ),
                 claim_id: Some(*claim_id),
             }));
@@ -356,13 +362,33 @@ pub fn witnessed(
 }
 
 /// What to do about a claim whose files changed. A decision is replaced by another decision.
-pub fn way_forward(claim: impl fmt::Display, claim_type: Option<ClaimType>) -> String {
-    let (tool, line) = match claim_type {
-        Some(ClaimType::Decision) => ("record_decision", "decision record"),
-        _ => ("create_claim", "claim create"),
+pub fn way_forward(
+    claim: impl fmt::Display,
+    claim_type: Option<ClaimType>,
+    scopes: Option<&[Scope]>,
+) -> String {
+    let claim = claim.to_string();
+    let scopes = scopes.map_or_else(|| json!(["SCOPE"]), |scopes| json!(scopes));
+    let instead = match claim_type {
+        Some(ClaimType::Decision) => {
+            let instead = json!({
+                "statement": "STATEMENT", "scopes": scopes, "rationale": way::REASON, "supersedes": [claim],
+                "mends": true,
+            });
+            way::call("record_decision", &instead)
+        }
+        _ => {
+            let claim_type = claim_type.unwrap_or(ClaimType::Fact);
+            let instead = json!({
+                "statement": "STATEMENT", "claim_type": claim_type, "scopes": scopes, "supersedes": claim,
+                "mends": true,
+            });
+            way::call("create_claim", &instead)
+        }
     };
+    let still = way::call("still", &json!({ "claim_id": claim }));
     format!(
-        "state what holds now with {tool} (supersedes {claim}, mends true; hm {line} --supersedes {claim} --mends), \
-         or, as its owner or challenger, say that it is still meant and run again (hm claim still {claim})"
+        "state what holds now: {instead}, or, as its owner or challenger, say that it is still meant and run again: \
+         {still}"
     )
 }

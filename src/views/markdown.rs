@@ -166,7 +166,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     }
     if let Some(current) = claim.successors.last() {
         fact(&format!("{} by", replaced(summary)), &claim.successors.join(" -> "));
-        fact("current truth", &format!("hivemind://claims/{current}"));
+        fact("current truth", &format!("`hivemind://claims/{current}`"));
     }
     if let Some(trigger) = &claim.trigger {
         let json = serde_json::to_string(trigger).unwrap_or_default();
@@ -365,7 +365,9 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
         );
         if found.cause.is_none() && found.tier == Tier::Strong {
             for (agent, settle) in super::attention::moves_of(found) {
-                let settle = settle.iter().map(|command| format!("`{}`", inline(command, 200)));
+                let settle = settle
+                    .iter()
+                    .map(|command| format!("`{}`", inline(command, super::attention::COMMAND_CHARS)));
                 let _ = writeln!(
                     text,
                     "  - {}'s move: {}",
@@ -550,8 +552,11 @@ pub(super) fn status(status: &StatusView) -> String {
         let _ = writeln!(text, "sealed:    no, {why}");
     }
     if status.denials > 0 {
-        let _ =
-            writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
+        let _ = writeln!(
+            text,
+            "denied:    {} for holding a secret: `hivemind://events?type=memory.denied`",
+            status.denials
+        );
     }
     for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
         let _ =

@@ -10,6 +10,7 @@ use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::reads::Reads;
 use crate::store::{ClaimView, Evidence, ExperimentView};
 
@@ -49,7 +50,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     chain.follow(reads, &claim, 1)?;
     if claim.evidence_items.is_empty() {
-        chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
+        let tie = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "supports" });
+        let tie = way::call("add_evidence", &tie);
+        let _ = writeln!(chain.text, "- rests on no evidence; to tie an event to it: {tie}");
     }
     for item in &claim.retracted {
         let _ = writeln!(

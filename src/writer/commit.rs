@@ -17,7 +17,7 @@ use super::spool::{Spool, SpoolError};
 use crate::checkpoints::Checkpoints;
 use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
-use crate::domain::claim::Position;
+use crate::domain::claim::{Position, Status};
 use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
 use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry};
 use crate::domain::event::{
@@ -30,7 +30,7 @@ use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::seat::{self, Seat};
-use crate::domain::state::{Run, State};
+use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
@@ -633,7 +633,9 @@ impl Committer {
         let mut decision = decide(command)?;
         if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
             && let Some(claim) = self.state.claim(*claim_id)
-            && let Some(settling) = profiles.settling(claim.claim_type, &claim.scopes)
+            // Only a contested claim waits for a run. A proposal to the operator leaves a claim as it is.
+            && decision.events.iter().any(|event| contests(event, claim))
+            && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
         {
             decision.next = decision.next.map(|next| format!("{next}; {settling}"));
         }
@@ -1482,6 +1484,12 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(event) => event.claim_id().map(ClaimId::uuid),
         None => None,
     }
+}
+
+/// Whether a claim is contested after an event of a challenge.
+fn contests(event: &Event, claim: &Claim) -> bool {
+    matches!(event, Event::StatusChanged(change) if change.to == Status::Contested)
+        || (claim.status == Status::Contested && matches!(event, Event::PositionTaken(_)))
 }
 
 /// Whether all that a command did is a proposal to the operator.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
@@ -16,11 +17,12 @@ use crate::domain::claim::ClaimType;
 use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
 use crate::domain::event::ExperimentQueued;
 use crate::domain::experiment::{Environment, Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{ClaimId, RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
 use crate::domain::text::{Reason, Worktree};
+use crate::domain::way;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
 use crate::runner::profile::{AgentProfile, Catalog, Here, Known, Origin, PROMPT, Request};
@@ -84,7 +86,10 @@ impl Profiles {
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is an agent's: what it exits with shows nothing", profile.name),
-                "send it out with spawn_researcher (hm session spawn), or run a profile without [agent]",
+                format!(
+                    "send it out: {}, or run a profile without [agent]",
+                    way::call("spawn_researcher", &json!({ "profile": profile.name, "prompt": "PROMPT" }))
+                ),
             ));
         }
         let request = Request {
@@ -110,7 +115,11 @@ impl Profiles {
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is no agent's: it has no [agent]", profile.name),
-                format!("send out one of {}, or run this one with run_experiment", agents.join(", ")),
+                format!(
+                    "send out one of {}, or run this one: {}",
+                    agents.join(", "),
+                    way::call("run_experiment", &json!({ "profile": profile.name }))
+                ),
             ));
         };
         let agent = match name {
@@ -234,17 +243,17 @@ impl Profiles {
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
-    pub(super) fn settling(&self, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
+    pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
         if claim_type == ClaimType::Decision {
             return None;
         }
         let names = self.who_settles(scopes);
-        (!names.is_empty()).then(|| {
-            format!(
-                "or settle it by a run: run_experiment with this claim_id, blocking, profile {}",
-                names.join(" | ")
-            )
-        })
+        let (first, others) = names.split_first()?;
+        let run = json!({ "profile": first, "claim_id": id, "blocking": true });
+        let run = way::call("run_experiment", &run);
+        let others =
+            if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
+        Some(format!("or settle it by a run: {run}{others}"))
     }
 }
 
@@ -259,7 +268,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
         return Err(Rejection::new(
             Code::UntrustedProfile,
             format!("profile `{name}` {why}"),
-            format!("ask the human to look at it and to type, at a terminal: hm profile trust {name}"),
+            format!("ask the human to look at it and to type, at a terminal: `hm profile trust {name}`"),
         )
         .with("sha256", &known.sha256));
     }
@@ -269,7 +278,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
         return Err(Rejection::new(
             Code::UnknownProfile,
             format!("profile `{name}` cannot be used: {}", broken.problem),
-            "a human mends it: hm profile check",
+            "a human mends it: `hm profile check`",
         ));
     }
     let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();

@@ -534,7 +534,7 @@ async fn panes_and_the_command_line_ask_and_answer() {
     let told = analyst.read("hivemind://attention?format=json").await.expect("it");
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told["needs"][0]["kind"], "question");
-    assert_eq!(told["needs"][0]["settle"][0], format!("hm claim support {claim}"));
+    assert_eq!(told["needs"][0]["settle"][0], format!("support {}", json!({ "claim_id": claim })));
     let decided = json!({
         "statement": "we keep SQLite", "rationale": "one file, no server", "target": "database",
         "asks": ["analyst", "reviewer"]

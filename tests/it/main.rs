@@ -28,6 +28,7 @@ mod fixtures;
 mod forget;
 mod frames;
 mod harness;
+mod hints;
 mod hook;
 mod hooks;
 mod hostile;

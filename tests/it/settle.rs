@@ -45,6 +45,8 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::Rejected => vec![rejected],
         AttentionKind::Policy => vec![loosened],
         AttentionKind::Fault => vec![unreadable_row],
+        // No agent is named: `hints::silence_is_told_to_every_agent_but_the_owner`.
+        AttentionKind::Silence => Vec::new(),
     }
 }
 

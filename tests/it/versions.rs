@@ -280,8 +280,8 @@ async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision
     let attach = json!({ "run_id": seen.field("run_id"), "claim_id": later });
     let tied = owner.call("attach_experiment", attach).await.expect("an answer").text;
     for text in [warned, page, tied] {
-        assert!(text.contains("record_decision (supersedes") && !text.contains("create_claim"), "{text}");
-        assert!(text.contains("hm decision record"), "{text}");
+        assert!(text.contains("`record_decision {") && !text.contains("create_claim"), "{text}");
+        assert!(text.contains("\"supersedes\":[\"") && text.contains("\"scopes\":[\""), "{text}");
     }
 }
 

@@ -50,7 +50,7 @@ pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<D
     }
     let Some(target) = erasure.target else {
         let nearest: Vec<String> = state.nearest_events(*event_id).iter().map(ToString::to_string).collect();
-        let hint = format!("take the id from `hm log`; the nearest are {}", nearest.join(", "));
+        let hint = format!("take the id from `hivemind://events`; the nearest are {}", nearest.join(", "));
         return Err(Rejection::new(
             Code::UnknownEvidence,
             format!("no event in the ledger has the id {event_id}"),

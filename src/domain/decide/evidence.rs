@@ -1,5 +1,7 @@
 //! Evidence: which event a name means, what the event is worth for a claim, and how a link is made and taken back.
 
+use serde_json::json;
+
 use super::experiment::Said;
 use super::{Decision, contradiction, experiment, known_claim};
 use crate::domain::action::{scope_named, trigger_run};
@@ -15,6 +17,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Deed, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
@@ -74,7 +77,7 @@ fn only(state: &State, end: IdEnd, all: &[EventId]) -> Result<EventId, Rejection
         [] => Err(Rejection::new(
             Code::UnknownEvidence,
             format!("no event in the ledger has an id that ends in {end}"),
-            "`hm log` lists events with their ids; `last` is the last command or run of your session",
+            "`hivemind://events` lists events with their ids; `last` is the last command or run of your session",
         )),
         several => Err(ambiguous(&end.to_string(), several)),
     }
@@ -92,7 +95,8 @@ fn ambiguous(end: &str, ids: &[EventId]) -> Rejection {
 }
 
 fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection> {
-    let hint = "name the event: `hm log` lists events with their ids, and the end of an id is enough";
+    let hint =
+        "name the event: `hivemind://events` lists events with their ids, and the end of an id is enough";
     let Some(session) = session else {
         return Err(Rejection::new(
             Code::UnknownEvidence,
@@ -119,7 +123,9 @@ fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
         Rejection::new(
             Code::NotAttachable,
             format!("run {run_id} is {}, and not over", run.state),
-            format!("wait for its end, `hm experiment show {run_id}` says how it goes, then cite it again"),
+            format!(
+                "wait for its end, `hivemind://experiments/{run_id}` shows how it goes, then cite it again"
+            ),
         )
         .with("run_state", run.state)
     })
@@ -291,7 +297,7 @@ pub(super) fn retract(
             return Err(Rejection::new(
                 Code::UnknownEvidence,
                 format!("event {evidence_ref} is no evidence of claim {claim_id}"),
-                format!("hm claim show {claim_id} lists its evidence"),
+                format!("`hivemind://claims/{claim_id}` lists its evidence"),
             ));
         }
         several => {
@@ -309,7 +315,7 @@ pub(super) fn retract(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("run {run} proved claim {claim_id}: its result is not taken back"),
-            "challenge the claim with a reason and settle it by a new blocking run",
+            format!("{}, and settle it by a new blocking run", challenge(claim_id)),
         ));
     }
     let tied = claim.tied_by.get(&(evidence_ref, relation));
@@ -321,13 +327,18 @@ pub(super) fn retract(
             Code::NotAllowed,
             format!("{by} tied event {evidence_ref} to claim {claim_id}, and you are {agent}"),
             format!(
-                "ask {by} or the operator; or challenge the claim and say what is wrong with the evidence"
+                "ask {by} or the operator; or say what is wrong with the evidence: {}",
+                challenge(claim_id)
             ),
         ));
     }
     let reason = reason.clone();
     let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason }.into()];
     Ok(Decision { events, ..Decision::default() })
+}
+
+fn challenge(claim_id: ClaimId) -> String {
+    way::call("challenge", &json!({ "claim_id": claim_id, "reason": way::REASON }))
 }
 
 /// The event that a name means among the evidence of a claim, where an end of its id is enough to tell it apart.

@@ -1,8 +1,11 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
+use serde_json::json;
+
 use super::verdict::{Verdict, verdict};
 use super::{
-    Decision, contradiction, fresh_id, known_claim, researcher, settled_status, take_place, transition,
+    Decision, Speaker, contradiction, fresh_id, known_claim, researcher, settled_status, take_place,
+    transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -20,6 +23,7 @@ use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::Statement;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
+use crate::domain::way;
 
 /// How often one request may run a profile: enough for a rate below 15 %, and a queue that still moves.
 const REPEATS: std::ops::RangeInclusive<u32> = 2..=20;
@@ -28,7 +32,11 @@ const REASON_CHARS: usize = 500;
 /// Characters of a statement in the sentence that says what a run will mean.
 const SAID_CHARS: usize = 120;
 
-pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Rejection> {
+pub(super) fn run(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    run: &RunExperiment,
+) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
     let Some(plan) = &run.plan else { return Err(no_profiles()) };
     let claim = run.claim_id.map(|id| known_claim(state, id).map(|claim| (id, claim))).transpose()?;
@@ -69,17 +77,23 @@ pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Reject
         })
         .collect();
     if run.blocking {
-        events.push(waiting(run, claim, plan)?);
+        let is_own = claim.is_some_and(|(_, claim)| state.is_own(agent, session, claim));
+        events.push(waiting(run, claim, plan, is_own)?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         meaning((id, claim), run.statement.as_ref(), (plan, prediction), run.blocking)
     });
-    let next = Some(format!("read hivemind://experiments/{} for how it goes", run.run_id));
+    let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Decision { events, meaning, next, ..Decision::default() })
 }
 
 /// The claim waits for the last of the runs, or the refusal of a run that it cannot wait for.
-fn waiting(run: &RunExperiment, claim: Option<(ClaimId, &Claim)>, plan: &Plan) -> Result<Event, Rejection> {
+fn waiting(
+    run: &RunExperiment,
+    claim: Option<(ClaimId, &Claim)>,
+    plan: &Plan,
+    is_own: bool,
+) -> Result<Event, Rejection> {
     let Some((claim_id, claim)) = claim else {
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
     };
@@ -91,10 +105,19 @@ fn waiting(run: &RunExperiment, claim: Option<(ClaimId, &Claim)>, plan: &Plan) -
         ));
     }
     if claim.status != Status::Contested {
+        let without = json!({ "profile": run.profile, "claim_id": claim_id });
+        let without = way::call("run_experiment", &without);
+        let challenge = json!({ "claim_id": claim_id, "reason": way::REASON });
+        let challenge = way::call("challenge", &challenge);
         return Err(Rejection::new(
             Code::InvalidTransition,
             format!("claim {claim_id} is {}: only a contested claim waits for a proof", claim.status),
-            "leave out blocking, or challenge the claim first",
+            if is_own {
+                // No agent challenges a claim of its own.
+                format!("leave out blocking, and what it shows is evidence: {without}")
+            } else {
+                format!("leave out blocking: {without}; or challenge the claim first: {challenge}")
+            },
         )
         .with("from", claim.status)
         .with("to", Status::PendingProof));
@@ -201,7 +224,7 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
     if let Some(why) = versions::changed_for_evidence(run, claim) {
-        let way = versions::way_forward(id, Some(claim.claim_type));
+        let way = versions::way_forward(id, Some(claim.claim_type), Some(&claim.scopes));
         verdict = verdict.about_another_version(&format!("{why}; {way}"));
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
@@ -262,7 +285,7 @@ pub(super) fn record(
         return Err(Rejection::new(
             Code::NotAllowed,
             "only the operator runs what no profile names",
-            "run a profile with run_experiment",
+            format!("run a profile: {}", way::call("run_experiment", &json!({ "profile": "PROFILE" }))),
         ));
     }
     let completed = ExperimentCompleted {
@@ -277,9 +300,10 @@ pub(super) fn record(
         stable_again: false,
         restates: None,
     };
+    let attach = json!({ "run_id": record.run_id, "claim_id": "CLAIM" });
     let next = Some(format!(
-        "tie it to a claim, which it then mentions: hm experiment attach {} CLAIM",
-        record.run_id
+        "tie it to a claim, which it then mentions: {}",
+        way::call("attach_experiment", &attach)
     ));
     Ok(Decision { events: vec![completed.into()], next, ..Decision::default() })
 }
@@ -478,7 +502,10 @@ pub(super) fn tied(
         return Err(Rejection::new(
             Code::NotAttachable,
             format!("run {run_id} {}: it {} claim {claim_id}", run.state, said.relation),
-            "leave it to attach_experiment, or cite it as caused_by or mentions",
+            format!(
+                "leave it to {}, or cite it as caused_by or mentions",
+                way::call("attach_experiment", &json!({ "run_id": run_id, "claim_id": claim_id }))
+            ),
         )
         .with("relation", said.relation));
     }
@@ -529,7 +556,7 @@ fn known_run(state: &State, id: RunId) -> Result<&Run, Rejection> {
         Rejection::new(
             Code::UnknownRun,
             format!("no run has the id {id}"),
-            "take the id from a receipt or from hivemind://experiments",
+            "take the id from a receipt or from `hivemind://experiments`",
         )
     })
 }

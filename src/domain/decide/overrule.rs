@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::{Decision, Policy, known_claim};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
@@ -12,6 +14,7 @@ use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, Proposal, State};
 use crate::domain::text::Reason;
+use crate::domain::way;
 
 /// Whether a claim stands against this agent because the operator recorded or supports it.
 pub(super) fn stands(agent: &AgentId, claim: &Claim, policy: &Policy) -> bool {
@@ -58,7 +61,7 @@ pub(super) fn once(
         return Err(Rejection::new(
             Code::Duplicate,
             format!("you asked the operator to {asks} claim {claim_id} already"),
-            "wait for the operator, who sees it in hivemind://attention",
+            "wait for the operator, who sees it in `hivemind://attention`",
         ));
     }
     Ok(proposals(proposed.into_iter().map(Event::from).collect()))
@@ -68,7 +71,7 @@ pub(super) fn once(
 fn proposals(events: Vec<Event>) -> Decision {
     let about = events.iter().filter_map(Event::claim_id);
     let warnings = about.map(warning).collect();
-    let next = Some("the operator settles it: hivemind://attention".to_owned());
+    let next = Some("the operator settles it: `hivemind://attention`".to_owned());
     Decision { events, warnings, next, ..Decision::default() }
 }
 
@@ -95,7 +98,7 @@ pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<D
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("only the operator dismisses what was proposed, and you are {agent}"),
-            "support the claim if you hold it to be right",
+            format!("if you hold it to be right: {}", way::call("support", &json!({ "claim_id": claim_id }))),
         ));
     }
     if state.proposals(claim_id).next().is_none() {
