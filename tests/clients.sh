@@ -5,7 +5,8 @@
 # What they read is what `hm init` writes; besides, only trust and the way to the model. Exits 1 unless in every run the
 # session-start context arrives uncut in the model's request, the model is told of every tool, the claim it makes lands
 # under the pane's agent and under the session the client told its hooks, the warning before a dead end arrives, and the
-# session is in the ledger: begun, with its prompt, and ended; and `hm doctor` finds no fault in what just worked.
+# session is in the ledger: begun, with its prompt, and ended; the end of the turn costs no request; and `hm doctor` finds no
+# fault in what just worked.
 # Besides, two panes of Claude Code that nothing pins are two agents, and one confirms what the other claims.
 set -eu
 

@@ -18,7 +18,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::in_work_tree;
+use crate::domain::plan::{TaskStatus, in_work_tree};
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
@@ -47,6 +47,8 @@ const NOT_YET: &str = "The shared memory cannot be read at this moment, which do
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The most commands of one line that are kept in normal form; people write two or three.
 const MAX_RUNS: usize = 8;
+/// What a reminder at the end of a turn matched.
+const END_OF_TURN: &str = "end of turn";
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 
@@ -267,7 +269,10 @@ impl Hooked {
                 if let Ok((delta, until)) =
                     views::delta(&mut self.reads, &of, session.told_seq, system::now())
                 {
-                    (answer, told) = (Answer::Context(delta), Some(until));
+                    let since = session.told_seq;
+                    let due = self.store(|store| views::unproven(store, &of, since, until));
+                    let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
+                    (answer, told) = (Answer::Context(delta + &due), Some(until));
                 }
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
@@ -451,18 +456,44 @@ impl Hooked {
         seen.into_iter().map(observe).collect()
     }
 
-    /// A turn ends: what the session leaves open is said, once.
+    /// A turn ends. What the client hears now costs a request to its model, so each task is told once a session.
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
-        let answer = if self.call.is_heard() {
-            let of = self.context_of(MAX_CONTEXT);
-            let gate = self.store(|store| views::gate(store, &of)).ok().flatten().unwrap_or_default();
-            pack::stop_gate(&gate).map_or(Answer::Silence, Answer::Context)
-        } else {
-            Answer::Silence
-        };
-        let turn = said.and_then(|said| self.said(Role::Assistant, said, None));
-        self.submit(turn.into_iter().collect())?;
+        let (mut answer, mut commands) = (Answer::Silence, Vec::new());
+        if self.call.is_heard()
+            && let Ok((gate, firings)) = self.unfinished()
+            && let Some(reminder) = pack::stop_gate(&gate)
+        {
+            (answer, commands) = (Answer::Context(reminder), firings);
+        }
+        commands.extend(said.and_then(|said| self.said(Role::Assistant, said, None)));
+        self.submit(commands)?;
         Ok(answer)
+    }
+
+    /// The tasks that this session holds and was not reminded of, and the commands that record the reminder.
+    fn unfinished(&mut self) -> Result<(pack::Gate, Vec<Command>), Failure> {
+        let Some(session) = self.session.clone() else { return Ok(Default::default()) };
+        let waiting = Waiting::of(&self.context, &session);
+        let fresh = self.store(|store| {
+            let mut fresh = Vec::new();
+            for task in store.held_by(session.as_str())? {
+                if let Ok(id) = task.id.parse()
+                    && !waiting.has_fired(Guard::Task(id))
+                    && !store.has_fired(session.as_str(), &task.id, 0)?
+                {
+                    fresh.push((id, task));
+                }
+            }
+            Ok(fresh)
+        })?;
+        let (mut gate, mut firings) = (pack::Gate::default(), Vec::new());
+        for (id, task) in fresh.unwrap_or_default() {
+            let matched = END_OF_TURN.parse().expect("a short text without control characters");
+            firings.push(Command::RecordFiring(RecordFiring { guard: Guard::Task(id), matched }));
+            let is_active = task.status == TaskStatus::Active;
+            if is_active { &mut gate.active_tasks } else { &mut gate.leases }.push(task.name);
+        }
+        Ok((gate, firings))
     }
 
     fn end(&mut self) -> Result<Answer, Failure> {

@@ -74,6 +74,11 @@ const warned = (body) => strings(body).filter((text) => text.includes(warning)).
 const heard = bodies.findIndex((body) => warned(body) > warned(bodies[0]));
 check(heard > 0, `the model is warned in request ${heard + 1} of ${bodies.length}`, "it hears nothing");
 
+// What the model says last is in a later request only if something made the turn go on: the claim without evidence must not.
+const ends = (body) => strings(body).filter((text) => text === "All of the script is done.").length;
+const more = bodies.filter((body) => ends(body) > ends(bodies[0])).length;
+check(more === 0, `the turn ends with the model's last word, after ${bodies.length} requests`, `${more} requests follow it`);
+
 const { session, dialogue } = json("session.json") ?? {};
 check(session?.session === session_id, "the session is in the ledger", "it is not");
 check(session?.client === client && session?.agent === agent, `it is ${agent}'s in ${client}`, JSON.stringify(session));

@@ -270,7 +270,10 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
     let create = "hm --json --agent devops claim create \"the pool leaks\" --scope src/db";
     let claim = within(&shell, "s-1", create)["claim_id"].clone();
     let gate = session.told("Stop", json!({ "stop_hook_active": false, "last_assistant_message": "mended" }));
-    assert!(gate.contains("active task: T1 ") && gate.contains(claim.as_str().expect("an id")), "{gate:?}");
+    assert_eq!(
+        gate,
+        "Before you stop, settle what is open:\n- 1 active task: T1 (update_task: done, blocked or invalidated)\n"
+    );
     assert_eq!(session.told("Stop", json!({ "stop_hook_active": true })), "", "a reminder is given once");
     session.told("SessionEnd", json!({ "reason": "exit" }));
     spool_is_empty(&shell);
@@ -289,6 +292,7 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
         "file.edited",
         "task.claimed",
         "claim.created",
+        "guard.fired",
         "turn.recorded",
         "beliefs.snapshotted",
         "task.released",
@@ -311,6 +315,84 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
         let shown = shell.json(&format!("hm --json claim show {claim}"));
         assert_eq!(shown["grade"], grade, "{shown}");
     }
+}
+
+#[test]
+fn turns_with_nothing_new_cost_one_request_each() {
+    let shell = Shell::new();
+    for (client, id) in [("claude", "s-1"), ("codex", "s-2"), ("gemini", "s-3"), ("cursor", "s-4")] {
+        let session = Session { shell: &shell, client, id, agent: "devops" };
+        let (prompt, end) = match client {
+            "gemini" => ("BeforeAgent", "AfterAgent"),
+            "cursor" => ("beforeSubmitPrompt", "stop"),
+            _ => ("UserPromptSubmit", "Stop"),
+        };
+        // The client asks its model once for the prompt, and once more for each answer at the end of the turn.
+        let requests = || {
+            session.raw(session.payload(prompt, json!({ "prompt": "hello" })).to_string().as_bytes());
+            spool_is_empty(&shell);
+            let mut requests = 1;
+            for again in [false, true] {
+                let more = json!({ "stop_hook_active": again, "loop_count": i32::from(again), "prompt_response": "hi" });
+                let answer = session.raw(session.payload(end, more).to_string().as_bytes());
+                spool_is_empty(&shell);
+                if answer.stdout.trim_ascii().is_empty() {
+                    break;
+                }
+                requests += 1;
+            }
+            requests
+        };
+        session.raw(
+            session
+                .payload(if client == "cursor" { "sessionStart" } else { "SessionStart" }, json!({}))
+                .to_string()
+                .as_bytes(),
+        );
+        spool_is_empty(&shell);
+        let create =
+            format!("hm --json --agent devops claim create \"the pool of {client} leaks\" --scope src/db");
+        within(&shell, id, &create);
+        assert_eq!(
+            [requests(), requests(), requests(), requests()],
+            [1, 1, 1, 1],
+            "{client}: a claim holds no turn"
+        );
+        // Of two tasks each is told once; what is held by another session is not told.
+        for title in ["tune the pool", "measure the pool"] {
+            let task = shell.json(&format!("hm --json --agent devops task add \"{title} of {client}\""));
+            let task = task["task_id"].as_str().expect("an id");
+            within(&shell, id, &format!("hm --json --agent devops task claim {task}"));
+            assert_eq!([requests(), requests(), requests()], [2, 1, 1], "{client}: {title}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_without_evidence_is_told_with_the_next_prompt_and_once() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    spool_is_empty(&shell);
+    session.prompt("first");
+    let create = |more: &str| {
+        within(&shell, "s-1", &format!("hm --json --agent devops claim create {more} --scope src/db"))
+    };
+    let leaks = create("\"the pool leaks\"")["claim_id"].clone();
+    let cold = create("\"the cache is cold\"")["claim_id"].clone();
+    create("\"the pool may be too small\" --type hypothesis");
+    shell.json("hm --json --agent analyst claim create \"the menu is slow\" --scope src/ui");
+    assert_eq!(session.told("Stop", json!({ "stop_hook_active": false })), "");
+    spool_is_empty(&shell);
+    let told = session.prompt("second");
+    let due = format!(
+        "hivemind: no evidence yet for your {}, {}: report_event and add_evidence, or deprecate_claim\n",
+        leaks.as_str().expect("an id"),
+        cold.as_str().expect("an id")
+    );
+    assert!(told.ends_with(&due), "{told}");
+    spool_is_empty(&shell);
+    assert_eq!(session.prompt("third"), "");
 }
 
 #[test]
