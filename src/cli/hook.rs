@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
-use crate::clients::Mark;
+use crate::clients::{self, Mark, Places};
 use crate::domain::action::{Action, MAX_TOLD, advise, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -55,7 +55,7 @@ const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 /// One call of a client's hook.
 #[derive(Debug, Args)]
 pub(super) struct Hook {
-    /// claude, codex, gemini or cursor
+    /// claude, codex, gemini, cursor, copilot, vscode, qwen or opencode
     client: Client,
 }
 
@@ -63,14 +63,16 @@ impl Hook {
     /// Reads the payload from stdin and answers on stdout; always a success, and silent where anything is in doubt.
     pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
         let client = self.client;
+        let in_copilot = Environment::read().in_copilot;
         let (tell, told) = mpsc::channel();
         // A client may leave the pipe open, or a disk may hang: nobody waits for this thread.
         std::thread::spawn(move || {
             let mut payload = Vec::new();
             // What could not be read is no payload.
             let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
-            let call = Call::parse(client, &String::from_utf8_lossy(&payload));
-            let answer = Hooked::of(call.clone(), global.clone()).and_then(|mut hooked| hooked.answer());
+            let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
+            let hooked = Hooked::of(call.clone(), global.clone());
+            let answer = hooked.and_then(|hooked| hooked.map_or(Ok(Answer::Silence), |mut it| it.answer()));
             let answer = answer.unwrap_or_else(|failure| {
                 tracing::info!(?failure, "a hook has nothing to say");
                 unopened(&call, &global).map_or(Answer::Silence, Answer::Context)
@@ -78,7 +80,7 @@ impl Hook {
             // Whoever waited too long has gone.
             let _ = tell.send((call, answer));
         });
-        let nothing = || (Call::parse(client, ""), Answer::Silence);
+        let nothing = || (Call::parse(client, in_copilot, ""), Answer::Silence);
         let (call, answer) = told.recv_timeout(WITHIN).unwrap_or_else(|_| nothing());
         if let Some(line) = call.answer(&answer) {
             output::line(&line);
@@ -110,16 +112,24 @@ struct Hooked {
 }
 
 impl Hooked {
-    fn of(call: Call, global: Global) -> Result<Self, Failure> {
+    /// None where the client's own settings run another hook of ours for it.
+    fn of(call: Call, global: Global) -> Result<Option<Self>, Failure> {
         let is_start = matches!(call.moment, Moment::SessionStart { .. });
         let context = Self::context(&call, global, is_start)?;
+        let calling = clients::Client::named(call.client.as_str()).filter(|_| call.client != call.named);
+        if let Some(calling) = calling {
+            let places = Places::new(context.workspace.root(), &context.environment);
+            if calling.has_other_hooks(&places, &format!("hm hook {}", call.named)) {
+                return Ok(None);
+            }
+        }
         if is_start {
             // What a pane leaves word in is there from its first moment on; without it all it says is queued nowhere.
             let _ = context.workspace.ensure();
         }
         let call = call.spelled(|path| context.workspace.spelled(path));
         // That it ran is all it says.
-        let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
+        let _ = Mark::leave(&context.workspace, call.client.as_str(), call.configured_event());
         let caller = context.caller()?;
         if caller.pinned() == Some(&AgentId::operator()) {
             // What happens in a client's session is its agent's.
@@ -130,7 +140,7 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        Ok(Self { call, context, speaker, session, reads })
+        Ok(Some(Self { call, context, speaker, session, reads }))
     }
 
     /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
@@ -258,6 +268,10 @@ impl Hooked {
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
+        // Qwen Code says that a prompt is submitted whenever its model gets the result of a tool.
+        if text.trim().is_empty() {
+            return Ok(Answer::Silence);
+        }
         let waiting = Waiting::of(&self.context, &session);
         let known = self.known();
         let (mut answer, mut told) = (Answer::Silence, None);
@@ -601,5 +615,7 @@ impl Waiting {
 
 /// Whether a tool is one of ours: what it does is in the ledger already.
 fn is_our_own(tool: &ToolCall) -> bool {
-    tool.name.starts_with("mcp__hivemind__") || tool.name.starts_with("mcp_hivemind_")
+    ["mcp__hivemind__", "mcp_hivemind_", "hivemind-", "hivemind_"]
+        .iter()
+        .any(|prefix| tool.name.starts_with(prefix))
 }

@@ -14,7 +14,7 @@ use crate::workspace::{MARKER, Workspace};
 /// What both verbs take.
 #[derive(Debug, Args)]
 struct Choice {
-    /// Only these: claude, codex, gemini, antigravity, opencode, vscode, cursor; several with commas
+    /// Only these: claude, codex, gemini, antigravity, opencode, vscode, cursor, copilot, qwen, cline; several with commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     clients: Vec<String>,
     /// The files of this project, which its team shares (the default)
@@ -93,7 +93,15 @@ impl Init {
         };
         let clients: Vec<&'static Client> = CLIENTS.iter().filter(wanted).collect();
         for client in &clients {
-            for file in client.files(run.level, &run.places) {
+            let files = client.files(run.level, &run.places);
+            if files.is_empty() && run.level == Level::Project {
+                text.push_str(&format!(
+                    "{} reads no file of a project: run `hm init --user --clients {}`\n",
+                    client.title, client.name
+                ));
+            }
+            // Clients that read the same file find the same in it.
+            for file in files.into_iter().filter(|file| !run.plans(file)).collect::<Vec<_>>() {
                 run.changes.push((run.installed.plan_add(client, &file), file));
             }
         }
@@ -117,7 +125,9 @@ impl Uninit {
         for client in CLIENTS {
             if named.is_empty() || named.contains(&client.name) {
                 for file in client.every_file(run.level, &run.places) {
-                    run.changes.push((run.installed.plan_remove(client, &file), file));
+                    if !run.plans(&file) {
+                        run.changes.push((run.installed.plan_remove(client, &file), file));
+                    }
                 }
             }
         }
@@ -142,6 +152,10 @@ impl<'a> Run<'a> {
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
         Ok(Self { choice, global, places, is_new: false, environment, level, installed, changes: Vec::new() })
+    }
+
+    fn plans(&self, file: &ConfigFile) -> bool {
+        self.changes.iter().any(|(change, _)| change.path == file.path)
     }
 
     /// Shows every change, asks, makes them, and says what became of each.

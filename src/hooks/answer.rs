@@ -16,13 +16,14 @@ pub enum Answer {
 
 impl Call {
     /// Whether what is said now reaches the agent. What is to be said before a tool is said after it where a client
-    /// hears nothing before (Gemini, Cursor).
+    /// hears nothing before (Gemini, Cursor, Qwen).
     pub fn is_heard(&self) -> bool {
         match (&self.moment, self.client) {
             // A turn that goes on because of a reminder is not reminded again.
             (Moment::SessionEnd { .. } | Moment::Other | Moment::Stop { already_reminded: true, .. }, _)
-            | (Moment::BeforeTool(_), Client::Gemini | Client::Cursor)
-            | (Moment::Prompt { .. }, Client::Cursor) => false,
+            | (Moment::BeforeTool(_), Client::Gemini | Client::Cursor | Client::Qwen)
+            | (Moment::Prompt { .. }, Client::Cursor | Client::VsCode)
+            | (Moment::Stop { .. }, Client::Opencode) => false,
             // Cursor reads no answer to its events for one kind of tool.
             (Moment::AfterTool(..), Client::Cursor) => self.event.starts_with("postToolUse"),
             (
@@ -56,9 +57,15 @@ impl Call {
             Client::Cursor if at_end => json!({ "followup_message": text }),
             Client::Cursor => json!({ "additional_context": text }),
             // They know no other way to reach the agent at the end of a turn: it goes on with this, once.
-            Client::Codex if at_end => json!({ "decision": "block", "reason": text }),
+            Client::Codex | Client::Copilot | Client::Qwen if at_end => {
+                json!({ "decision": "block", "reason": text })
+            }
+            Client::VsCode if at_end => json!({
+                "hookSpecificOutput": { "hookEventName": self.event, "decision": "block", "reason": text }
+            }),
             Client::Gemini if at_end => json!({ "decision": "deny", "reason": text }),
-            Client::Claude | Client::Codex | Client::Gemini => json!({
+            Client::Copilot | Client::Opencode => json!({ "additionalContext": text }),
+            Client::Claude | Client::Codex | Client::Gemini | Client::VsCode | Client::Qwen => json!({
                 "hookSpecificOutput": { "hookEventName": self.event, "additionalContext": text }
             }),
         }

@@ -7,6 +7,9 @@ use crate::domain::checkout::Checkout;
 /// Ids of each kind that the gate names; more would be read by nobody.
 const MAX_NAMED: usize = 5;
 
+/// How a reminder of [`stop_gate`] begins.
+pub const STOP_GATE_OPENING: &str = "Before you stop, settle what is open:";
+
 /// What a session leaves open, as ids: stored text has no place where an agent is told what to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gate {
@@ -51,7 +54,7 @@ pub fn stop_gate(gate: &Gate) -> Option<String> {
             format!("- {} {what}: {} ({settled_by})", ids.len(), named(ids))
         })
         .collect();
-    (!lines.is_empty()).then(|| format!("Before you stop, settle what is open:\n{}\n", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("{STOP_GATE_OPENING}\n{}\n", lines.join("\n")))
 }
 
 /// What an agent reads with its next prompt of claims it made without evidence; the empty string for none.

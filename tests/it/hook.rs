@@ -318,9 +318,103 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
 }
 
 #[test]
+fn each_session_is_served_once_and_as_what_it_is() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    let call = |line: &str, payload: &Value| {
+        let mut hook = shell.command(line);
+        hook.current_dir(&root)
+            .env("HOME", shell.state_home())
+            .env("COPILOT_CLI", "1")
+            .env_remove("HM_AGENT");
+        hook.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut hook = hook.spawn().expect("hm starts");
+        let _ = hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes());
+        let output = hook.wait_with_output().expect("hm ends");
+        spool_is_empty(&shell);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+    };
+    let marks = || {
+        let found = std::fs::read_dir(shell.workspace().hook_marks());
+        let mut names: Vec<String> = found
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    // What Copilot CLI tells a hook of `.claude/settings.json`, and one of its own.
+    let start = |id: &str| {
+        json!({ "hook_event_name": "SessionStart", "session_id": id, "timestamp": "2026-11-22T12:47:22.114Z",
+                "cwd": root, "source": "new" })
+    };
+    let own = |id: &str| json!({ "sessionId": id, "timestamp": 1_795_351_642_114_u64, "cwd": root, "source": "new" });
+    let told = call("hm hook claude", &start("c-1"));
+    let text = told["additionalContext"].as_str().unwrap_or_default();
+    assert!(text.starts_with("hivemind: you are copilot-1"), "{told}");
+    assert_eq!(marks(), ["copilot.SessionStart"]);
+
+    let init = |clients: &str| {
+        let mut init = shell.command(&format!("hm init --clients {clients} --yes"));
+        assert!(init.env("HOME", shell.state_home()).env("PATH", "").status().expect("hm runs").success());
+    };
+    init("claude,copilot,cursor");
+    assert_eq!(call("hm hook claude", &start("c-2")), Value::Null, "its own file is ours");
+    let told = call("hm hook copilot", &own("c-2"));
+    assert!(
+        told["additionalContext"].as_str().unwrap_or_default().starts_with("hivemind: you are copilot-2"),
+        "{told}"
+    );
+    let cursor = json!({ "hook_event_name": "sessionStart", "session_id": "u-1", "conversation_id": "u-1",
+                         "cursor_version": "2026.09", "workspace_roots": [root] });
+    assert_eq!(call("hm hook claude", &cursor), Value::Null);
+    let told = call("hm hook cursor", &cursor);
+    assert!(told["additional_context"].as_str().unwrap_or_default().contains("you are frontend"), "{told}");
+    // VS Code runs what both files have.
+    let vscode = json!({ "hookEventName": "SessionStart", "sessionId": "v-1", "cwd": root, "source": "new" });
+    assert_eq!(call("hm hook claude", &vscode), Value::Null);
+    let told = call("hm hook copilot", &vscode);
+    let text = &told["hookSpecificOutput"]["additionalContext"];
+    assert!(text.as_str().unwrap_or_default().contains("you are vscode-1"), "{told}");
+    // Claude Code in a shell of Copilot CLI is Claude Code.
+    let claude =
+        json!({ "hook_event_name": "SessionStart", "session_id": "a-1", "cwd": root, "source": "startup" });
+    let told = call("hm hook claude", &claude);
+    assert!(
+        told["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().contains("architect"),
+        "{told}"
+    );
+    let sessions = shell.json("hm session list --json");
+    let mut clients: Vec<String> = sessions["sessions"]
+        .as_array()
+        .expect("sessions")
+        .iter()
+        .map(|session| format!("{} {}", session["session"].as_str().expect("an id"), session["client"]))
+        .collect();
+    clients.sort();
+    assert_eq!(
+        clients,
+        ["a-1 \"claude\"", "c-1 \"copilot\"", "c-2 \"copilot\"", "u-1 \"cursor\"", "v-1 \"vscode\""]
+    );
+    assert_eq!(
+        marks(),
+        [
+            "claude.SessionStart",
+            "copilot.SessionStart",
+            "copilot.sessionStart",
+            "cursor.sessionStart",
+            "vscode.sessionStart"
+        ]
+    );
+}
+
+#[test]
 fn turns_with_nothing_new_cost_one_request_each() {
     let shell = Shell::new();
-    for (client, id) in [("claude", "s-1"), ("codex", "s-2"), ("gemini", "s-3"), ("cursor", "s-4")] {
+    for (client, id) in
+        [("claude", "s-1"), ("codex", "s-2"), ("gemini", "s-3"), ("cursor", "s-4"), ("qwen", "s-5")]
+    {
         let session = Session { shell: &shell, client, id, agent: "devops" };
         let (prompt, end) = match client {
             "gemini" => ("BeforeAgent", "AfterAgent"),
