@@ -422,7 +422,7 @@ impl Hooked {
             Some(Command::RecordFiring(RecordFiring { guard, matched }))
         });
         let commands = commands.collect();
-        Ok((if said.is_empty() { Answer::Silence } else { Answer::Context(said) }, commands))
+        Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
     }
 
     /// What the hook saw, without secrets.

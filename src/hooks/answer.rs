@@ -12,6 +12,9 @@ pub enum Answer {
     Silence,
     /// Something for the agent to read.
     Context(String),
+    /// Something for the agent to read, and for the human where the client shows it: at the latest the human sees it
+    /// together with the question whether a tool may run.
+    Warning(String),
 }
 
 impl Call {
@@ -41,14 +44,31 @@ impl Call {
     /// nor approves one that the client would have asked about.
     pub fn answer(&self, answer: &Answer) -> Option<String> {
         let heard = match answer {
-            Answer::Context(text) if self.is_heard() && !text.is_empty() => Some(text),
-            Answer::Context(_) | Answer::Silence => None,
+            Answer::Context(text) | Answer::Warning(text) if self.is_heard() && !text.is_empty() => {
+                Some(text)
+            }
+            Answer::Context(_) | Answer::Warning(_) | Answer::Silence => None,
         };
         let line = match heard {
-            Some(text) => self.saying(&clean::cleaned(text)),
+            Some(text) => {
+                let text = clean::cleaned(text);
+                let mut line = self.saying(&text);
+                if matches!(answer, Answer::Warning(_)) && self.is_shown() {
+                    line["systemMessage"] = text.as_ref().into();
+                }
+                line
+            }
             None => self.nothing()?,
         };
         Some(line.to_string())
+    }
+
+    /// Whether the client shows its human what stands in `systemMessage`.
+    const fn is_shown(&self) -> bool {
+        match self.client {
+            Client::Claude | Client::Codex | Client::Gemini | Client::VsCode | Client::Qwen => true,
+            Client::Cursor | Client::Copilot | Client::Opencode => false,
+        }
     }
 
     fn saying(&self, text: &str) -> Value {

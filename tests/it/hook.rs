@@ -136,6 +136,42 @@ fn a_repeat_is_warned_of_right_before_it_and_nothing_else_is() {
 }
 
 #[test]
+fn a_warning_is_for_the_human_too_where_the_client_shows_it() {
+    let shell = Shell::new();
+    shell.json(
+        "hm --json --agent analyst claim create \"vendoring breaks the build\" --type negative --scope tag:build \
+         --trigger-command \"make vendor\"",
+    );
+    let bash = |event: &str, session: &Session<'_>| {
+        let input = json!({ "command": "make vendor" });
+        let payload = session.payload(event, json!({ "tool_name": "Bash", "tool_input": input }));
+        let output = session.raw(payload.to_string().as_bytes());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+    };
+    for (client, id, event, is_shown) in [
+        ("claude", "s-1", "PreToolUse", true),
+        ("codex", "s-2", "PreToolUse", true),
+        ("vscode", "s-3", "PreToolUse", true),
+        ("gemini", "s-4", "AfterTool", true),
+        ("qwen", "s-5", "PostToolUse", true),
+        ("cursor", "s-6", "postToolUse", false),
+        ("opencode", "s-7", "tool.execute.before", false),
+    ] {
+        let session = Session { shell: &shell, client, id, agent: "devops" };
+        let start = if client == "opencode" { "session.start" } else { "SessionStart" };
+        let started = bash(start, &session);
+        assert_eq!(started["systemMessage"], Value::Null, "{client}: only warnings are shown");
+        spool_is_empty(&shell);
+        let warned = bash(event, &session);
+        let nested = &warned["hookSpecificOutput"]["additionalContext"];
+        let text = [nested, &warned["additionalContext"], &warned["additional_context"]];
+        let text = text.into_iter().find_map(Value::as_str).unwrap_or_default();
+        assert!(text.contains("vendoring breaks the build"), "{client}: {warned}");
+        assert_eq!(warned["systemMessage"].as_str(), is_shown.then_some(text), "{client}");
+    }
+}
+
+#[test]
 fn whoever_edits_files_that_are_held_is_told_by_whom() {
     let shell = Shell::new();
     let (holder, other) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
@@ -357,7 +393,8 @@ fn each_session_is_served_once_and_as_what_it_is() {
 
     let init = |clients: &str| {
         let mut init = shell.command(&format!("hm init --clients {clients} --yes"));
-        assert!(init.env("HOME", shell.state_home()).env("PATH", "").status().expect("hm runs").success());
+        let output = init.env("HOME", shell.state_home()).env("PATH", "").output().expect("hm runs");
+        assert!(output.status.success(), "{output:?}");
     };
     init("claude,copilot,cursor");
     assert_eq!(call("hm hook claude", &start("c-2")), Value::Null, "its own file is ours");

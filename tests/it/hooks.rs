@@ -35,6 +35,9 @@ fn every_payload_is_read_and_answered() {
         line("moment", format!("{:?}", call.moment));
         let shown = |answer: Option<String>| answer.unwrap_or_else(|| "(nothing)".to_owned());
         line("said", shown(call.answer(&said)));
+        if let Moment::BeforeTool(_) | Moment::AfterTool(..) = call.moment {
+            line("warned", shown(call.answer(&Answer::Warning("this was tried before".to_owned()))));
+        }
         line("silent", shown(call.answer(&Answer::Silence)));
         told.push('\n');
     }
@@ -45,13 +48,16 @@ fn every_payload_is_read_and_answered() {
 fn an_answer_never_decides_about_a_tool() {
     for (client, name, payload) in fixtures() {
         let call = Call::parse(client, false, &payload);
-        for answer in [Answer::Silence, Answer::Context("x".to_owned()), Answer::Context(String::new())] {
+        let text = || "x".to_owned();
+        let silent = [Answer::Silence, Answer::Context(String::new()), Answer::Warning(String::new())];
+        for answer in silent.into_iter().chain([Answer::Context(text()), Answer::Warning(text())]) {
             let Some(line) = call.answer(&answer) else { continue };
             let json: Value = serde_json::from_str(&line).expect("an answer is JSON");
             assert!(json.is_object() && !line.contains("permission"), "{name}: {line}");
             let is_end = matches!(call.moment, Moment::Stop { .. });
             assert!(json.get("decision").is_none() || is_end, "{name}: {line}");
-            assert_eq!(line.contains(r#""x""#), call.is_heard() && answer == Answer::Context("x".to_owned()));
+            let is_said = answer == Answer::Context(text()) || answer == Answer::Warning(text());
+            assert_eq!(line.contains(r#""x""#), call.is_heard() && is_said);
         }
     }
 }
