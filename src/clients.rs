@@ -6,6 +6,7 @@ mod in_json;
 mod in_toml;
 mod install;
 mod marks;
+mod printed;
 mod trust;
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ pub use edit::{Problem, Standing, add, argv, hook_commands, remove, standings};
 pub use entry::{Entry, HookEvent, Hooks, Layout, Server};
 pub use install::{Change, InstallError, Installed, Outcome};
 pub use marks::Mark;
+pub use printed::{Snippet, printed};
 pub use trust::{Trust, trust};
 
 use crate::system::Environment;

@@ -333,6 +333,41 @@ fn the_plugin_of_opencode_is_ours_by_its_first_line() {
 }
 
 #[test]
+fn what_goes_where_is_printed_for_any_client_and_nothing_is_written() {
+    let machine = Machine::new();
+    let before = machine.files();
+    expect![[r#"
+        Windsurf: add to what is there already
+
+        ~/.codeium/windsurf/mcp_config.json:
+        {
+          "mcpServers": {
+            "hivemind": {
+              "command": "hm",
+              "args": ["serve"]
+            }
+          }
+        }
+    "#]]
+    .assert_eq(&machine.hm(&["init", "--print", "windsurf"]));
+    let other = machine.hm(&["init", "--print", "zeta"]);
+    assert!(other.contains("the file in which zeta lists its MCP servers:\n{\n  \"mcpServers\""), "{other}");
+    for client in CLIENTS {
+        let told = machine.hm(&["init", "--print", client.name]);
+        assert!(told.starts_with(client.title) && told.contains("serve"), "{told}");
+        if let Some(hooks) = client.hooks() {
+            let words: Vec<&str> = hooks.command.split(' ').collect();
+            assert!(words.iter().all(|word| told.contains(word)), "{told}");
+        }
+    }
+    let json = machine.hm(&["init", "--print", "zed", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert!(json["files"][0]["text"].as_str().expect("a text").contains("context_servers"), "{json}");
+    assert_eq!(machine.files(), before);
+    assert!(!machine.project().join(".hivemind").exists());
+}
+
+#[test]
 fn a_file_that_two_clients_read_is_written_once() {
     let machine = Machine::new();
     let text = machine.hm(&["init", "--clients", "claude,copilot,vscode", "--yes"]);
