@@ -32,7 +32,7 @@ struct Found {
     problems: Vec<Check>,
     server: bool,
     of_project: bool,
-    /// Whether one of the files is no file of a client before this one in the table.
+    /// Whether one of the files is no file of another client too: what two read may have been written for the other one.
     has_own: bool,
     argv: Vec<Vec<String>>,
     /// Each command that is our hook, with the events that run it.
@@ -141,8 +141,8 @@ impl Doctor<'_> {
                 found.files.push(shown);
             }
             found.of_project |= level == Level::Project;
-            let before = CLIENTS.iter().take_while(|other| other.name != client.name);
-            let mut theirs = before.flat_map(|other| other.files(level, &self.places));
+            let others = CLIENTS.iter().filter(|other| other.name != client.name);
+            let mut theirs = others.flat_map(|other| other.files(level, &self.places));
             found.has_own |= !theirs.any(|other| other.path == file.path);
             found.server |= matches!(entry, Entry::Server(_));
         }

@@ -18,7 +18,7 @@ function next(results, tools) {
     before ??= results;
     const step = steps[results - before];
     if (!step) return { text: "All of the script is done." };
-    const tool = tools.find(({ name }) => name === step.tool || name?.endsWith(`_${step.tool}`));
+    const tool = tools.find(({ name }) => name === step.tool || name?.match(/[-_]hivemind[-_]+(.*)|^hivemind[-_](.*)/)?.slice(1).includes(step.tool));
     if (!tool) return { text: `There is no tool ${step.tool}.` };
     return { tool, arguments: step.arguments, id: `call_${results + 1}` };
 }
