@@ -5,8 +5,9 @@
 # What they read is what `hm init` writes; besides, only trust and the way to the model. Exits 1 unless in every run the
 # session-start context arrives uncut in the model's request, the model is told of every tool, the claim it makes lands
 # under the pane's agent and under the session the client told its hooks, the warning before a dead end arrives, and the
-# session is in the ledger: begun, with its prompt, and ended; the end of the turn costs no request; and `hm doctor` finds no
-# fault in what just worked.
+# session is in the ledger: begun, with its prompt, and ended; the end of the turn costs no request; what a client runs
+# from the settings of another one is silent; the tool that reads is offered where no resource can be read; and
+# `hm doctor` finds no fault in what just worked.
 # Besides, two panes of Claude Code that nothing pins are two agents, and one confirms what the other claims.
 set -eu
 
@@ -71,6 +72,7 @@ recorded_hm() {
 #!/bin/sh
 [ "\$1" = hook ] && [ -d '$run/hooks' ] || exec '$hm' "\$@"
 call=\$(mktemp -d '$run/hooks/XXXXXX')
+echo "\$2" >"\$call/named"
 cat >"\$call/in"
 mkfifo "\$call/pipe"
 tee "\$call/out" <"\$call/pipe" &
@@ -307,7 +309,11 @@ for client in "$@"; do
     mkdir -p "$home/tmp" "$work"
     git init --quiet "$work"
     recorded_hm
-    alone "$hm" init --dir "$work" --clients "$client" --yes >/dev/null
+    case $client in
+        # It also runs what stands in the settings of Claude Code.
+        copilot) alone "$hm" init --dir "$work" --clients claude,copilot --yes >/dev/null ;;
+        *) alone "$hm" init --dir "$work" --clients "$client" --yes >/dev/null ;;
+    esac
     fill
     "${client}_needs"
     for how in new resumed; do ask; done

@@ -167,8 +167,11 @@ impl Doctor<'_> {
         let tried = match servers.tried.get(argv) {
             Some(tried) => tried.clone(),
             None => {
-                // Claude Code speaks the newer protocol, the others the older one (spec 08).
-                let era = if client.name == "claude" { Era::Modern } else { Era::Legacy };
+                // Claude Code and Copilot CLI speak the newer protocol, the others the older one.
+                let era = match client.name {
+                    "claude" | "copilot" => Era::Modern,
+                    _ => Era::Legacy,
+                };
                 let tried = self.tools(argv, era).await;
                 servers.tried.insert(argv.to_owned(), tried.clone());
                 tried

@@ -26,7 +26,12 @@ function strings(value) {
 const calls = readdirSync(join(run, "hooks")).map((call) => join("hooks", call));
 const told_whole = calls.filter((call) => existsSync(join(run, call, "out")));
 // `hm doctor` rehearses hooks in a session of this name.
-const hooks = told_whole.filter((call) => !readFileSync(join(run, call, "in"), "utf8").includes('"hm-doctor"'));
+const of_client = told_whole.filter((call) => !readFileSync(join(run, call, "in"), "utf8").includes('"hm-doctor"'));
+const text = (call, name) => readFileSync(join(run, call, name), "utf8").trim();
+const hooks = of_client.filter((call) => text(call, "named") === client);
+const others = of_client.filter((call) => !hooks.includes(call));
+const loud = others.filter((call) => text(call, "out"));
+check(!loud.length, `${others.length} hooks in settings of other clients are silent`, loud.join(", "));
 /** The event of a hook; Copilot CLI names none. */
 function event(call) {
     const given = json(call, "in");
@@ -68,6 +73,9 @@ const seen = strings(bodies).flatMap((text) => [...text.matchAll(/\b(?:mcp__?)?h
 const names = [...new Set(seen.map(([, name]) => name))].filter((name) => listed.includes(name)).sort();
 check(names.length === listed.length, `the model is told of all ${listed.length} tools`, names.join(", ") || "none");
 
+const reads = seen.some(([, name]) => name === "read_memory");
+check(reads === (client === "copilot"), `the tool that reads is ${reads ? "" : "not "}offered`, "that is wrong");
+
 const claims = json("log.json").events.filter(({ type }) => type === "claim.created");
 const claim = claims.find(({ payload }) => payload.statement === statement);
 check(claim, "the claim the model made is in the ledger", "it is not");
@@ -103,10 +111,14 @@ check(said.length === 1, "the prompt is in its dialogue, once and as it was", JS
 
 const { checks } = json("doctor.json");
 const ours = checks.filter(({ about }) => about.startsWith(`${client} `));
-const faults = checks.filter(({ verdict }) => verdict === "fault");
+// Where Copilot CLI runs, Claude Code is configured too, and not trusted.
+const faults = checks.filter(({ verdict, about }) => verdict === "fault" && !(client === "copilot" && about.startsWith("claude ")));
 check(ours.length > 3 && !faults.length, `hm doctor looks at ${ours.length} things and finds no fault`, JSON.stringify(faults));
 const fired = ours.find(({ about }) => about.endsWith("last fired"))?.data ?? {};
 const events = [...new Set(hooks.map(event))];
 const unseen = events.filter((event) => !fired[event]);
 check(events.length > 3 && !unseen.length, `it knows of all ${events.length} events that fired`, unseen.join(", "));
+const foreign = checks.filter(({ about }) => about.endsWith("last fired") && !ours.some((check) => check.about === about));
+const mistaken = foreign.filter(({ data }) => Object.values(data ?? {}).some((at) => at));
+check(!mistaken.length, "and of no event of another client", JSON.stringify(mistaken));
 process.exit(failed ? 1 : 0);
