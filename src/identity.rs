@@ -60,7 +60,7 @@ impl Surroundings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Reads, and calls no tool.
+    /// Reads, and calls no tool that writes.
     Viewer,
     /// Calls every tool that is not the operator's.
     Agent,
@@ -85,7 +85,8 @@ impl Role {
 
     fn allows(self, tool: &str) -> bool {
         match self {
-            Self::Viewer => false,
+            // What reads resources may read them by a tool.
+            Self::Viewer => tool == "read_memory",
             Self::Agent => !OPERATORS_TOOLS.contains(&tool),
             Self::Admin => true,
         }

@@ -26,7 +26,7 @@ pub use entries::{
     Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Question, Side, Task,
     Trajectory, Turn0, Window,
 };
-pub use gate::{Gate, Presence, banner, stop_gate};
+pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
 /// Characters of a pack unless the reader asks for another number: two clients cut a hook's context
 /// at 10,000 (spec 04), and the banner needs the rest.

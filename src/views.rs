@@ -45,7 +45,7 @@ pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
-pub use delta::{delta, gate, presence};
+pub use delta::{delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
 pub use names::resolve;

@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
-use crate::clients::Mark;
+use crate::clients::{self, Mark, Places};
 use crate::domain::action::{Action, MAX_TOLD, advise, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -18,7 +18,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::in_work_tree;
+use crate::domain::plan::{TaskStatus, in_work_tree};
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
@@ -53,13 +53,15 @@ const NOT_YET: &str = "The shared memory cannot be read at this moment, which do
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The most commands of one line that are kept in normal form; people write two or three.
 const MAX_RUNS: usize = 8;
+/// What a reminder at the end of a turn matched.
+const END_OF_TURN: &str = "end of turn";
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 
 /// One call of a client's hook.
 #[derive(Debug, Args)]
 pub(super) struct Hook {
-    /// claude, codex, gemini or cursor
+    /// claude, codex, gemini, cursor, copilot, vscode, qwen or opencode
     client: Client,
 }
 
@@ -67,14 +69,16 @@ impl Hook {
     /// Reads the payload from stdin and answers on stdout; always a success, and silent where anything is in doubt.
     pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
         let client = self.client;
+        let in_copilot = Environment::read().in_copilot;
         let (tell, told) = mpsc::channel();
         // A client may leave the pipe open, or a disk may hang: nobody waits for this thread.
         std::thread::spawn(move || {
             let mut payload = Vec::new();
             // What could not be read is no payload.
             let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
-            let call = Call::parse(client, &String::from_utf8_lossy(&payload));
-            let answer = Hooked::of(call.clone(), global.clone()).and_then(|mut hooked| hooked.answer());
+            let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
+            let hooked = Hooked::of(call.clone(), global.clone());
+            let answer = hooked.and_then(|hooked| hooked.map_or(Ok(Answer::Silence), |mut it| it.answer()));
             let answer = answer.unwrap_or_else(|failure| {
                 tracing::info!(?failure, "a hook has nothing to say");
                 unopened(&call, &global).map_or(Answer::Silence, Answer::Context)
@@ -82,7 +86,7 @@ impl Hook {
             // Whoever waited too long has gone.
             let _ = tell.send((call, answer));
         });
-        let nothing = || (Call::parse(client, ""), Answer::Silence);
+        let nothing = || (Call::parse(client, in_copilot, ""), Answer::Silence);
         let (call, answer) = told.recv_timeout(within()).unwrap_or_else(|_| nothing());
         if let Some(line) = call.answer(&answer) {
             output::line(&line);
@@ -114,16 +118,24 @@ struct Hooked {
 }
 
 impl Hooked {
-    fn of(call: Call, global: Global) -> Result<Self, Failure> {
+    /// None where the client's own settings run another hook of ours for it.
+    fn of(call: Call, global: Global) -> Result<Option<Self>, Failure> {
         let is_start = matches!(call.moment, Moment::SessionStart { .. });
         let context = Self::context(&call, global, is_start)?;
+        let calling = clients::Client::named(call.client.as_str()).filter(|_| call.client != call.named);
+        if let Some(calling) = calling {
+            let places = Places::new(context.workspace.root(), &context.environment);
+            if calling.has_other_hooks(&places, &format!("hm hook {}", call.named)) {
+                return Ok(None);
+            }
+        }
         if is_start {
             // What a pane leaves word in is there from its first moment on; without it all it says is queued nowhere.
             let _ = context.workspace.ensure();
         }
         let call = call.spelled(|path| context.workspace.spelled(path));
         // That it ran is all it says.
-        let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
+        let _ = Mark::leave(&context.workspace, call.client.as_str(), call.configured_event());
         let caller = context.caller()?;
         if caller.pinned() == Some(&AgentId::operator()) {
             // What happens in a client's session is its agent's.
@@ -134,7 +146,7 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        Ok(Self { call, context, speaker, session, reads })
+        Ok(Some(Self { call, context, speaker, session, reads }))
     }
 
     /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
@@ -262,6 +274,10 @@ impl Hooked {
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
+        // Qwen Code says that a prompt is submitted whenever its model gets the result of a tool.
+        if text.trim().is_empty() {
+            return Ok(Answer::Silence);
+        }
         let waiting = Waiting::of(&self.context, &session);
         let known = self.known();
         let (mut answer, mut told) = (Answer::Silence, None);
@@ -273,7 +289,10 @@ impl Hooked {
                 if let Ok((delta, until)) =
                     views::delta(&mut self.reads, &of, session.told_seq, system::now())
                 {
-                    (answer, told) = (Answer::Context(delta), Some(until));
+                    let since = session.told_seq;
+                    let due = self.store(|store| views::unproven(store, &of, since, until));
+                    let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
+                    (answer, told) = (Answer::Context(delta + &due), Some(until));
                 }
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
@@ -409,7 +428,7 @@ impl Hooked {
             Some(Command::RecordFiring(RecordFiring { guard, matched }))
         });
         let commands = commands.collect();
-        Ok((if said.is_empty() { Answer::Silence } else { Answer::Context(said) }, commands))
+        Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
     }
 
     /// What the hook saw, without secrets.
@@ -457,18 +476,44 @@ impl Hooked {
         seen.into_iter().map(observe).collect()
     }
 
-    /// A turn ends: what the session leaves open is said, once.
+    /// A turn ends. What the client hears now costs a request to its model, so each task is told once a session.
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
-        let answer = if self.call.is_heard() {
-            let of = self.context_of(MAX_CONTEXT);
-            let gate = self.store(|store| views::gate(store, &of)).ok().flatten().unwrap_or_default();
-            pack::stop_gate(&gate).map_or(Answer::Silence, Answer::Context)
-        } else {
-            Answer::Silence
-        };
-        let turn = said.and_then(|said| self.said(Role::Assistant, said, None));
-        self.submit(turn.into_iter().collect())?;
+        let (mut answer, mut commands) = (Answer::Silence, Vec::new());
+        if self.call.is_heard()
+            && let Ok((gate, firings)) = self.unfinished()
+            && let Some(reminder) = pack::stop_gate(&gate)
+        {
+            (answer, commands) = (Answer::Context(reminder), firings);
+        }
+        commands.extend(said.and_then(|said| self.said(Role::Assistant, said, None)));
+        self.submit(commands)?;
         Ok(answer)
+    }
+
+    /// The tasks that this session holds and was not reminded of, and the commands that record the reminder.
+    fn unfinished(&mut self) -> Result<(pack::Gate, Vec<Command>), Failure> {
+        let Some(session) = self.session.clone() else { return Ok(Default::default()) };
+        let waiting = Waiting::of(&self.context, &session);
+        let fresh = self.store(|store| {
+            let mut fresh = Vec::new();
+            for task in store.held_by(session.as_str())? {
+                if let Ok(id) = task.id.parse()
+                    && !waiting.has_fired(Guard::Task(id))
+                    && !store.has_fired(session.as_str(), &task.id, 0)?
+                {
+                    fresh.push((id, task));
+                }
+            }
+            Ok(fresh)
+        })?;
+        let (mut gate, mut firings) = (pack::Gate::default(), Vec::new());
+        for (id, task) in fresh.unwrap_or_default() {
+            let matched = END_OF_TURN.parse().expect("a short text without control characters");
+            firings.push(Command::RecordFiring(RecordFiring { guard: Guard::Task(id), matched }));
+            let is_active = task.status == TaskStatus::Active;
+            if is_active { &mut gate.active_tasks } else { &mut gate.leases }.push(task.name);
+        }
+        Ok((gate, firings))
     }
 
     fn end(&mut self) -> Result<Answer, Failure> {
@@ -576,5 +621,7 @@ impl Waiting {
 
 /// Whether a tool is one of ours: what it does is in the ledger already.
 fn is_our_own(tool: &ToolCall) -> bool {
-    tool.name.starts_with("mcp__hivemind__") || tool.name.starts_with("mcp_hivemind_")
+    ["mcp__hivemind__", "mcp_hivemind_", "hivemind-", "hivemind_"]
+        .iter()
+        .any(|prefix| tool.name.starts_with(prefix))
 }

@@ -34,6 +34,10 @@ pub struct Server {
     pub always_load: bool,
     /// Variables to hand to the server, where the client keeps them to itself.
     pub env_vars: &'static [&'static str],
+    /// Whether every tool is to be named as allowed, by `*`.
+    pub all_tools: bool,
+    /// Whether all this stands below `transport`.
+    pub in_transport: bool,
 }
 
 /// How a client writes hooks.
@@ -74,13 +78,22 @@ pub enum Layout {
     Flat {
         /// The version.
         version: u32,
+        /// The value of a handler's `type`, where the client wants one.
+        kind: Option<&'static str>,
+        /// The key of the time it waits.
+        timeout: &'static str,
+    },
+    /// A file of program text, all of it ours, that runs the command at each event.
+    Plugin {
+        /// The file.
+        text: &'static str,
     },
 }
 
 impl Server {
     /// The value as it is written.
     pub(super) fn value(&self) -> CstInputValue {
-        let mut fields = Vec::new();
+        let mut fields: Vec<(String, CstInputValue)> = Vec::new();
         if let Some(kind) = self.kind {
             fields.push(("type".to_owned(), kind.into()));
         }
@@ -96,6 +109,12 @@ impl Server {
         if !self.env_vars.is_empty() {
             fields.push(("env_vars".to_owned(), self.env_vars.to_vec().into()));
         }
+        if self.all_tools {
+            fields.push(("tools".to_owned(), vec![CstInputValue::from("*")].into()));
+        }
+        if self.in_transport {
+            return vec![("transport".to_owned(), CstInputValue::from(fields))].into();
+        }
         fields.into()
     }
 }
@@ -105,16 +124,20 @@ impl Hooks {
     pub(super) fn value(&self, event: &HookEvent) -> CstInputValue {
         let matcher = event.matcher.map(|matcher| ("matcher".to_owned(), matcher.into()));
         let command = ("command".to_owned(), self.command.into());
-        let timeout = ("timeout".to_owned(), self.timeout.into());
+        let timeout = |key: &str| (key.to_owned(), self.timeout.into());
         match &self.layout {
             Layout::Groups { name } => {
                 let name = name.map(|name| ("name".to_owned(), name.into()));
                 let kind = ("type".to_owned(), "command".into());
-                let handler: Vec<_> = name.into_iter().chain([kind, command, timeout]).collect();
+                let handler: Vec<_> = name.into_iter().chain([kind, command, timeout("timeout")]).collect();
                 let handlers = ("hooks".to_owned(), vec![CstInputValue::from(handler)].into());
                 matcher.into_iter().chain([handlers]).collect::<Vec<_>>().into()
             }
-            Layout::Flat { .. } => matcher.into_iter().chain([command, timeout]).collect::<Vec<_>>().into(),
+            Layout::Flat { kind, timeout: key, .. } => {
+                let kind = kind.map(|kind| ("type".to_owned(), kind.into()));
+                kind.into_iter().chain(matcher).chain([command, timeout(key)]).collect::<Vec<_>>().into()
+            }
+            Layout::Plugin { text } => (*text).into(),
         }
     }
 
@@ -123,6 +146,7 @@ impl Hooks {
         match self.layout {
             Layout::Groups { .. } => element["hooks"].as_array().into_iter().flatten().collect(),
             Layout::Flat { .. } => vec![element],
+            Layout::Plugin { .. } => Vec::new(),
         }
     }
 

@@ -66,7 +66,7 @@ fn add_server(top: &CstObject, server: &Server, place: &[&str]) -> Result<(), Pr
 }
 
 fn add_hooks(top: &CstObject, hooks: &Hooks) -> Result<(), Problem> {
-    if let Layout::Flat { version } = hooks.layout
+    if let Layout::Flat { version, .. } = hooks.layout
         && top.get("version").is_none()
     {
         top.insert(0, "version", version.into());
@@ -126,7 +126,7 @@ fn remove_hooks(top: &CstObject, hooks: &Hooks, original: &Value) {
         for element in list.elements() {
             match hooks.layout {
                 Layout::Flat { .. } if ours(&element) => element.remove(),
-                Layout::Flat { .. } => continue,
+                Layout::Flat { .. } | Layout::Plugin { .. } => continue,
                 Layout::Groups { .. } => {
                     let Some(handlers) = element.as_object().and_then(|group| group.array_value("hooks"))
                     else {

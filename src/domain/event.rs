@@ -723,7 +723,7 @@ pub struct BeliefsSnapshotted {
 pub enum Guard {
     /// A negative claim.
     Claim(ClaimId),
-    /// A task whose holder asks others to stay away from its files.
+    /// A task: it asks others to stay away from its files, and its own session to settle it.
     Task(TaskId),
 }
 
@@ -737,12 +737,13 @@ impl Guard {
     }
 }
 
-/// An agent was warned right before it repeated a dead end, or changed a file that somebody holds.
+/// An agent was warned right before it repeated a dead end or changed a file that another agent holds, or was reminded at
+/// the end of a turn of a task that its session holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardFired {
     /// What warned.
     pub guard: Guard,
-    /// What matched: the command, the path or the error.
+    /// What matched: the command, the path or the error; at the end of a turn `end of turn`.
     pub matched: CommandLine,
 }
 

@@ -5,7 +5,7 @@ use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, Tool};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, ResourceContents, Tool};
 use rmcp::service::RequestContext;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::following::Waiting;
 use super::http;
 use super::server::Server;
+use super::tools::read_memory::ReadMemoryArguments;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::clean;
@@ -83,7 +84,7 @@ fn session_in(meta: &RequestMetaObject) -> Option<SessionId> {
 }
 
 /// What the client calls itself: in each request, or once at the start.
-fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
+pub(super) fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
     let told = || request.peer.peer_info().map(|info| info.client_info.name.clone());
     request.meta.client_info().map(|client| client.name).or_else(told)
 }
@@ -170,6 +171,28 @@ impl Server {
             versions: Versions::new(),
             command,
         })
+    }
+
+    /// Reads a resource as a tool call.
+    pub(super) async fn read_for(&self, call: Call) -> CallToolResult {
+        let ReadMemoryArguments { uri } = match parse(&call.arguments) {
+            Ok(given) => given,
+            Err(rejection) => return refused(&self.guarded(&call, rejection).await),
+        };
+        let session = self.caller().session_unless(call.session.clone());
+        match self.read(&uri, &session).await {
+            Ok(read) => {
+                let texts = read.contents.into_iter().filter_map(|contents| match contents {
+                    ResourceContents::TextResourceContents { text, .. } => Some(ContentBlock::text(text)),
+                    _ => None,
+                });
+                CallToolResult::success(texts.collect())
+            }
+            Err(error) => refused(&match denial(self.front(), "tools/call", &uri) {
+                Some(denial) => denial.into(),
+                None => Rejection::invalid("uri", error.message),
+            }),
+        }
     }
 
     /// Who a call speaks for, and in which session of its pane.

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::contained::{contained, panicked};
 use super::heads::Heads;
 use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
-use super::tools::Toolsets;
+use super::tools::{Toolset, Toolsets, read_memory};
 use super::{call, prompts, resources};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
@@ -65,7 +65,10 @@ struct Shared {
     /// Who may start a read that can take long.
     long_reads: Semaphore,
     root: String,
+    /// The tools every client is offered.
     tools: ToolRouter<Server>,
+    /// The same, and what clients need that read no resource.
+    all_tools: ToolRouter<Server>,
     /// The session that this process is itself, once it has written.
     word: OnceLock<SessionId>,
 }
@@ -112,6 +115,7 @@ impl Server {
             idle_reads: Mutex::new(vec![reads]),
             long_reads: Semaphore::new(LONG_READS),
             tools: toolsets.tools(),
+            all_tools: toolsets.tools() + Toolset::Read.tools(),
             word: OnceLock::new(),
         };
         Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
@@ -140,6 +144,12 @@ impl Server {
 
     pub(super) fn tools(&self) -> &ToolRouter<Self> {
         &self.shared.tools
+    }
+
+    /// What a client is offered: one whose model reads no resource gets a tool for that.
+    fn tools_for(&self, context: &RequestContext<RoleServer>) -> &ToolRouter<Self> {
+        let needs_to_read = call::client_of(context).is_some_and(|client| read_memory::is_needed(&client));
+        if needs_to_read { &self.shared.all_tools } else { &self.shared.tools }
     }
 
     pub(super) fn word(&self) -> &OnceLock<SessionId> {
@@ -259,7 +269,7 @@ impl Server {
     /// The same server with other tools. The server must not have been cloned.
     pub(super) fn offering(self, tools: ToolRouter<Self>) -> Self {
         let shared = Arc::into_inner(self.shared).expect("one owner");
-        Self { shared: Arc::new(Shared { tools, ..shared }), ..self }
+        Self { shared: Arc::new(Shared { all_tools: tools.clone(), tools, ..shared }), ..self }
     }
 }
 
@@ -292,14 +302,14 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        Ok(ListToolsResult::with_all_items(self.shared.tools.list_all()))
+        Ok(ListToolsResult::with_all_items(self.tools_for(&context).list_all()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.tools.get(name).cloned()
+        self.shared.all_tools.get(name).cloned()
     }
 
     async fn call_tool(
@@ -311,7 +321,8 @@ impl ServerHandler for Server {
             let denial = call::denial(self.front(), "tools/call", &request.name);
             return Ok(call::refused(&denial.map_or(rejection, Rejection::from)).into());
         }
-        contained(self.shared.tools.call(ToolCallContext::new(self, request, context))).await
+        let tools = self.tools_for(&context);
+        contained(tools.call(ToolCallContext::new(self, request, context))).await
     }
 
     async fn list_resources(

@@ -13,7 +13,7 @@ use crate::domain::time::Timestamp;
 use crate::ledger;
 use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMove};
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ContradictionFilter, Reader, StoreError};
+use crate::store::{ClaimFilter, ClaimSummary, ContradictionFilter, Reader, StoreError};
 
 /// Events of each kind that are looked at, the latest: what is longer ago stands in the context of the next start.
 const MAX_EVENTS: usize = 100;
@@ -182,6 +182,31 @@ fn changes(
     Ok(changes)
 }
 
+/// Claims in force that the agent made in its session and that have no evidence, the newest first. A hypothesis needs
+/// none.
+fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
+    let own = ClaimFilter {
+        session: of.session.clone(),
+        owner: Some(of.agent.to_string()),
+        in_force: true,
+        limit: DEFAULT_LIMIT,
+        ..ClaimFilter::default()
+    };
+    let mut own = store.claims(&own)?.claims;
+    own.retain(|claim| claim.evidence == 0 && claim.claim_type != ClaimType::Hypothesis);
+    Ok(own)
+}
+
+/// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
+/// `until`, the oldest first.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn unproven(store: &Reader, of: &ContextOf, since: u64, until: u64) -> Result<Vec<String>, StoreError> {
+    let made = |claim: &&ClaimSummary| (since + 1..=until).contains(&claim.created_seq);
+    without_evidence(store, of)?.iter().rev().filter(made).map(|claim| store.name_of(&claim.id)).collect()
+}
+
 /// What a session leaves open.
 ///
 /// # Errors
@@ -192,23 +217,12 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
     let (active, leased): (Vec<_>, Vec<_>) =
         held.partition(|task| task.status == crate::domain::plan::TaskStatus::Active);
     let limit = DEFAULT_LIMIT;
-    let own = ClaimFilter {
-        session: Some(session.to_owned()),
-        owner: Some(of.agent.to_string()),
-        in_force: true,
-        limit,
-        ..ClaimFilter::default()
-    };
-    let without_evidence = store.claims(&own)?.claims.into_iter();
-    // Who only supposes something owes no proof yet.
-    let without_evidence =
-        without_evidence.filter(|claim| claim.evidence == 0 && claim.claim_type != ClaimType::Hypothesis);
     let pending = ClaimFilter { status: vec![Status::PendingProof], limit, ..ClaimFilter::default() };
     let pending = store.claims(&pending)?.claims.into_iter();
     Ok(Gate {
         active_tasks: active.into_iter().map(|task| task.name).collect(),
         leases: leased.into_iter().map(|task| task.name).collect(),
-        without_evidence: without_evidence.map(|claim| claim.id).collect(),
+        without_evidence: without_evidence(store, of)?.into_iter().map(|claim| claim.id).collect(),
         pending_proofs: pending
             .filter(|claim| claim.owner == of.agent.as_str())
             .map(|claim| claim.id)
