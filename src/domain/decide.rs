@@ -1,5 +1,6 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
+mod against;
 mod asking;
 mod contradiction;
 mod decision;

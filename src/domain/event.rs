@@ -180,6 +180,9 @@ pub struct EvidenceRetracted {
     pub relation: Relation,
     /// Why it is taken back.
     pub reason: Reason,
+    /// Whether the operator took it back: then a run that contradicted the claim hinders no proof any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_operator: bool,
 }
 
 /// One side of a contradiction.
@@ -446,6 +449,13 @@ pub struct ExperimentCompleted {
     /// Where the end was on record first, if it is said again because its first record was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restates: Option<Place>,
+}
+
+impl ExperimentCompleted {
+    /// What the run is compared by, with the hash of its tree wherever that is known.
+    pub fn full_key(&self) -> Option<RunKey> {
+        self.key.clone().map(|key| key.with_tree(self.outcome.git.as_ref()))
+    }
 }
 
 /// A place in the ledger.

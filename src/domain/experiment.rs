@@ -276,6 +276,14 @@ pub struct RunGit {
     pub prefix: Option<String>,
 }
 
+impl RunGit {
+    /// The tree of the commit and the digest of what differs from it; none where either is not known.
+    fn content(&self) -> Option<(&str, &str)> {
+        let diff = if self.dirty { self.diff.as_deref()? } else { "clean" };
+        Some((self.tree.as_deref()?, diff))
+    }
+}
+
 /// One stream of a run, as far as the ledger vouches for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStream {
@@ -357,20 +365,21 @@ impl RunOutcome {
     /// its parameters. None where the content is not known, such as outside a repository.
     pub fn key(&self, what: &str) -> Option<RunKey> {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
-        let tree = git.tree.as_deref()?;
-        let diff = if git.dirty { git.diff.as_deref()? } else { "clean" };
-        let hash = |parts: &[&str]| {
-            let mut hash = Sha256::new();
-            for part in parts {
-                hash.update(part.len().to_le_bytes());
-                hash.update(part);
-            }
-            hex::encode(hash.finalize())
-        };
+        let (tree, diff) = git.content()?;
         let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
         let content = hash(&[&test, tree, diff, self.tool.as_deref().unwrap_or_default()]);
-        Some(RunKey { test, content })
+        Some(RunKey { test, content, tree: Some(hash(&[tree, diff])) })
     }
+}
+
+/// SHA-256 of some texts in their order, in hex.
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hex::encode(hash.finalize())
 }
 
 /// What runs are compared by.
@@ -380,4 +389,18 @@ pub struct RunKey {
     pub test: String,
     /// Equal where the tree, the uncommitted changes and the tool's version are the same too, SHA-256 in hex.
     pub content: String,
+    /// Equal where the tree and the uncommitted changes are the same, for runs of any test, SHA-256 in hex. None in
+    /// events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+}
+
+impl RunKey {
+    /// The key with the hash of the tree, which events of older releases leave out.
+    #[must_use]
+    pub fn with_tree(mut self, git: Option<&RunGit>) -> Self {
+        let known = git.and_then(RunGit::content).map(|(tree, diff)| hash(&[tree, diff]));
+        self.tree = self.tree.or(known);
+        self
+    }
 }

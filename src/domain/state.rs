@@ -63,6 +63,8 @@ pub struct Claim {
     pub evidence: BTreeSet<(EventId, Relation)>,
     /// The agent and the session that tied each of these.
     pub tied_by: BTreeMap<(EventId, Relation), (AgentId, Option<SessionId>)>,
+    /// Events that contradicted it until an agent other than the operator took them back.
+    pub taken_back: BTreeSet<EventId>,
     /// The claim it would replace once confirmed.
     pub proposes_to_supersede: Option<ClaimId>,
     /// The claim that took its place.
@@ -340,7 +342,8 @@ pub struct State {
     policy: Policy,
     /// Refusals and changes of the rules of which no agent took note, and whom each concerns.
     notices: BTreeMap<Uuid, AgentId>,
-    redacted: BTreeSet<EventId>,
+    /// Each event whose payload was erased, with the position of the event that says so.
+    redacted: BTreeMap<EventId, u64>,
     edits: Edits,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
@@ -490,6 +493,12 @@ impl State {
         self.run_of.get(&event).and_then(|id| Some((*id, self.runs.get(id)?)))
     }
 
+    /// Whether two ids mean one event, or the end of one run, which is said again when its record is erased.
+    pub fn are_one_event(&self, one: EventId, other: EventId) -> bool {
+        let run = |id: EventId| self.run_of.get(&id);
+        one == other || run(one).is_some_and(|of| run(other) == Some(of))
+    }
+
     /// The runs of a request that asked for several, by the first of them, in their order.
     pub fn series(&self, first: RunId) -> impl Iterator<Item = (RunId, &Run)> {
         let runs = self.series.get(&first).into_iter().flatten();
@@ -533,7 +542,7 @@ impl State {
 
     /// Whether an operator had this event's payload erased.
     pub fn is_redacted(&self, id: EventId) -> bool {
-        self.redacted.contains(&id)
+        self.redacted.contains_key(&id)
     }
 
     /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
@@ -615,6 +624,9 @@ impl State {
                 if let Some(claim) = self.claims.get_mut(&added.claim_id) {
                     let link = (added.evidence_ref, added.relation);
                     claim.evidence.insert(link);
+                    if added.relation == Relation::Contradicts {
+                        claim.taken_back.remove(&added.evidence_ref);
+                    }
                     claim.tied_by.insert(link, (recorded.agent.clone(), recorded.session.clone()));
                 }
             }
@@ -623,6 +635,9 @@ impl State {
                     let link = (retracted.evidence_ref, retracted.relation);
                     claim.evidence.remove(&link);
                     claim.tied_by.remove(&link);
+                    if retracted.relation == Relation::Contradicts && !retracted.by_operator {
+                        claim.taken_back.insert(retracted.evidence_ref);
+                    }
                 }
             }
             // A decision whose claim was erased is in force nowhere: nobody could replace it.
@@ -700,7 +715,7 @@ impl State {
                 }
             }
             Event::EventRedacted(redaction) => {
-                self.redacted.insert(redaction.event_id);
+                self.redacted.insert(redaction.event_id, recorded.seq);
             }
             Event::ToolUsed(_) => {
                 self.observed.insert(recorded.id, Deed::Tool);
@@ -831,13 +846,22 @@ impl State {
         {
             self.last_done.insert(session.clone(), (place.seq, completed.run_id.first_event()));
         }
-        run.key = completed.key.clone();
+        run.key = completed.full_key();
         // The end of a run is said again when its first record is erased.
         if let Some(key) = completed.key.as_ref().filter(|_| run.completed.is_none()) {
-            self.stability.add(key, run.state == RunState::Succeeded, place.at);
+            self.stability.add(key, run.state == RunState::Succeeded, place, completed.stable_again);
         }
         run.completed = Some(recorded.id);
         self.run_of.insert(recorded.id, completed.run_id);
+        // Evidence keeps the id of an end that was erased. Each erasure stands right before the end that is said again.
+        let (first, mut again) = (place.seq, recorded.seq);
+        while again > first
+            && let Some((erased, _)) = self.redacted.iter().find(|(_, at)| **at + 1 == again)
+            && let Some(seq) = self.events.get(erased)
+        {
+            self.run_of.insert(*erased, completed.run_id);
+            again = *seq;
+        }
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
     }
@@ -866,6 +890,7 @@ impl State {
             taken_in: BTreeMap::new(),
             evidence: BTreeSet::new(),
             tied_by: BTreeMap::new(),
+            taken_back: BTreeSet::new(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
             pending_run: None,

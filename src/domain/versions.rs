@@ -248,25 +248,61 @@ pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: 
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
 }
 
-/// Why a run that is over is no evidence of a claim: it is about other content of the files that it saw.
-pub fn changed_for_evidence(run: &Run, claim: &Claim) -> Option<String> {
-    let (sight, _) = claim.sights.binding(false, &claim.answered);
-    changed_for_new(run, sight.versions.iter())
+/// Why a run that is over is no evidence of a claim that it was not queued for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unlike {
+    /// It saw other content: how the content differs.
+    Other(String),
+    /// Its queueing did not record what this file held.
+    Unseen(Scope),
 }
 
-/// [`changed_for_evidence`] for a claim that is just made. `versions` is what the files of its scopes hold.
-pub fn changed_for_new<'a>(
+impl fmt::Display for Unlike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(how) => write!(f, "it is about another version, {how}"),
+            Self::Unseen(scope) => {
+                write!(f, "what `{scope}` held when it was queued is not on record; run it about the claim")
+            }
+        }
+    }
+}
+
+impl Unlike {
+    /// The reason with a way forward for the claim.
+    pub fn with_way(&self, claim: ClaimId, (claim_type, scopes): (ClaimType, &[Scope])) -> String {
+        match self {
+            Self::Other(_) => format!("{self}; {}", way_forward(claim, Some(claim_type), Some(scopes))),
+            Self::Unseen(_) => {
+                let run = json!({ "profile": "PROFILE", "claim_id": claim });
+                format!("{self}: {}", way::call("run_experiment", &run))
+            }
+        }
+    }
+}
+
+/// Why a run that is over is no evidence of a claim: it saw other content of its files, or did not see them.
+pub fn unlike_claim(run: &Run, claim: &Claim) -> Option<Unlike> {
+    let (sight, _) = claim.sights.binding(false, &claim.answered);
+    unlike_new(run, sight.versions.iter())
+}
+
+/// [`unlike_claim`] for a claim that is just made. `versions` is what the files of its scopes hold.
+pub fn unlike_new<'a>(
     run: &Run,
-    mut versions: impl Iterator<Item = (&'a Scope, &'a Content)>,
-) -> Option<String> {
+    versions: impl Iterator<Item = (&'a Scope, &'a Content)> + Clone,
+) -> Option<Unlike> {
     if let Some(why) = &run.undecided {
-        return Some(why.to_string());
+        return Some(Unlike::Other(why.to_string()));
     }
     let differs = |(scope, content): &(&Scope, &Content)| {
         run.saw.versions.get(*scope).is_some_and(|saw| saw != *content)
     };
-    let (scope, _) = versions.find(differs)?;
-    Some(format!("`{scope}` held something else when it was queued"))
+    if let Some((scope, _)) = versions.clone().find(differs) {
+        return Some(Unlike::Other(format!("`{scope}` held something else when it was queued")));
+    }
+    let mut unseen = versions.map(|(scope, _)| scope).filter(|scope| !run.saw.versions.contains_key(*scope));
+    unseen.next().cloned().map(Unlike::Unseen)
 }
 
 /// What a front looks at before it submits a command.

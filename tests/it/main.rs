@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod against;
 mod asking;
 mod attention;
 mod backfill;

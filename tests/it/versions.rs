@@ -259,6 +259,41 @@ async fn a_run_that_a_new_claim_cites_supports_what_the_run_saw() {
     bench.assert_sound();
 }
 
+/// Red before: a run that was queued for no claim had seen no version, so that none differed.
+#[tokio::test]
+async fn a_run_that_looked_at_no_file_is_no_evidence_of_what_a_file_holds() {
+    let bench = Bench::new();
+    profile(&bench, "passes", "exit 0");
+    write(&bench, FILE, "fn a() {}\n");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let answer = owner.call("run_experiment", json!({ "profile": "passes", "wait": true })).await;
+    let run_id = answer.expect("an answer").field("run_id").to_owned();
+    write(&bench, FILE, "fn a() { c() }\n");
+    let given = json!({ "statement": "a calls c", "claim_type": "fact", "scopes": [FILE], "evidence_refs": [run_id] });
+    let made = bench.accepted(&owner, "create_claim", given).await;
+    let why = "what `src/a.rs` held when it was queued is not on record; run it about the claim";
+    assert!(made.text.contains(why), "{}", made.text);
+    let later = bench.claim(&owner, "a returns at once", FILE).await;
+    let attach = json!({ "run_id": run_id, "claim_id": later });
+    let tied = bench.accepted(&owner, "attach_experiment", attach).await;
+    assert!(tied.text.contains(why) && tied.text.contains("--claim"), "{}", tied.text);
+    for id in [made.field("claim_id"), &later] {
+        let claim = json_of(&owner, &format!("hivemind://claims/{id}")).await;
+        let tied = (&claim["evidence_items"][0]["relation"], &claim["grade"]);
+        assert_eq!(tied, (&json!("mentions"), &json!("asserted")), "{claim}");
+    }
+    // Where the scope has no version the run is evidence, as one about the claim is.
+    let given = json!({ "statement": "it all holds", "claim_type": "fact", "scopes": ["src"], "evidence_refs": [run_id] });
+    let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+    let claim = json_of(&owner, &format!("hivemind://claims/{id}")).await;
+    assert_eq!(
+        (&claim["evidence_items"][0]["relation"], &claim["grade"]),
+        (&json!("supports"), &json!("observed"))
+    );
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
 #[tokio::test]
 async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision() {
     let bench = Bench::new();

@@ -200,9 +200,9 @@ pub(super) struct Tied {
 
 impl Tied {
     fn by_run(state: &State, event: EventId, said: Said) -> Self {
-        let Said { relation, grade, run, meaning } = said;
+        let Said { relation, grade, run, meaning, why } = said;
         let why = match (state.run_that_ended_with(event), grade, relation) {
-            (_, _, Relation::Mentions) => "stays asserted: the run only mentions the claim".to_owned(),
+            (_, _, Relation::Mentions) => format!("stays asserted: the run {why}"),
             (Some((_, run)), Some(Grade::Observed | Grade::Reproduced), _) => {
                 format!("run of `{}`, {}", run.command, run.state)
             }
@@ -259,7 +259,9 @@ pub(super) fn add(
         None => Tied::by_word(state, evidence_ref, &about, relation),
     };
     let Tied { relation, grade, run, cited, meaning } = tied;
-    if claim.evidence.contains(&(evidence_ref, relation)) {
+    let is_same =
+        |(event, said): &(EventId, Relation)| *said == relation && state.are_one_event(*event, evidence_ref);
+    if claim.evidence.iter().any(is_same) {
         return Err(Rejection::new(
             Code::DuplicateEvidence,
             format!("event {evidence_ref} already {relation} claim {claim_id}"),
@@ -285,13 +287,14 @@ pub(super) fn retract(
     let RetractEvidence { claim_id, ref evidence_ref, relation, ref reason } = *retract;
     let claim = known_claim(state, claim_id)?;
     let evidence_ref = tied(state, session, claim_id, evidence_ref)?;
-    let relations: Vec<Relation> = claim
+    let links: Vec<(EventId, Relation)> = claim
         .evidence
         .iter()
-        .filter(|(event, said)| *event == evidence_ref && relation.is_none_or(|wanted| wanted == *said))
-        .map(|(_, said)| *said)
+        .filter(|(event, _)| state.are_one_event(*event, evidence_ref))
+        .filter(|(_, said)| relation.is_none_or(|wanted| wanted == *said))
+        .copied()
         .collect();
-    let relation = match relations.as_slice() {
+    let (evidence_ref, relation) = match links.as_slice() {
         [only] => *only,
         [] => {
             return Err(Rejection::new(
@@ -301,7 +304,7 @@ pub(super) fn retract(
             ));
         }
         several => {
-            let words: Vec<&str> = several.iter().map(|said| said.as_str()).collect();
+            let words: Vec<&str> = several.iter().map(|(_, said)| said.as_str()).collect();
             let problem = format!("event {evidence_ref} stands in {} relations to the claim", several.len());
             return Err(Rejection::invalid(
                 "relation",
@@ -309,8 +312,9 @@ pub(super) fn retract(
             ));
         }
     };
+    let ended = state.run_that_ended_with(evidence_ref);
     if let Some(run) = claim.proof
-        && state.run(run).and_then(|run| run.completed) == Some(evidence_ref)
+        && ended.is_some_and(|(ended, _)| ended == run)
     {
         return Err(Rejection::new(
             Code::NotAllowed,
@@ -332,9 +336,15 @@ pub(super) fn retract(
             ),
         ));
     }
-    let reason = reason.clone();
-    let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason }.into()];
-    Ok(Decision { events, ..Decision::default() })
+    let (reason, by_operator) = (reason.clone(), *agent == AgentId::operator());
+    let still_counts = !by_operator
+        && relation == Relation::Contradicts
+        && ended.is_some_and(|(_, run)| run.claim == Some(claim_id));
+    let next = still_counts.then(|| {
+        "its run was about the claim: on the same content it still keeps another run from proving the claim".to_owned()
+    });
+    let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason, by_operator }.into()];
+    Ok(Decision { events, next, ..Decision::default() })
 }
 
 fn challenge(claim_id: ClaimId) -> String {

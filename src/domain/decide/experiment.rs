@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::verdict::{Verdict, verdict};
 use super::{
-    Decision, Speaker, contradiction, fresh_id, known_claim, researcher, settled_status, take_place,
+    Decision, Speaker, against, contradiction, fresh_id, known_claim, researcher, settled_status, take_place,
     transition,
 };
 use crate::domain::agent::AgentId;
@@ -185,8 +185,10 @@ pub(super) fn attach(
         let message = format!("run {} is {}, which is no evidence", attach.run_id, run.state);
         return Err(Rejection::new(Code::NotAttachable, message, hint).with("run_state", run.state));
     };
-    let judged = Relation::ALL.iter().filter(|relation| **relation != Relation::CausedBy);
-    if let Some(relation) = judged.copied().find(|said| claim.evidence.contains(&(evidence_ref, *said))) {
+    let mut judged = claim.evidence.iter().filter(|(_, relation)| *relation != Relation::CausedBy);
+    if let Some((evidence_ref, relation)) =
+        judged.find(|(event, _)| state.are_one_event(*event, evidence_ref))
+    {
         return Err(Rejection::new(
             Code::Duplicate,
             format!("run {} already {relation} claim {}", attach.run_id, attach.claim_id),
@@ -216,6 +218,8 @@ pub(super) struct Said {
     pub(super) grade: Option<Grade>,
     pub(super) run: Option<RunBehind>,
     pub(super) meaning: Option<String>,
+    /// Why, to be said after "run ID".
+    pub(super) why: String,
 }
 
 /// What a run that is over says about a claim for which it was not queued, or not judged.
@@ -223,14 +227,14 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let prediction = Prediction::Passes;
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
-    if let Some(why) = versions::changed_for_evidence(run, claim) {
-        let way = versions::way_forward(id, Some(claim.claim_type), Some(&claim.scopes));
-        verdict = verdict.about_another_version(&format!("{why}; {way}"));
+    if let Some(unlike) = versions::unlike_claim(run, claim) {
+        verdict = verdict.about_another_version(&unlike.with_way(id, (claim.claim_type, &claim.scopes)));
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
     let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));
     let grade = Some(grade(state, run, id, relation));
-    Said { relation, grade, run: Some(behind((run_id, run), prediction, &verdict)), meaning }
+    let run = Some(behind((run_id, run), prediction, &verdict));
+    Said { relation, grade, run, meaning, why: verdict.why }
 }
 
 fn behind((run_id, run): (RunId, &Run), prediction: Prediction, verdict: &Verdict) -> RunBehind {
@@ -362,7 +366,8 @@ pub(crate) fn ended(
             .push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note: None, grade, run }.into());
     }
     if claim.status == Status::PendingProof && claim.pending_run == Some(run_id) {
-        let against = contradicted(state, claim, (run_id, &over)).filter(|_| verdict.proves());
+        let against =
+            against::contradicted(state, (claim_id, claim), (run_id, &over)).filter(|_| verdict.proves());
         if verdict.proves() && against.is_none() {
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
@@ -372,8 +377,8 @@ pub(crate) fn ended(
             events.extend(replaced.into_iter().chain(ended));
         } else {
             let mut reason = format!("run {run_id} {}", verdict.why);
-            if let Some(other) = against {
-                reason.push_str(&format!(", and run {other} contradicts it on the same content"));
+            if let Some(against) = &against {
+                reason.push_str(&format!(", and {against}"));
             }
             let reason: String = reason.chars().take(REASON_CHARS).collect();
             let reason = reason.parse().expect("our own reasons are short and never empty");
@@ -412,18 +417,6 @@ fn after_no_outcome(state: &State, (claim_id, claim): (ClaimId, &Claim), now: Ti
         events.extend(ended);
     }
     events
-}
-
-/// A run that contradicts the claim on the content that this run saw. An agent chooses the test and the prediction: one
-/// that comes out right after another came out wrong is a choice, and no proof.
-fn contradicted(state: &State, claim: &Claim, (run_id, run): (RunId, &Run)) -> Option<RunId> {
-    let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
-    let mut runs = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
-    let saw_the_same = |other: &Run| match (&other.key, &run.key) {
-        (Some(theirs), Some(ours)) if run.saw.versions.is_empty() => theirs.content == ours.content,
-        _ => other.saw.versions == run.saw.versions,
-    };
-    runs.find(|(id, other)| *id != run_id && saw_the_same(other)).map(|(id, _)| id)
 }
 
 /// A run as it will be once its end is folded.
@@ -494,7 +487,8 @@ pub(super) fn tied(
     let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
     if matches!(relation, Relation::CausedBy | Relation::Mentions) {
         let grade = Some(grade(state, run, claim_id, relation));
-        return Ok(Some(Said { relation, grade, run: None, meaning: None }));
+        let why = format!("is cited as {relation}");
+        return Ok(Some(Said { relation, grade, run: None, meaning: None, why }));
     }
     conclusive(event, run)?;
     let said = said(state, (run_id, run), (claim_id, claim), now);
@@ -529,15 +523,15 @@ pub(super) fn cited(
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
     let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
-    if let Some(why) = versions::changed_for_new(run, of_scopes) {
-        verdict = verdict.about_another_version(&why);
+    if let Some(unlike) = versions::unlike_new(run, of_scopes) {
+        verdict = verdict.about_another_version(&unlike.to_string());
     }
     // A caller that states a new claim states what the run showed: nothing contradicts it yet.
     let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();
     let relation = if supports { Relation::Supports } else { Relation::Mentions };
     let grade = Some(grade(state, run, claim_id, relation));
     let run = Some(behind((run_id, run), prediction, &verdict));
-    Ok(Some(Said { relation, grade, run, meaning: None }))
+    Ok(Some(Said { relation, grade, run, meaning: None, why: verdict.why }))
 }
 
 fn conclusive(event: EventId, run: &Run) -> Result<(), Rejection> {
@@ -688,13 +682,7 @@ mod tests {
         events[target].event = None;
         events.extend(more);
         let again = folded(&events);
-        assert_eq!(live.stability(), again.stability());
-        for session in ["s-1", "s-operator"] {
-            let session = session.parse().expect("a session");
-            assert_eq!(live.last_done(&session), again.last_done(&session), "{session}");
-        }
-        let claim = ClaimId::from_uuid(Uuid::from_u128(1));
-        assert_eq!(live.claim(claim), again.claim(claim));
+        assert_eq!(live, again);
         live
     }
 
@@ -716,9 +704,41 @@ mod tests {
         let run = after.run(RunId::from_uuid(Uuid::from_u128(2))).expect("a run");
         let why = run.undecided.as_ref().map(ToString::to_string).expect("still undecided");
         assert!(!why.contains("Ana"), "{why}");
+        // The end that is said again can be erased as well: each of its ids still means the run.
+        let again = &erasure(&before, &events[3], 6)[1];
+        let [first, second] = [&events[3], again].map(|end| end.id);
+        let mut events_left = events.clone();
+        events_left.extend(erasure(&before, &events[3], 6));
+        events_left[3].event = None;
+        let twice = erased(events_left, 6);
+        assert!(twice.are_one_event(first, second) && !twice.are_one_event(first, events[2].id));
         // Where the end was the last thing that the session did, it still is.
         let ends = events[..4].to_vec();
         assert_eq!(erased(ends, 3).last_done(&session), Some(EventId::from_uuid(Uuid::from_u128(2))));
+    }
+
+    #[test]
+    fn the_erasure_of_an_old_run_leaves_a_test_that_was_cleared_stable() {
+        let mut events = vec![claim()];
+        let outcomes = [("a", "succeeded"), ("a", "failed")].into_iter().chain([("b", "succeeded"); 5]);
+        for (content, state) in outcomes {
+            let seq = events.len() as u64 + 1;
+            events.push(queued(seq, ("codex-1", Some("s-1")), false));
+            let clears = seq == 14;
+            let key =
+                json!({ "key": { "test": "t", "content": content }, "state": state, "stable_again": clears });
+            events.push(completed(seq + 1, seq, &key));
+        }
+        let now = Timestamp::from_ms(20_000);
+        let key = |content: &str| {
+            serde_json::from_value(json!({ "test": "t", "content": content })).expect("a key")
+        };
+        for end in [2, 4, 14] {
+            let after = erased(events.clone(), end);
+            for content in ["b", "c"] {
+                assert_eq!(after.stability().of(&key(content), None, now).unstable, None, "{end} {content}");
+            }
+        }
     }
 
     #[test]

@@ -23,9 +23,9 @@ impl Verdict {
         Self { relation: None, unstable, why: format!("neither confirms nor contradicts it: {change}") }
     }
 
-    /// The run is cited for other content than it saw.
+    /// The run is cited for content that it is not known to have seen.
     pub(crate) fn about_another_version(self, why: &str) -> Self {
-        let why = format!("only mentions it: it is about another version, {why}");
+        let why = format!("only mentions it: {why}");
         Self { relation: Some(Relation::Mentions), why, ..self }
     }
 
