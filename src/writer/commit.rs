@@ -1112,7 +1112,7 @@ impl Committer {
     fn files_of(&self, run: &Run) -> Versions {
         let scopes: Vec<Scope> = run.saw.versions.keys().cloned().collect();
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
-        there.map(|there| seen(there.root(), &scopes)).unwrap_or_default()
+        there.map(|there| seen(there.root(), &scopes).0).unwrap_or_default()
     }
 
     /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.
