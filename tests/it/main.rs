@@ -42,6 +42,7 @@ mod legible;
 mod mcp;
 mod names;
 mod notes;
+mod outcomes;
 mod packs;
 mod paging;
 mod place;
