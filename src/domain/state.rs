@@ -23,7 +23,7 @@ use crate::domain::candidates::{Candidates, Words};
 use crate::domain::claim::{
     ClaimType, ContradictionKind, Outcome, Override, Position, Relation, Resolution, Share, Status, Trigger,
 };
-use crate::domain::coverage;
+use crate::domain::coverage::{self, Check};
 use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
@@ -196,6 +196,8 @@ pub struct Run {
     pub expects: Option<Expect>,
     /// What its profile can settle claims about.
     pub scopes: Vec<String>,
+    /// Whether it ran in another directory than its profile's own.
+    pub elsewhere: bool,
     /// What it is compared by.
     pub key: Option<RunKey>,
     /// Where it is.
@@ -217,12 +219,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Why it settles nothing about a claim with these scopes; none where it can.
-    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
+    /// Why it settles nothing about a claim with these scopes and this prediction; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         if self.asserted {
             return Some("only the word of its recorder stands for it".to_owned());
         }
-        coverage::cannot_settle((self.profile.as_ref(), self.expects, &self.scopes), scopes)
+        let Self { profile, expects, scopes: globs, elsewhere, .. } = self;
+        let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
     }
 }
 
@@ -782,8 +786,9 @@ impl State {
             relation: queued.relation,
             prediction: queued.prediction,
             series: queued.series,
-            expects: queued.plan.expect,
+            expects: queued.plan.expect.clone(),
             scopes: queued.plan.scopes.clone(),
+            elsewhere: queued.plan.elsewhere,
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -823,6 +828,7 @@ impl State {
             series: None,
             expects: None,
             scopes: Vec::new(),
+            elsewhere: false,
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -957,9 +963,10 @@ impl State {
 
 /// Profile, its content and arguments as one text: equal for runs of the same.
 fn what_runs(queued: &ExperimentQueued) -> String {
-    let Plan { profile, profile_sha256, .. } = &queued.plan;
+    let Plan { profile, profile_sha256, elsewhere, cwd, .. } = &queued.plan;
     let sha256 = profile_sha256.as_deref().unwrap_or_default();
-    format!("{profile:?} {sha256} {:?}", queued.args)
+    let place = if *elsewhere { format!(" in {}", cwd.display()) } else { String::new() };
+    format!("{profile:?} {sha256} {:?}{place}", queued.args)
 }
 
 #[cfg(test)]

@@ -220,15 +220,17 @@ fn change(
     (before, since): (&Sight, Since),
     now: &Versions,
 ) -> Option<Change> {
-    let differs = |(scope, content): &(&Scope, &Content)| now.get(*scope) != Some(*content);
+    // Earlier releases took a glob for the name of a file that is not there.
+    let is_none = |(scope, content): &(&Scope, &Content)| scope.is_glob() && **content == Content::Absent;
+    let differs = |seen: &(&Scope, &Content)| !is_none(seen) && now.get(seen.0) != Some(seen.1);
     let mut changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
     let scope = changed.next()?;
     let by = state.edits().after(before.seq, worktree, scope).cloned();
     Some(Change { scope: scope.clone(), others: changed.count(), by, since })
 }
 
-/// How the files that a run saw when it was queued differ from those of a claim. `waits` says whether the claim waits
-/// for the run. None where nothing was seen before: an older claim, or scopes without a version.
+/// How the files that a run saw when it was queued differ from those of a claim, or from those of the challenge that a
+/// claim which waits for the run has to answer. None where nothing was seen before: an older claim, or scopes without a version.
 pub fn changed_since(
     state: &State,
     claim: &Claim,
@@ -236,7 +238,9 @@ pub fn changed_since(
     saw: &Versions,
     worktree: Option<&Worktree>,
 ) -> Option<Change> {
-    change(state, worktree, claim.sights.binding(waits, &claim.answered), saw)
+    // Who challenges a claim in another work tree sees other content there, and does not make it the claim's.
+    let bound = |waits| change(state, worktree, claim.sights.binding(waits, &claim.answered), saw);
+    bound(waits).or_else(|| bound(false))
 }
 
 /// Why a run that ended says nothing about its claim: its files differ from those of the claim, or do not hold any

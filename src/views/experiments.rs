@@ -243,13 +243,13 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
             continue;
         }
         let own = if matches!(origin, Origin::BuiltIn) { "" } else { " (of the project)" };
-        let says = match (&profile.agent, profile.expect) {
+        let says = match (&profile.agent, &profile.expect) {
             (Some(_), _) => {
                 let out = json!({ "profile": profile.name, "prompt": "PROMPT" });
                 format!("an agent: {}", way::call("spawn_researcher", &out))
             }
             (None, Some(_)) if profile.scopes.is_empty() => "names no scopes: it settles nothing".to_owned(),
-            (None, Some(expect)) => format!("exit {} passes, any other fails", expect.exit),
+            (None, Some(expect)) => inline(&expect.to_string(), 300),
             (None, None) => "settles nothing: it does not say what its exit means".to_owned(),
         };
         let _ = writeln!(text, "- {}{own}: {}; {says}", profile.name, inline(&profile.description, 300));

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::ViewError;
 use crate::domain::claim::Position;
 use crate::domain::event::Event;
-use crate::domain::versions::differ;
+use crate::domain::versions::{Content, differ};
 use crate::ledger;
 use crate::reads::Reads;
 use crate::store::{Changed, ClaimView, PositionHeld, Reader, StoreError};
-use crate::versions::look;
+use crate::versions::{Unversioned, look};
 use crate::workspace::Workspace;
 
 /// Looks at the files of one claim that is shown whole. Nothing is written.
@@ -26,11 +26,12 @@ pub(super) fn compare(
         let holds = look(workspace.root(), &scope);
         match claim.versions.get(&scope) {
             Some(saw) if holds.as_ref() == Ok(saw) => {}
-            Some(_) => {
+            // Earlier releases took a glob for the name of a file that is not there.
+            Some(saw) if !(*saw == Content::Absent && holds == Err(Unversioned::Glob)) => {
                 let by = store.editor(worktree.as_ref(), scope.as_str(), since)?;
                 claim.summary.changed_since.push(Changed { path: scope.as_str().to_owned(), by });
             }
-            None => {
+            Some(_) | None => {
                 let why =
                     holds.err().map_or_else(|| "had none when it was said".to_owned(), |why| why.to_string());
                 claim.unversioned.push((scope.as_str().to_owned(), why));

@@ -23,7 +23,7 @@ use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry}
 use crate::domain::event::{
     CommandRejected, Event, ExperimentQueued, MemoryDenied, PolicyChanged, Recorded, SpoolFlushed,
 };
-use crate::domain::experiment::{Plan, RunOutcome, RunState};
+use crate::domain::experiment::{Plan, Prediction, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
@@ -620,9 +620,11 @@ impl Committer {
             let planned =
                 Command::RunExperiment(RunExperiment { plan, statement, further_runs, ..run.clone() });
             return decide(&planned).map_err(|refused| match claim {
-                Some(claim) if refused.code == Code::ProfileCannotSettle => {
-                    here.naming_who_settles(refused, &claim.scopes)
-                }
+                Some(claim) if refused.code == Code::ProfileCannotSettle => here.naming_who_settles(
+                    refused,
+                    &claim.scopes,
+                    run.prediction.unwrap_or(Prediction::Passes),
+                ),
                 _ => refused,
             });
         }
@@ -1112,7 +1114,7 @@ impl Committer {
     fn files_of(&self, run: &Run) -> Versions {
         let scopes: Vec<Scope> = run.saw.versions.keys().cloned().collect();
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
-        there.map(|there| seen(there.root(), &scopes)).unwrap_or_default()
+        there.map(|there| seen(there.root(), &scopes).0).unwrap_or_default()
     }
 
     /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.

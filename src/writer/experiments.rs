@@ -16,7 +16,9 @@ use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::ClaimType;
 use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
 use crate::domain::event::ExperimentQueued;
-use crate::domain::experiment::{Environment, Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
+use crate::domain::experiment::{
+    Environment, Plan, Prediction, ProfileName, RunGit, RunOutcome, RunState, RunStream,
+};
 use crate::domain::ids::{ClaimId, RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -216,8 +218,13 @@ impl Profiles {
     }
 
     /// The refusal of a profile that cannot settle a claim, with the profiles that could.
-    pub(super) fn naming_who_settles(&self, refused: Rejection, scopes: &[Scope]) -> Rejection {
-        let names = self.who_settles(scopes);
+    pub(super) fn naming_who_settles(
+        &self,
+        refused: Rejection,
+        scopes: &[Scope],
+        prediction: Prediction,
+    ) -> Rejection {
+        let names = self.who_settles(scopes, prediction);
         if names.is_empty() {
             return refused;
         }
@@ -226,14 +233,14 @@ impl Profiles {
     }
 
     /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`].
-    fn who_settles(&self, scopes: &[Scope]) -> Vec<String> {
+    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<String> {
         let catalog = self.catalog();
         let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
         let here = Here::of(self.workspace.root(), path, scopes);
         let fits = |Known { profile, trust, .. }: &&Known| {
             *trust == Trust::Trusted
                 && profile.agent.is_none()
-                && profile.cannot_settle(scopes).is_none()
+                && profile.cannot_settle(scopes, prediction).is_none()
                 && here.can_run(profile)
         };
         let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
@@ -247,7 +254,7 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let names = self.who_settles(scopes);
+        let names = self.who_settles(scopes, Prediction::Passes);
         let (first, others) = names.split_first()?;
         let run = json!({ "profile": first, "claim_id": id, "blocking": true });
         let run = way::call("run_experiment", &run);

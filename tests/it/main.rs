@@ -43,6 +43,7 @@ mod legible;
 mod mcp;
 mod names;
 mod notes;
+mod outcomes;
 mod packs;
 mod paging;
 mod place;

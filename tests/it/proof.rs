@@ -15,7 +15,7 @@ use crate::bench::Bench;
 use crate::harness::{self, TempWorkspace, claim_of, creation, dump, position, wait_until};
 use crate::terminal::trust;
 
-pub(crate) const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\n";
+pub(crate) const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\nfails = [1, 3, 7]\n";
 
 /// A trusted profile that runs a line of shell.
 pub(crate) fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, rest: &str) {
@@ -420,7 +420,7 @@ async fn a_challenge_names_profiles_that_can_run_here_and_are_about_the_claim() 
     profile(&bench, "away", "true", "\"src/**\"", &format!("needs = [\"no-such-file\"]\n{EXPECTING}"));
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Legacy).await;
-    let id = bench.claim(&owner, "the pool gives connections back", "src").await;
+    let id = bench.claim(&owner, "the pool gives connections back", "src/lib.rs").await;
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
     let answer = bench.accepted(&other, "challenge", challenge).await;
     let hint = answer.text.split("settle it by a run:").nth(1).expect("a hint");

@@ -325,12 +325,25 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
     write(&bench, "src/big.bin", &"x".repeat(2 << 20));
+    write(&bench, "src/e41.rs", "fn e() {}\n");
     std::os::unix::fs::symlink("/etc/passwd", bench.root().join("passwd")).expect("a link");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
-    let scopes = json!(["passwd", "src/big.bin", "src", "tag:build"]);
+    let scopes = json!(["passwd", "src/big.bin", "src", "src/e4*", "tag:build"]);
     let given = json!({ "statement": "it is all there", "claim_type": "fact", "scopes": scopes });
-    let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+    let made = bench.accepted(&owner, "create_claim", given).await;
+    let unversioned = |answer: &ToolAnswer| -> Vec<String> {
+        let warnings = answer.body["warnings"].as_array().cloned().unwrap_or_default();
+        let warnings = warnings.iter().filter(|warning| warning["code"] == "unversioned");
+        warnings.map(|warning| warning["message"].as_str().expect("a sentence").to_owned()).collect()
+    };
+    // Red before: the receipt said nothing.
+    let told = [
+        "`passwd` has no version, because it leads out of the work tree: no run can tell whether it changed",
+        "`src/big.bin` has no version, because it is larger than 1 MiB: no run can tell whether it changed",
+    ];
+    assert_eq!(unversioned(&made), told, "{}", made.text);
+    let id = made.field("claim_id").to_owned();
     challenge(&bench, &other, &id).await;
     for kind in ["claim.created", "position.taken"] {
         assert_eq!(payloads(&bench, kind)[0].get("versions"), None, "{kind}");
@@ -340,13 +353,45 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
         "- without a version: `passwd` leads out of the work tree",
         "- without a version: `src/big.bin` is larger than 1 MiB",
         "- without a version: `src` is a directory",
+        // Red before: its version was that of a file which is not there.
+        "- without a version: `src/e4*` is a pattern for files",
         "- without a version: `tag:build` is no file",
     ] {
         assert!(page.contains(line), "{line} in {page}");
     }
     write(&bench, "src/big.bin", &"y".repeat(2 << 20));
-    run(&owner, "passes", &id, true).await;
+    let answer = run(&owner, "passes", &id, true).await;
+    assert_eq!(unversioned(&answer), told, "{}", answer.text);
     assert_eq!(stands(&owner, &id).await.0, "confirmed", "where nothing was seen nothing has changed");
+}
+
+/// Red before: the challenge of other content made that content the claim's.
+#[tokio::test]
+async fn a_challenge_that_saw_other_content_does_not_make_it_the_claims() {
+    let bench = Bench::new();
+    profile(&bench, "passes", "exit 0");
+    write(&bench, FILE, "fn a() {}\n");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("reviewer"), Era::Modern).await;
+    let id = bench.claim(&owner, "a does nothing", FILE).await;
+    write(&bench, FILE, "fn a() { b() }\n");
+    challenge(&bench, &other, &id).await;
+    let answer = run(&owner, "passes", &id, true).await;
+    let why = "`src/a.rs` changed since the claim";
+    assert!(
+        answer.text.contains(&format!("{why}: this run will neither confirm nor contradict")),
+        "{}",
+        answer.text
+    );
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "contested" && reason.contains(why), "{status} {reason}");
+    // Whose claim or challenge it is may say that it is still meant.
+    let still = bench.hm(&["claim", "still", &id, "--agent", "reviewer"]);
+    assert!(still.status.success(), "{still:?}");
+    run(&owner, "passes", &id, true).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed");
+    bench.kill_writer();
+    bench.assert_sound();
 }
 
 #[tokio::test]

@@ -97,7 +97,8 @@ fn waiting(
     let Some((claim_id, claim)) = claim else {
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
     };
-    if let Some(why) = plan.cannot_settle(&claim.scopes) {
+    let prediction = run.prediction.unwrap_or(Prediction::Passes);
+    if let Some(why) = plan.cannot_settle(&claim.scopes, prediction) {
         return Err(Rejection::new(
             Code::ProfileCannotSettle,
             format!("a run of it settles nothing about claim {claim_id}: {why}"),
@@ -148,7 +149,7 @@ fn meaning(
         format!(": \"{cut}{}\"", if cut.len() < statement.len() { "…" } else { "" })
     });
     let claimed = format!("claim {id}{}", said.unwrap_or_default());
-    if let Some(why) = plan.cannot_settle(&claim.scopes) {
+    if let Some(why) = plan.cannot_settle(&claim.scopes, prediction) {
         return format!("whatever comes out, the run only mentions {claimed}; {why}");
     }
     let (holds, fails) = match prediction {

@@ -54,7 +54,7 @@ pub(crate) fn verdict(
     if status == Status::Deprecated {
         return said(Relation::Mentions, "only mentions it: the claim is deprecated".to_owned());
     }
-    if let Some(why) = run.cannot_settle(scopes) {
+    if let Some(why) = run.cannot_settle(scopes, prediction) {
         return said(Relation::Mentions, format!("only mentions it: {why}"));
     }
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);
