@@ -84,7 +84,8 @@ fn covers(pattern: &str, scope: &Scope) -> bool {
     if pattern.contains(':') {
         return false;
     }
-    if pattern == path || !scope.is_glob() && glob(pattern).is_ok_and(|glob| glob.is_match(path)) {
+    let is_name = !scope.is_glob() && path != ".";
+    if pattern == path || is_name && glob(pattern).is_ok_and(|glob| glob.is_match(path)) {
         return true;
     }
     let (Some(ours), Some(theirs)) = (alternatives(pattern), alternatives(path)) else { return false };
