@@ -14,7 +14,7 @@ mod versions;
 mod why;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -384,14 +384,18 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Context(_)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
-            let ran = if let View::Claim(id) = view {
-                // What the claim's own rows say is shown without them.
-                ran::cited(reads, *id, now).unwrap_or_default()
+            // What the claim's own rows say is shown without what the ledger says.
+            let claim = if let View::Claim(id) = view {
+                reads.ask(now, |store| store.claim(*id)).ok().and_then(|(claim, _)| claim.flatten())
             } else {
-                BTreeMap::new()
+                None
             };
-            let is_past = reads.horizon().is_some();
-            let from = Beside { workspace: &workspace, config, runs: &runs, ran: &ran, now, is_past };
+            let ran = claim.as_ref().and_then(|claim| ran::cited(reads, claim).ok()).unwrap_or_default();
+            let before_change =
+                claim.and_then(|claim| versions::before_change(reads, &claim).ok()).unwrap_or_default();
+            let (is_past, before_change) = (reads.horizon().is_some(), &before_change);
+            let from =
+                Beside { workspace: &workspace, config, runs: &runs, ran: &ran, before_change, now, is_past };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
                 // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
                 Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
@@ -483,6 +487,8 @@ struct Beside<'a> {
     runs: &'a Runs,
     /// The commands among the evidence of the claim that is asked for, by event.
     ran: &'a BTreeMap<String, CommandRan>,
+    /// The positions on that claim that are about other content, by their places in the ledger.
+    before_change: &'a BTreeSet<u64>,
     now: Timestamp,
     /// Whether the past is shown: what files held then is not known.
     is_past: bool,
@@ -513,6 +519,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             if !from.is_past {
                 versions::compare(workspace, store, &mut claim)?;
             }
+            versions::mark_before_change(&mut claim, from.before_change);
             Ok(claim_page(seq, &claim, ran, now))
         }
         View::Search(search) => {

@@ -78,6 +78,8 @@ pub(super) enum Claim {
         reason: String,
     },
     /// Keep a claim you stand by against what agents proposed (operator only)
+    ///
+    /// A claim that was to take its place goes out of force. To propose the same again takes a new claim.
     #[command(after_help = "Example: hm claim keep 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
     Keep {
         /// The claim

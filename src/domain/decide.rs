@@ -177,7 +177,7 @@ pub fn decide_seeing(
             create_claim(state, (agent, session), create, replaced, versions, now, policy)
         }),
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
-        Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
+        Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm, versions),
         Command::AddEvidence(add) => evidence::add(state, session, add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
@@ -550,6 +550,11 @@ fn take_position(
         decision.warnings.extend(warning);
     }
     decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
+    if *agent == AgentId::operator() && take.position == Position::Support {
+        let turned_down = overrule::turned_down(state, (take.claim_id, claim), take.reason.as_ref());
+        decision.next = overrule::out_of_force(&turned_down).or(decision.next);
+        decision.events.extend(turned_down);
+    }
     Ok(decision)
 }
 
@@ -571,6 +576,7 @@ fn affirm_claim(
     state: &State,
     (agent, session): Speaker<'_>,
     affirm: &AffirmClaim,
+    versions: &Versions,
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
@@ -595,8 +601,19 @@ fn affirm_claim(
         still: true,
         versions: Versions::new(),
     };
-    let next = (claim.status == Status::Contested)
+    let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let of_other = supporters.map(|(agent, _)| agent).filter(|agent| claim.sights.saw_other(agent, versions));
+    let of_other: Vec<String> = of_other.map(ToString::to_string).collect();
+    let of_other = (!of_other.is_empty()).then(|| {
+        format!(
+            "{} supported other content, which confirms nothing anew: ask for a support of the files as they are now",
+            of_other.join(", ")
+        )
+    });
+    let run = (claim.status == Status::Contested)
         .then(|| "a blocking run on its files as they are now settles it".to_owned());
+    let next: Vec<String> = of_other.into_iter().chain(run).collect();
+    let next = (!next.is_empty()).then(|| next.join("; "));
     Ok(Decision { events: vec![taken.into()], next, ..Decision::default() })
 }
 
@@ -674,9 +691,12 @@ fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(),
     }
 }
 
-/// The agents whose support counts.
+/// The agents whose support counts. A support of content from before the last `still` keeps a confirmed claim
+/// confirmed, and confirms nothing anew.
 fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let supporters = supporters
+        .filter(|(agent, _)| claim.status == Status::Confirmed || !claim.sights.is_before_change(agent));
     let is_own = |agent: &AgentId| state.is_own(agent, claim.taken_in.get(agent), claim);
     let counts = |agent: &&AgentId| policy.quorum.owner_counts || !is_own(agent);
     supporters.map(|(agent, _)| agent).filter(counts).collect()
@@ -791,6 +811,7 @@ fn deprecate_claim(
                 to: Status::Deprecated,
                 reason: deprecate.reason.clone(),
                 by_silence: false,
+                keeps_proof: false,
             }
             .into(),
         ],
@@ -869,7 +890,7 @@ fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) ->
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
     let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
-    StatusChanged { claim_id, from, to, reason, by_silence: false }.into()
+    StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into()
 }
 
 /// The end of a claim whose time is over, and of the contradictions it was part of.

@@ -85,6 +85,9 @@ pub struct StatusChanged {
     /// Whether no objection within the time that its owner gave moved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_silence: bool,
+    /// Whether an earlier proof stands after a run that came to no outcome.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_proof: bool,
 }
 
 /// A claim took another's place: both links are set by this one event.

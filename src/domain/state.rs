@@ -27,13 +27,14 @@ use crate::domain::coverage;
 use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
-    Place, PositionTaken, Recorded, ResearcherSpawned, Side,
+    Place, PositionTaken, Recorded, ResearcherSpawned, Side, StatusChanged,
 };
 use crate::domain::experiment::{
     ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
 };
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
+use crate::domain::plan::Hold;
 use crate::domain::scope::Scope;
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
@@ -124,9 +125,25 @@ impl Claim {
             self.positions.remove(name);
             self.taken_in.remove(name);
             self.answered.remove(name);
+            self.sights.forget(name);
         }
         self.positions.insert(agent.clone(), taken.position);
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
+    }
+
+    /// Puts it where a move says.
+    pub(in crate::domain) fn go(&mut self, change: &StatusChanged) {
+        if change.from == Status::PendingProof {
+            // A move that is said again after an erasure finds no run to wait for.
+            let run = self.pending_run.take().or(self.proof);
+            if !change.keeps_proof {
+                self.is_proven = change.to == Status::Confirmed;
+                self.proof = run.filter(|_| self.is_proven);
+                self.answered =
+                    if self.is_proven { self.challengers().cloned().collect() } else { BTreeSet::new() };
+            }
+        }
+        self.status = change.to;
     }
 
     /// Whether the operator recorded or supports it.
@@ -401,6 +418,13 @@ impl State {
         claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
     }
 
+    /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
+    /// same pane under another one.
+    pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
+        let is_one_voice = || hold.agent == *agent || self.seats.are_one_pane(session, Some(&hold.session));
+        session == Some(&hold.session) && is_one_voice()
+    }
+
     /// The claim of this type, not deprecated, that already says this about these scopes.
     pub fn same_statement(&self, fingerprint: &Fingerprint) -> Option<ClaimId> {
         self.in_force.get(fingerprint).copied()
@@ -560,18 +584,7 @@ impl State {
             Event::StatusChanged(change) => {
                 self.hear_of_move(change, recorded.at);
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
-                    if change.from == Status::PendingProof {
-                        // A move that is said again after an erasure finds no run to wait for.
-                        let run = claim.pending_run.take().or(claim.proof);
-                        claim.is_proven = change.to == Status::Confirmed;
-                        claim.proof = run.filter(|_| claim.is_proven);
-                        claim.answered = if claim.is_proven {
-                            claim.challengers().cloned().collect()
-                        } else {
-                            BTreeSet::new()
-                        };
-                    }
-                    claim.status = change.to;
+                    claim.go(change);
                     if change.to == Status::Deprecated {
                         self.retire(change.claim_id);
                     }
@@ -592,10 +605,10 @@ impl State {
                 }
                 self.hear_of_position(&recorded.agent, taken);
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
-                    claim.sights.took(recorded.seq, &recorded.agent, taken);
                     if !taken.still {
                         claim.take(&recorded.agent, recorded.session.as_ref(), taken);
                     }
+                    claim.sights.took(recorded.seq, &recorded.agent, taken);
                 }
             }
             Event::EvidenceAdded(added) => {

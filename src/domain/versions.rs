@@ -79,6 +79,7 @@ pub struct Sight {
 pub struct Sights {
     created: Sight,
     challenges: BTreeMap<AgentId, Sight>,
+    supports: BTreeMap<AgentId, Sight>,
     /// The last time that its owner or a challenger said that it is still meant.
     still: Option<Sight>,
 }
@@ -96,14 +97,28 @@ impl Sights {
             self.still = Some(sight);
             return;
         }
-        for name in &taken.instead_of {
-            self.challenges.remove(name);
-        }
-        if taken.position == Position::Challenge {
-            self.challenges.insert(agent.clone(), sight);
-        } else {
-            self.challenges.remove(agent);
-        }
+        match taken.position {
+            Position::Challenge => self.challenges.insert(agent.clone(), sight),
+            Position::Support => self.supports.insert(agent.clone(), sight),
+            Position::Abstain => None,
+        };
+    }
+
+    /// An agent takes another position.
+    pub(super) fn forget(&mut self, agent: &AgentId) {
+        self.challenges.remove(agent);
+        self.supports.remove(agent);
+    }
+
+    /// Whether an agent supported the claim before the last `still`, and saw other content.
+    pub(super) fn is_before_change(&self, agent: &AgentId) -> bool {
+        let (Some(still), Some(saw)) = (&self.still, self.supports.get(agent)) else { return false };
+        saw.seq < still.seq && differ(&saw.versions, &still.versions)
+    }
+
+    /// Whether the content that an agent supported differs from this.
+    pub(super) fn saw_other(&self, agent: &AgentId, versions: &Versions) -> bool {
+        self.supports.get(agent).is_some_and(|saw| differ(&saw.versions, versions))
     }
 
     /// What a run must have seen to say something about the claim: for a run that the claim waits for, the content
@@ -117,6 +132,11 @@ impl Sights {
             _ => said,
         }
     }
+}
+
+/// Whether a file of both holds something else.
+pub fn differ(before: &Versions, now: &Versions) -> bool {
+    before.iter().any(|(scope, content)| now.get(scope).is_some_and(|holds| holds != content))
 }
 
 /// Who last edited each file, in each work tree.

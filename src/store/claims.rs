@@ -207,6 +207,12 @@ pub struct PositionHeld {
     pub evidence_ref: Option<String>,
     /// Since when, epoch ms.
     pub at: i64,
+    /// Whether it is a support of other content than the claim is about since it was said to be still meant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub before_change: bool,
+    /// Ledger position of its event.
+    #[serde(skip)]
+    pub seq: u64,
 }
 
 /// One event tied to a claim.
@@ -339,7 +345,7 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
-    "SELECT agent, position, reason, evidence_ref, created_at, claim_id FROM consensus";
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
 /// What follows the creation of a claim, from where `claim_status_history` has it.
 pub(super) const MOVE: &str =
     "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
@@ -584,6 +590,8 @@ pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
         reason: row.get(2)?,
         evidence_ref: row.get(3)?,
         at: row.get(4)?,
+        before_change: false,
+        seq: row.get::<_, i64>(6)? as u64,
     })
 }
 

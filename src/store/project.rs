@@ -242,7 +242,7 @@ fn status_changed(
     if body.to == Status::Deprecated {
         proposals::settled(db, body.claim_id)?;
     }
-    if body.from == Status::PendingProof {
+    if body.from == Status::PendingProof && !body.keeps_proof {
         experiments::settled(db, &claim, body)?;
     }
     triggers::moved(db, &claim, body.to)

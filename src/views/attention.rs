@@ -400,9 +400,10 @@ fn proposal(asked: ProposalView) -> Need {
         }
         (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None, &[]),
     };
+    let hint = successor.as_ref().map(|rival| format!("keeping it puts {rival} out of force"));
     let ids = std::iter::once(claim_id.clone()).chain(successor).collect();
     let moves = move_of(AgentId::operator().as_str(), [format!("hm claim keep {claim_id}"), instead]);
-    Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what)
+    Need { hint, ..Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what) }
 }
 
 /// A claim that waits for a run, and the run.

@@ -182,9 +182,8 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
             let reason = held.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
             let evidence = held.evidence_ref.as_deref().map(|id| format!(" (event `{id}`)"));
             format!(
-                "{} {}{}{}",
-                name(&held.agent),
-                held.position,
+                "{}{}{}",
+                versions::position(held),
                 reason.unwrap_or_default(),
                 evidence.unwrap_or_default()
             )

@@ -34,7 +34,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         Ok(claim)
     })?;
     let (claim, mut left_out) = (claim.flatten(), left_out.count());
-    let claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let mut claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let before_change = versions::before_change(reads, &claim)?;
+    versions::mark_before_change(&mut claim, &before_change);
     let mut chain = Chain {
         now,
         text: format!("{}\n", line(&claim)),
@@ -61,13 +63,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     for held in &claim.positions {
         let reason = held.reason.as_deref().unwrap_or("no reason given");
-        let _ = writeln!(
-            chain.text,
-            "- {} {}: {}",
-            name(&held.agent),
-            held.position,
-            inline(reason, GLANCE_CHARS)
-        );
+        let _ = writeln!(chain.text, "- {}: {}", versions::position(held), inline(reason, GLANCE_CHARS));
     }
     for (index, successor) in claim.successors.iter().enumerate() {
         let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;

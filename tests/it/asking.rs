@@ -669,6 +669,7 @@ fn silence_replaces_no_proved_claim() {
         to: Status::Confirmed,
         reason: "proof".parse().expect("a reason"),
         by_silence: false,
+        keeps_proof: false,
     };
     state.evolve(&Recorded {
         seq: 1_000,

@@ -46,6 +46,7 @@ mod paging;
 mod place;
 mod plans;
 mod poisoned;
+mod positions;
 mod power;
 mod pressure;
 mod privacy;

@@ -103,6 +103,7 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
             to: Status::Confirmed,
             reason: reason.parse().expect("our own reasons are short and never empty"),
             by_silence: true,
+            keeps_proof: false,
         }
         .into(),
     ];

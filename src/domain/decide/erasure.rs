@@ -97,7 +97,8 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let reason = erased_reason(target);
         return Some(PlanAbandoned { plan_id: abandoned.plan_id, reason }.into());
     }
-    let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
+    let Event::StatusChanged(moved) = body else { return None };
+    let StatusChanged { claim_id, from, to, .. } = moved;
     let claim = state.claim(*claim_id)?;
     let status: Status = claim.status;
     // What proved a claim is no word of an agent: without it the proof would count as an agreement.
@@ -106,9 +107,7 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         Some(run) => format!("proof:{run}").parse().expect("an id is short"),
         None => erased_reason(target),
     };
-    (status == *to).then(|| {
-        StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason, by_silence: false }.into()
-    })
+    (status == *to).then(|| StatusChanged { reason, by_silence: false, ..moved.clone() }.into())
 }
 
 /// The reason of what is said again without the words that were erased.

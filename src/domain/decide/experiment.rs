@@ -1,14 +1,16 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
 use super::verdict::{Verdict, verdict};
-use super::{Decision, contradiction, fresh_id, known_claim, researcher, take_place, transition};
+use super::{
+    Decision, contradiction, fresh_id, known_claim, researcher, settled_status, take_place, transition,
+};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
 use crate::domain::event::{
     Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued,
-    ExperimentStarted, RunBehind,
+    ExperimentStarted, RunBehind, StatusChanged,
 };
 use crate::domain::experiment::{Plan, Prediction, RunKey, RunOutcome, RunState, Series, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
@@ -350,8 +352,40 @@ pub(crate) fn ended(
                 reason.push_str(&format!(", and run {other} contradicts it on the same content"));
             }
             let reason: String = reason.chars().take(REASON_CHARS).collect();
-            events.push(transition(claim_id, claim.status, Status::Contested, &reason));
+            let reason = reason.parse().expect("our own reasons are short and never empty");
+            let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
+            let without_outcome = !is_against && verdict.unstable.is_none();
+            let back = StatusChanged {
+                claim_id,
+                from: claim.status,
+                to: Status::Contested,
+                reason,
+                by_silence: false,
+                keeps_proof: without_outcome && claim.is_proven,
+            };
+            let mut after = claim.clone();
+            after.go(&back);
+            events.push(back.into());
+            if without_outcome {
+                events.extend(after_no_outcome(state, (claim_id, &after), now));
+            }
         }
+    }
+    events
+}
+
+/// What the positions make of a claim that came back from a run without an outcome: they may have changed meanwhile.
+fn after_no_outcome(state: &State, (claim_id, claim): (ClaimId, &Claim), now: Timestamp) -> Vec<Event> {
+    let policy = state.policy();
+    let status = settled_status(state, claim, now, &policy);
+    if status == claim.status {
+        return Vec::new();
+    }
+    let mut events = vec![transition(claim_id, claim.status, status, "no challenge is open any more")];
+    if status == Status::Confirmed {
+        events.extend(take_place(state, (claim_id, claim), false, &policy).0);
+        let ended = contradiction::ended_by(state, &AgentId::system(), &events);
+        events.extend(ended);
     }
     events
 }
@@ -505,15 +539,17 @@ mod tests {
     use serde_json::{Value, json};
     use uuid::Uuid;
 
-    use super::grade;
+    use super::{ended, grade};
     use crate::domain::agent::AgentId;
     use crate::domain::claim::{Grade, Relation, Status};
     use crate::domain::command::Forget;
     use crate::domain::decide::{Erasure, forget};
     use crate::domain::event::{Event, Recorded};
+    use crate::domain::experiment::{RunOutcome, RunState};
     use crate::domain::ids::{ClaimId, CommandId, EventId, RunId};
     use crate::domain::state::State;
     use crate::domain::time::Timestamp;
+    use crate::domain::versions::Versions;
 
     fn id(number: u64) -> String {
         Uuid::from_u128(u128::from(number)).to_string()
@@ -681,5 +717,78 @@ mod tests {
         let after = erased(events, 5);
         let claim = after.claim(ClaimId::from_uuid(Uuid::from_u128(1))).expect("a claim");
         assert_eq!(claim.proof, Some(RunId::from_uuid(Uuid::from_u128(3))));
+    }
+
+    fn position(seq: u64, by: &str, position: &str) -> Recorded {
+        let payload = json!({ "claim_id": id(1), "position": position, "reason": "seen" });
+        at(seq, (by, None), "position.taken", payload)
+    }
+
+    fn moved(seq: u64, from: &str, to: &str) -> Recorded {
+        let payload = json!({ "claim_id": id(1), "from": from, "to": to, "reason": "as it went" });
+        at(seq, ("system", None), "claim.status_changed", payload)
+    }
+
+    /// How a claim moves at the end of the run that it waits for, after the positions taken meanwhile.
+    fn moves(meanwhile: &[(&str, &str)], ends: RunState) -> Vec<(Status, Status)> {
+        let mut events = vec![
+            claim(),
+            position(2, "reviewer", "challenge"),
+            moved(3, "proposed", "contested"),
+            queued(4, ("devops", None), true),
+            moved(5, "contested", "pending_proof"),
+        ];
+        let taken = (6..).zip(meanwhile).map(|(seq, (by, held))| position(seq, by, held));
+        events.extend(taken);
+        moves_at_the_end(&events, 4, ends)
+    }
+
+    fn moves_at_the_end(events: &[Recorded], run: u64, ends: RunState) -> Vec<(Status, Status)> {
+        let run = RunId::from_uuid(Uuid::from_u128(run.into()));
+        let outcome = RunOutcome::without_files(ends, None);
+        let now = Timestamp::from_ms(20_000);
+        let events = ended(&folded(events), run, None, &outcome, &Versions::new(), now);
+        let moves = events.into_iter().filter_map(|event| {
+            if let Event::StatusChanged(change) = event { Some((change.from, change.to)) } else { None }
+        });
+        moves.collect()
+    }
+
+    /// Red before: a cancelled run took the earlier proof with it, and the challenge that was answered counted again.
+    #[test]
+    fn a_run_without_an_outcome_leaves_an_earlier_proof() {
+        let proven = [
+            claim(),
+            position(2, "reviewer", "challenge"),
+            moved(3, "proposed", "contested"),
+            queued(4, ("devops", None), true),
+            moved(5, "contested", "pending_proof"),
+            completed(6, 4, &json!({})),
+            moved(7, "pending_proof", "confirmed"),
+            position(8, "analyst", "challenge"),
+            moved(9, "confirmed", "contested"),
+            queued(10, ("devops", None), true),
+            moved(11, "contested", "pending_proof"),
+            position(12, "analyst", "abstain"),
+        ];
+        let back = (Status::PendingProof, Status::Contested);
+        let proof_stands = [back, (Status::Contested, Status::Confirmed)];
+        assert_eq!(moves_at_the_end(&proven, 10, RunState::Canceled), proof_stands);
+        assert_eq!(moves_at_the_end(&proven, 10, RunState::Failed), [back]);
+    }
+
+    /// Red before: the claim stayed contested, although no agent challenged it.
+    #[test]
+    fn after_a_run_without_an_outcome_the_positions_decide() {
+        let back = (Status::PendingProof, Status::Contested);
+        let withdrawn = ("reviewer", "abstain");
+        assert_eq!(moves(&[], RunState::Canceled), [back]);
+        let proposed = [back, (Status::Contested, Status::Proposed)];
+        assert_eq!(moves(&[withdrawn], RunState::Canceled), proposed);
+        let confirmed = [back, (Status::Contested, Status::Confirmed)];
+        assert_eq!(moves(&[withdrawn, ("analyst", "support")], RunState::TimedOut), confirmed);
+        assert_eq!(moves(&[withdrawn, ("analyst", "challenge")], RunState::Aborted), [back]);
+        // A run that contradicts the claim speaks for itself.
+        assert_eq!(moves(&[withdrawn], RunState::Failed), [back]);
     }
 }

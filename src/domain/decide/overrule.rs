@@ -1,10 +1,12 @@
 //! The operator's word: what an agent asks for against it is proposed to the operator, and nothing else happens.
 
+use std::collections::BTreeSet;
+
 use super::{Decision, Policy, known_claim};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
 use crate::domain::command::KeepClaim;
-use crate::domain::event::{Event, OverrideDismissed, OverrideProposed};
+use crate::domain::event::{ClaimSuperseded, Event, OverrideDismissed, OverrideProposed, StatusChanged};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -88,7 +90,7 @@ pub(super) fn warning(claim: ClaimId) -> Warning {
 
 pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<Decision, Rejection> {
     let KeepClaim { claim_id, reason } = keep.clone();
-    known_claim(state, claim_id)?;
+    let kept = known_claim(state, claim_id)?;
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
             Code::NotAllowed,
@@ -103,6 +105,45 @@ pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<D
             "nothing to do: it stands",
         ));
     }
-    let events = vec![OverrideDismissed { claim_id, reason }.into()];
-    Ok(Decision { events, ..Decision::default() })
+    let turned_down = turned_down(state, (claim_id, kept), reason.as_ref());
+    let next = out_of_force(&turned_down);
+    let events = std::iter::once(OverrideDismissed { claim_id, reason }.into()).chain(turned_down).collect();
+    Ok(Decision { events, next, ..Decision::default() })
+}
+
+/// The end of each claim that was proposed to the operator in the place of one that the operator keeps. It takes a new
+/// claim to propose it again.
+pub(super) fn turned_down(
+    state: &State,
+    (kept_id, kept): (ClaimId, &Claim),
+    reason: Option<&Reason>,
+) -> Vec<Event> {
+    let rivals: BTreeSet<ClaimId> =
+        state.proposals(kept_id).filter_map(|proposal| proposal.successor).collect();
+    let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    let said = format!("turned down: the operator keeps {kept_id}{why}");
+    let said: String = said.chars().take(Reason::MAX_CHARS).collect();
+    let reason: Reason = said.parse().expect("it was cut, and is not empty");
+    let in_force = rivals.into_iter().filter_map(|id| {
+        let rival = state.claim(id).filter(|rival| rival.status != Status::Deprecated)?;
+        Some((id, rival.status))
+    });
+    let ends = in_force.flat_map(|(claim_id, from)| {
+        let link =
+            ClaimSuperseded { claim_id, superseded_by: kept_id, mends: false, asks: Vec::new() }.into();
+        // Whatever takes the place of another claim proposes it no more, and the kept claim may still propose that.
+        let link = Some(link).filter(|_| kept.proposes_to_supersede.is_none());
+        let (to, reason) = (Status::Deprecated, reason.clone());
+        let end = StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into();
+        link.into_iter().chain([end])
+    });
+    ends.collect()
+}
+
+/// What a receipt says of the claims that [`turned_down`] ended; none where it ended none.
+pub(super) fn out_of_force(turned_down: &[Event]) -> Option<String> {
+    let ids: BTreeSet<String> =
+        turned_down.iter().filter_map(Event::claim_id).map(|id| id.to_string()).collect();
+    let ids: Vec<String> = ids.into_iter().collect();
+    (!ids.is_empty()).then(|| format!("turned down and out of force: {}", ids.join(", ")))
 }

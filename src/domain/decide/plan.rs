@@ -45,7 +45,7 @@ pub(super) fn abandon(
     let mut events = vec![PlanAbandoned { plan_id, reason }.into()];
     let may_end_any = [AgentId::architect(), AgentId::operator()].contains(agent);
     for (task_id, task) in state.work().open_tasks_of(plan_id) {
-        let others = |hold: &&Hold| hold.until >= now && Some(&hold.session) != session;
+        let others = |hold: &&Hold| hold.until >= now && !state.is_own_hold(agent, session, hold);
         if let Some(hold) = task.hold.as_ref().filter(others).filter(|_| !may_end_any) {
             return Err(taken(&name(state, task_id), hold, agent));
         }
@@ -161,7 +161,9 @@ pub(super) fn claim_task(
             let released = TaskReleased { task_id, token: hold.token, cause: ReleaseCause::Expired };
             decision.events.push(released.into());
         }
-        Some(hold) if hold.session != *session => return Err(taken(&called, hold, agent)),
+        Some(hold) if !state.is_own_hold(agent, Some(session), hold) => {
+            return Err(taken(&called, hold, agent));
+        }
         // Claimed again, a hold keeps what it had and is not told to change.
         Some(hold) => {
             token = hold.token;
@@ -188,12 +190,15 @@ pub(super) fn claim_task(
     }
     decision.warnings = invalidated(state, &task.depends_on);
     let worktree = checkout.worktree.clone();
-    decision.warnings.extend(collisions(state, (session, worktree.as_ref()), &file_locks, now));
+    decision.warnings.extend(collisions(state, (agent, session, worktree.as_ref()), &file_locks, now));
     let session = session.clone();
     let claimed = TaskClaimed { task_id, session, token, lease_minutes, file_locks, worktree };
     decision.events.push(claimed.into());
+    // The same pane under another name.
+    let before = task.hold.as_ref().filter(|hold| hold.token == token && hold.agent != *agent);
+    let before = before.map(|hold| format!("you held it as {}; ", hold.agent)).unwrap_or_default();
     decision.next = Some(format!(
-        "it is yours while you write something every {lease_minutes} min; end it with update_task, \
+        "{before}it is yours while you write something every {lease_minutes} min; end it with update_task, \
          fencing_token {token}"
     ));
     Ok(decision)
@@ -214,15 +219,17 @@ fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
     depends_on.iter().filter(is_invalidated).map(warning).collect()
 }
 
-/// Locks of other sessions that are still held and may mean the same files. In another work tree the files are
+/// Locks of other holders that are still held and may mean the same files. In another work tree the files are
 /// others, which come together when somebody merges.
 fn collisions(
     state: &State,
-    (session, worktree): (&SessionId, Option<&Worktree>),
+    (agent, session, worktree): (&AgentId, &SessionId, Option<&Worktree>),
     locks: &[Scope],
     now: Timestamp,
 ) -> Vec<Warning> {
-    let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
+    let others = state.work().held();
+    let others =
+        others.filter(|(_, hold)| hold.until >= now && !state.is_own_hold(agent, Some(session), hold));
     let colliding = others.filter_map(|(task, hold)| {
         let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| mine.overlaps(lock)))?;
         let (holder, until, task) = (&hold.agent, hold.until, name(state, task));
@@ -255,7 +262,7 @@ pub(super) fn update_task(
     if let Some(token) = fencing_token {
         check_token(&called, task, token, now)?;
     }
-    let mine = |hold: &&Hold| Some(&hold.session) == session || fencing_token == Some(hold.token);
+    let mine = |hold: &&Hold| state.is_own_hold(agent, session, hold) || fencing_token == Some(hold.token);
     let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
     if let Some(hold) = hold
         && !mine(&hold)
