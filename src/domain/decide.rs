@@ -523,8 +523,10 @@ fn take_position(
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
     let cited = cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new() });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
+    // A human who types in the session of a pane is not the pane.
     let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {
-        *name != agent && state.seats().are_one_pane(session, Some(there))
+        let are_agents = !name.is_reserved() && !agent.is_reserved();
+        *name != agent && are_agents && state.seats().are_one_pane(session, Some(there))
     };
     let instead_of: Vec<AgentId> =
         claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect();

@@ -751,6 +751,29 @@ fn no_session_of_another_agent_lends_a_pane_its_rights() {
     workspace.assert_sound();
 }
 
+/// Red before: what a human said in the session of a pane was replaced by what the pane said there.
+#[test]
+fn the_operators_position_is_no_panes_to_replace() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let create = fact("the pool holds 20");
+    let claim = create.claim_id;
+    let held = |held| position("x", claim, held).command;
+    for submission in [
+        starts("one"),
+        starts("two"),
+        unpinned("two", Command::CreateClaim(create)),
+        pinned("operator", "one", held(Position::Support)),
+        unpinned("one", held(Position::Abstain)),
+    ] {
+        committer.commit(&[submission]).expect("a ledger").remove(0).expect("it passes");
+    }
+    let positions = &committer.state().claim(claim).expect("a claim").positions;
+    assert_eq!(positions.get(&AgentId::operator()), Some(&Position::Support));
+    drop(committer);
+    workspace.assert_sound();
+}
+
 /// Red before: a seat that its pane left was empty, although a pinned pane went by that name and worked.
 #[test]
 fn a_name_that_a_pinned_pane_goes_by_is_no_empty_seat() {
