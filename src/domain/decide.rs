@@ -114,11 +114,13 @@ impl Policy {
     }
 }
 
+/// How a policy ends that lets agents override the operator, as it says itself.
+pub const OVERRIDES: &str = ", agents_may_override_operator = true";
+
 impl std::fmt::Display for Policy {
     /// As `config.toml` says it, on one line; what agents may not do is not said.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let overrides =
-            if self.agents_may_override_operator { ", agents_may_override_operator = true" } else { "" };
+        let overrides = if self.agents_may_override_operator { OVERRIDES } else { "" };
         write!(f, "{}{overrides}", self.quorum)
     }
 }
@@ -318,6 +320,10 @@ fn create_claim(
             .into(),
         );
     }
+    let waits_for = match &supersession {
+        Some(Supersession::Proposed(old)) => Some(*old),
+        Some(Supersession::Now(_) | Supersession::OnceConfirmed { .. }) | None => None,
+    };
     match supersession {
         None => {}
         Some(Supersession::Now(events)) => decision.events.extend(events),
@@ -343,7 +349,7 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, agent, about, &told));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some(asking::next(create));
+    decision.next = Some(asking::next(create, waits_for));
     Ok(decision)
 }
 
@@ -515,22 +521,29 @@ fn take_position(
     if let (Position::Challenge, Some(reason)) = (take.position, &take.reason)
         && overrule::stands(agent, claim, policy)
     {
-        return overrule::propose(state, agent, (take.claim_id, Override::Challenge), reason);
+        return overrule::propose(state, (agent, session), (take.claim_id, Override::Challenge), reason);
     }
 
     // A caller that wrote the whole id knows it.
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
     let cited = cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new() });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
+    // A human who types in the session of a pane is not the pane.
     let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {
-        *name != agent && state.seats().are_one_pane(session, Some(there))
+        let are_agents = !name.is_reserved() && !agent.is_reserved();
+        *name != agent && are_agents && state.seats().are_one_pane(session, Some(there))
     };
+    let instead_of: Vec<AgentId> =
+        claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect();
+    let mut formerly = other_names(state, (agent, session));
+    formerly.retain(|name| !instead_of.contains(name));
     let taken = PositionTaken {
         claim_id: take.claim_id,
         position: take.position,
         reason: take.reason.clone(),
         evidence_ref,
-        instead_of: claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect(),
+        instead_of,
+        formerly,
         still: false,
         versions: Versions::new(),
     };
@@ -549,8 +562,12 @@ fn take_position(
     if take.position == Position::Challenge {
         decision.events.extend(contradiction::on_challenge(state, agent, take.claim_id, claim));
     }
-    if status == Status::Confirmed {
-        let (events, warning) = take_place(state, (take.claim_id, &after), false, policy);
+    let counting = counting(state, &after, policy);
+    let counts = take.position == Position::Support && counting.contains(&agent);
+    // Only what confirms it, or is a vote for it, puts it in the place of another claim.
+    if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
+        let by_silence = after.by_silence && counting.is_empty();
+        let (events, warning) = take_place(state, (take.claim_id, &after), by_silence, policy);
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
@@ -561,6 +578,11 @@ fn take_position(
         decision.events.extend(turned_down);
     }
     Ok(decision)
+}
+
+/// The other names that the pane of a speaker had.
+fn other_names(state: &State, (agent, session): Speaker<'_>) -> Vec<AgentId> {
+    state.seats().names(session).filter(|name| *name != agent).cloned().collect()
 }
 
 /// A claim that takes positions.
@@ -586,7 +608,7 @@ fn affirm_claim(
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
     let held = claim.positions.get(agent).copied();
-    if !state.is_own(agent, session, claim) && held != Some(Position::Challenge) {
+    if !state.owns(agent, session, claim) && held != Some(Position::Challenge) {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
@@ -605,6 +627,7 @@ fn affirm_claim(
         reason,
         evidence_ref: None,
         instead_of: Vec::new(),
+        formerly: Vec::new(),
         still: true,
         versions: Versions::new(),
     };
@@ -819,7 +842,7 @@ fn deprecate_claim(
     }
     if overrule::stands(agent, claim, policy) {
         let asked = (deprecate.claim_id, Override::Deprecate);
-        return overrule::propose(state, agent, asked, &deprecate.reason);
+        return overrule::propose(state, (agent, session), asked, &deprecate.reason);
     }
     if *agent != AgentId::operator() {
         decision::stays(state, (agent, session), deprecate.claim_id, claim)?;
@@ -906,7 +929,7 @@ fn check_list(argument: &str, len: usize) -> Result<(), Rejection> {
 }
 
 fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> bool {
-    state.is_own(agent, session, claim) || [AgentId::architect(), AgentId::operator()].contains(agent)
+    state.owns(agent, session, claim) || [AgentId::architect(), AgentId::operator()].contains(agent)
 }
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {

@@ -127,6 +127,16 @@ pub struct PositionTaken {
     /// Names under which the same pane took a position before: this one replaces those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<AgentId>,
+    /// Other names that the same pane had: it answers for those too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<AgentId>,
+}
+
+impl PositionTaken {
+    /// Every name for which it answers, taken by this agent.
+    pub fn speaks_for<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a AgentId> {
+        self.instead_of.iter().chain(&self.formerly).chain([agent])
+    }
 }
 
 /// An event of the ledger was tied to a claim.
@@ -258,6 +268,9 @@ pub struct OverrideProposed {
     /// What that decision is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Scope>,
+    /// Other names that the pane of the agent had: it objects under those too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<AgentId>,
 }
 
 /// The operator keeps a claim: what agents proposed against it is settled.

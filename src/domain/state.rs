@@ -420,15 +420,24 @@ impl State {
         self.seats = before;
     }
 
-    /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one.
+    /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one. Its
+    /// support of it counts for nothing.
     pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
         claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
+    }
+
+    /// Whether the caller has an owner's rights over a claim. A session is named by its caller, so only a caller that
+    /// speaks under a name of the session's pane has the rights of the pane.
+    pub fn owns(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
+        let is_panes = || self.seats.names(session).any(|name| name == agent);
+        let is_own = self.is_own(agent, session, claim);
+        is_own && (claim.owner == *agent || (!claim.owner.is_reserved() && is_panes()))
     }
 
     /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
     /// same pane under another one.
     pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
-        let is_one_voice = || hold.agent == *agent || self.seats.are_one_pane(session, Some(&hold.session));
+        let is_one_voice = || hold.agent == *agent || self.seats.names(session).any(|name| name == agent);
         session == Some(&hold.session) && is_one_voice()
     }
 

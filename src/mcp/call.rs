@@ -152,6 +152,9 @@ impl Server {
         let arguments: T = parse(&call.arguments)?;
         let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
         let session = common.session.unwrap_or_else(|| own.clone());
+        if unpinned.is_none() && session != own {
+            self.check_session(&agent, &session)?;
+        }
         let likely = unpinned.as_ref().and_then(|_| self.agent_of(&own));
         let asker = Asker { id: system::new_id(), agent: likely.unwrap_or(agent), session };
         let command = build(arguments, &asker)?;
@@ -192,6 +195,20 @@ impl Server {
                 Some(denial) => denial.into(),
                 None => Rejection::invalid("uri", error.message),
             }),
+        }
+    }
+
+    /// Refuses the session of another agent to a pinned pane that names it. Of a pane that is not pinned the writer
+    /// says whose its sessions are, and the host of many agents knows theirs.
+    fn check_session(&self, agent: &AgentId, session: &SessionId) -> Result<(), Rejection> {
+        let is_free = self.caller().is_any_agent() || *agent == AgentId::operator();
+        match self.agent_of(session).filter(|other| !is_free && other != agent) {
+            None => Ok(()),
+            Some(other) => Err(Rejection::new(
+                Code::AgentMismatch,
+                format!("session {session} is {other}'s, and this pane is {agent}"),
+                "leave out `session`; name a session of your own, or a new one",
+            )),
         }
     }
 

@@ -371,6 +371,7 @@ impl Reader {
             asks,
             objection_until,
         } = own;
+        let waits = objection_until.is_some() && self.waits_for_operator(&id)?.is_some();
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
@@ -389,7 +390,7 @@ impl Reader {
             affirmed_seq,
             unversioned: Vec::new(),
             asks,
-            objection_until,
+            objection_until: objection_until.filter(|_| !waits),
         }))
     }
 

@@ -462,15 +462,17 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
     touch(db, at, body.claim_id)
 }
 
-/// Changes that loosened the rules stay listed until a change does not.
+/// Changes that loosened the rules stay listed until a change does not. The last row holds the policy on record: a
+/// change that did not loosen it is written as one from itself to itself.
 fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
     let PolicyChanged { quorum, was, .. } = *body;
     let now = Policy { quorum, agents_may_override_operator: body.agents_may_override_operator };
     let before = Policy { quorum: was, agents_may_override_operator: body.agents_might_override_operator };
-    if !now.is_looser_than(&before) {
+    let is_looser = now.is_looser_than(&before);
+    if !is_looser {
         db.prepare_cached("DELETE FROM loosened_policies")?.execute([])?;
-        return Ok(());
     }
+    let before = if is_looser { before } else { now };
     db.prepare_cached(
         "INSERT INTO loosened_policies (seq, event_id, policy, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?

@@ -1,6 +1,6 @@
 //! Who is asked for a position, and did not answer yet.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::{ClaimSummary, Reader, StoreError};
@@ -21,9 +21,12 @@ pub struct Question {
     pub instead_of: Option<String>,
     /// Since when, epoch ms.
     pub asked_at: i64,
-    /// Until when silence is no agreement, epoch ms.
+    /// Until when silence is no agreement, epoch ms; none where the operator is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<i64>,
+    /// The claim that the operator stands by and that this one would replace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
 }
 
 impl Reader {
@@ -42,10 +45,33 @@ impl Reader {
         let mut questions = Vec::new();
         for Asked { claim, agent, instead_of, asked_at, until } in asked {
             // The claim's time may be over.
-            let claim = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
-            questions.extend(claim.map(|claim| Question { claim, agent, instead_of, asked_at, until }));
+            let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
+            let waits_for = self.waits_for_operator(&claim)?;
+            let until = until.filter(|_| waits_for.is_none());
+            questions.extend(summary.map(|claim| Question {
+                claim,
+                agent,
+                instead_of,
+                asked_at,
+                until,
+                waits_for,
+            }));
         }
         Ok(questions)
+    }
+
+    /// The claim that the operator stands by and that a claim would replace: silence agrees to nothing there.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn waits_for_operator(&self, claim: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT old.id FROM claims c JOIN claims old ON old.id = c.proposes_to_supersede WHERE c.id = ?1 \
+                   AND old.superseded_by IS NULL AND old.status <> 'deprecated' AND NOT EXISTS (SELECT 1 FROM \
+                   consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
+        let old: Option<String> =
+            self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0)).optional()?;
+        let Some(old) = old else { return Ok(None) };
+        Ok(self.is_the_operators(&old)?.then_some(old))
     }
 }
 
@@ -106,7 +132,7 @@ fn ask(
 pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     let mut answer = db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?;
     // A pane that changed its seat answers for what it was, too.
-    for agent in body.instead_of.iter().chain([&at.agent]) {
+    for agent in body.speaks_for(&at.agent) {
         answer.execute(params![body.claim_id.to_string(), agent.as_str()])?;
     }
     Ok(())

@@ -58,12 +58,15 @@ pub(super) fn heard(db: &Connection, at: &Recorded, body: &PositionTaken) -> Res
     if body.position != Position::Challenge {
         return Ok(());
     }
-    body.instead_of.iter().chain([&at.agent]).try_for_each(|agent| object(db, body.claim_id, agent))
+    body.speaks_for(&at.agent).try_for_each(|agent| object(db, body.claim_id, agent))
 }
 
 /// Where the operator stands by a claim, an objection is a proposal.
 pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) -> Result<(), StoreError> {
-    if body.asks == Override::Challenge { object(db, body.claim_id, &at.agent) } else { Ok(()) }
+    if body.asks != Override::Challenge {
+        return Ok(());
+    }
+    body.formerly.iter().chain([&at.agent]).try_for_each(|agent| object(db, body.claim_id, agent))
 }
 
 /// A run or a deprecation decides in the place of silence. So does every move after the time for objections.

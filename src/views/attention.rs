@@ -300,9 +300,11 @@ fn question(question: &Question) -> Need {
         )];
     }
     let is_open = claim.status == Status::Proposed;
+    let waits_for = question.waits_for.as_ref();
+    let hint = waits_for.map(|old| format!("it waits for the operator, who stands by {old}"));
     Need {
         until: question.until.filter(|_| is_open),
-        hint: claim.agreed_by_silence.then(|| "agreed by silence so far".to_owned()),
+        hint: hint.or_else(|| claim.agreed_by_silence.then(|| "agreed by silence so far".to_owned())),
         ..Need::new(Kind::Question, ids, question.asked_at, move_of(&question.agent, settle), what)
     }
 }
@@ -402,7 +404,17 @@ fn dispute(both: &Contradiction) -> Need {
 /// What an agent asked for against the operator's word, and what the operator would type.
 fn proposal(asked: ProposalView) -> Need {
     let ProposalView {
-        claim_id, claim, owner, asks, proposed_by, reason, successor, statement, target, ..
+        claim_id,
+        claim,
+        owner,
+        scopes,
+        asks,
+        proposed_by,
+        reason,
+        successor,
+        statement,
+        target,
+        ..
     } = asked;
     let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
     let wish = match asks {
@@ -422,7 +434,9 @@ fn proposal(asked: ProposalView) -> Need {
                 json!({ "claim_id": successor, "supersedes": [claim_id], "rationale": way::REASON });
             way::bare("record_decision", &decided)
         }
-        (Override::Decide, None) => decided_instead(&[&claim_id], target.as_slice()),
+        (Override::Decide, None) => {
+            decided_instead(&[&claim_id], if target.is_some() { target.as_slice() } else { &scopes })
+        }
         // An owner challenges nothing of their own.
         (Override::Challenge, _) if owner != AgentId::operator().as_str() => challenge(&claim_id),
         (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None, &[]),
@@ -570,6 +584,9 @@ fn entry(need: &Need, now: Timestamp) -> String {
     let since = Timestamp::from_ms(*since).age(now);
     let until = until.map(|until| Span(until - now.ms()));
     let when = match (kind, until) {
+        (Kind::Question | Kind::Silence, Some(Span(left))) if left <= 0 => {
+            format!(" since {since}, the time for objections is over")
+        }
         (Kind::Question | Kind::Silence, Some(left)) => {
             format!(" since {since}, agreed by silence in {left}")
         }

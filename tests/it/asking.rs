@@ -657,12 +657,23 @@ fn silence_replaces_no_proved_claim() {
     team.does(&new);
     let mut state = folded(&team.workspace.events());
     let later = team.now().plus_minutes(30);
-    let replaces = |state: &hivemind::domain::state::State| {
+    let is_link = |event: &Event| matches!(event, Event::ClaimSuperseded(_));
+    let agreed = |state: &hivemind::domain::state::State| {
         let events = decide::agree(state, claim_of(&new), later);
         assert!(matches!(&events[0], Event::StatusChanged(change) if change.by_silence), "{events:?}");
-        events.iter().any(|event| matches!(event, Event::ClaimSuperseded(_)))
+        events
     };
-    assert!(replaces(&state));
+    assert!(agreed(&state).iter().any(is_link));
+    let recorded = |seq: u64, by: &str, event: Event| Recorded {
+        seq,
+        id: EventId::from_uuid(system::new_id()),
+        agent: agent(by),
+        session: None,
+        causation: CommandId::from_uuid(system::new_id()),
+        at: later,
+        event: Some(event),
+        erased: None,
+    };
     let proof = StatusChanged {
         claim_id: claim_of(&old),
         from: Status::PendingProof,
@@ -671,17 +682,78 @@ fn silence_replaces_no_proved_claim() {
         by_silence: false,
         keeps_proof: false,
     };
-    state.evolve(&Recorded {
-        seq: 1_000,
-        id: EventId::from_uuid(system::new_id()),
-        agent: agent("system"),
-        session: None,
-        causation: CommandId::from_uuid(system::new_id()),
-        at: team.now(),
-        event: Some(proof.into()),
-        erased: None,
-    });
-    assert!(!replaces(&state), "it is agreed, and the proved claim stands");
+    state.evolve(&recorded(1_000, "system", proof.into()));
+    let events = agreed(&state);
+    assert!(!events.iter().any(is_link), "it is agreed, and the proved claim stands");
+    // Red before: nothing said that it stands.
+    let Event::StatusChanged(agreement) = &events[0] else { panic!("{events:?}") };
+    assert!(agreement.reason.as_str().contains("was shown by a run"), "{}", agreement.reason);
+    for (seq, event) in (1_001..).zip(events) {
+        state.evolve(&recorded(seq, "system", event));
+    }
+    // Red before: after silence had left it, an abstention replaced it, the owner's own included.
+    let takes = |by: &str, held| {
+        let taken = position(by, claim_of(&new), held);
+        let checkout = hivemind::domain::checkout::Checkout::default();
+        let policy = Policy::default();
+        decide::decide(&state, &taken.agent, None, &checkout, &taken.command, later, &policy).expect("it")
+    };
+    for by in ["devops", "reviewer"] {
+        let decided = takes(by, Position::Abstain);
+        assert!(!decided.events.iter().any(is_link), "{by}: {:?}", decided.events);
+    }
+    let decided = takes("reviewer", Position::Support);
+    assert!(decided.events.iter().any(is_link), "a vote replaces it: {:?}", decided.events);
+}
+
+/// Red before: once the operator stood by the old claim no more, any agent that abstained put it out of force.
+#[test]
+fn an_abstention_replaces_nothing() {
+    let mut team = Team::new();
+    let old = request("analyst", Command::CreateClaim(fact("the cache holds 20 entries")));
+    team.does(&old);
+    team.takes("operator", claim_of(&old), Position::Support);
+    let create = CreateClaim { supersedes: Some(claim_of(&old)), ..fact("the cache is gone") };
+    let new = request("devops", Command::CreateClaim(create));
+    team.does(&new);
+    team.takes("reviewer", claim_of(&new), Position::Support);
+    let proposed = |team: &Team| team.kinds().iter().filter(|kind| *kind == "override.proposed").count();
+    let before = proposed(&team);
+    team.takes("frontend", claim_of(&new), Position::Abstain);
+    assert_eq!(proposed(&team), before);
+    team.takes("operator", claim_of(&old), Position::Abstain);
+    team.takes("frontend", claim_of(&new), Position::Abstain);
+    assert_eq!((proposed(&team), team.status(claim_of(&old))), (before, Status::Proposed));
+    team.takes("architect", claim_of(&new), Position::Support);
+    assert_eq!(team.status(claim_of(&old)), Status::Deprecated, "a support that counts does");
+}
+
+/// Red before: the receipt promised silence in 30 min, and attention in 0s for ever.
+#[test]
+fn silence_is_not_promised_where_the_operator_is_waited_for() {
+    let mut team = Team::new();
+    let word = request("operator", Command::CreateClaim(fact("the log stays")));
+    team.does(&word);
+    let Command::CreateClaim(create) = asking("no log", &["analyst", "operator"], Some(30)).command else {
+        panic!()
+    };
+    let new = CreateClaim { supersedes: Some(claim_of(&word)), ..create };
+    let new = request("devops", Command::CreateClaim(new));
+    let next = team.does(&new).next.expect("what is next");
+    assert!(next.contains("waits for the operator") && !next.contains("in 30 min"), "{next}");
+    let config = Config::load(&team.workspace.config()).expect("a configuration");
+    for minute in [1, 40] {
+        team.at_minute(minute);
+        assert_eq!(team.sweeps(), 0);
+        assert_eq!(team.claim(claim_of(&new)).objection_until, None);
+        let view = View::Attention(Some(agent("analyst")));
+        let shown = answer(&mut team.reads(), &config, &view, team.now()).expect("an answer").text;
+        assert!(shown.contains("- question") && !shown.contains("agreed by silence in"), "{shown}");
+        assert!(shown.contains("waits for the operator"), "{shown}");
+    }
+    // The operator stands by it no more: silence goes on.
+    team.takes("operator", claim_of(&new), Position::Support);
+    assert_eq!(team.status(claim_of(&word)), Status::Deprecated);
 }
 
 /// Red before: a writer that came late agreed to a claim whose time was over, and then ended it.

@@ -38,6 +38,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 would_challenge,
                 would_challenge_a_supported_one,
                 would_decide,
+                would_decide_without_a_target,
                 would_supersede,
             ]
         }
@@ -206,6 +207,15 @@ fn would_decide(shell: &Shell) {
              --rationale \"several machines write now\" --agent architect"
         ),
     );
+}
+
+/// Red before: what was printed named no scope, and was refused.
+fn would_decide_without_a_target(shell: &Shell) {
+    let record = "hm decision record --scope src --scope docs";
+    let line = format!("{record} \"we keep one file\" --rationale \"one file, no server\" --agent operator");
+    let decided = id_of(shell, &line);
+    let instead = "\"we keep two files\" --rationale \"two are faster to read\"";
+    does(shell, &format!("{record} {instead} --supersedes {decided} --agent architect"));
 }
 
 fn would_supersede(shell: &Shell) {

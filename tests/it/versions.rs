@@ -276,7 +276,7 @@ async fn a_run_that_looked_at_no_file_is_no_evidence_of_what_a_file_holds() {
     let later = bench.claim(&owner, "a returns at once", FILE).await;
     let attach = json!({ "run_id": run_id, "claim_id": later });
     let tied = bench.accepted(&owner, "attach_experiment", attach).await;
-    assert!(tied.text.contains(why) && tied.text.contains("--claim"), "{}", tied.text);
+    assert!(tied.text.contains(why) && tied.text.contains("run_experiment {"), "{}", tied.text);
     for id in [made.field("claim_id"), &later] {
         let claim = json_of(&owner, &format!("hivemind://claims/{id}")).await;
         let tied = (&claim["evidence_items"][0]["relation"], &claim["grade"]);

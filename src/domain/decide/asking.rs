@@ -56,7 +56,7 @@ pub(super) fn check(
     let Some((old_id, old)) = create.supersedes.and_then(|id| Some((id, state.claim(id)?))) else {
         return Ok(());
     };
-    let takes_from_another = old.status != Status::Deprecated && !state.is_own(agent, session, old);
+    let takes_from_another = old.status != Status::Deprecated && !state.owns(agent, session, old);
     if takes_from_another && !asked.contains(&old.owner) {
         let why = format!(
             "claim {old_id} belongs to {}, who was not asked: add {} to asks, or leave this out",
@@ -67,8 +67,12 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What the receipt of a new claim says next.
-pub(super) fn next(create: &CreateClaim) -> String {
+/// What the receipt of a new claim says next. `waits_for` is a claim that the operator stands by and that the new one
+/// would replace: silence agrees to nothing there.
+pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>) -> String {
+    if let (Some(old), Some(_)) = (waits_for, create.unless_objection_minutes) {
+        return format!("not agreed by silence: it waits for the operator, who stands by claim {old}");
+    }
     let asked: Vec<String> = asked(create).iter().map(ToString::to_string).collect();
     match (asked.as_slice(), create.unless_objection_minutes) {
         ([], None) => "confirmed once another agent supports it".to_owned(),
@@ -95,7 +99,9 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
     let asked: Vec<String> = claim.asks.iter().map(ToString::to_string).collect();
     let whom = if asked.is_empty() { "any agent".to_owned() } else { asked.join(", ") };
     let until = claim.silent_at.unwrap_or(now);
-    let reason = format!("agreed by silence: no objection of {whom} until {until}");
+    let (replaced, stays) = take_place(state, (id, claim), true, &state.policy());
+    let stays = stays.map_or_else(String::new, |warning| format!("; {}", warning.message));
+    let reason = format!("agreed by silence: no objection of {whom} until {until}{stays}");
     let mut events = vec![
         StatusChanged {
             claim_id: id,
@@ -107,7 +113,7 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
         }
         .into(),
     ];
-    events.extend(take_place(state, (id, claim), true, &state.policy()).0);
+    events.extend(replaced);
     events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
     events
 }

@@ -192,7 +192,7 @@ pub(super) fn record(
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
             create_claim(state, speaker, &claim, &replaced, versions, now, policy)?
         }
-        None => existing(state, speaker, record)?,
+        None => existing(state, speaker, record, policy)?,
     };
     decision.events.push(
         DecisionRecorded {
@@ -238,6 +238,7 @@ fn proposal(old: ClaimId, record: &RecordDecision, target: Option<&Scope>) -> Ov
         successor: record.statement.is_none().then_some(record.claim_id),
         statement: record.statement.clone(),
         target: target.cloned(),
+        formerly: Vec::new(),
     }
 }
 
@@ -286,10 +287,17 @@ fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
 }
 
 /// A claim that is there already becomes a decision on record.
-fn existing(state: &State, speaker: Speaker<'_>, record: &RecordDecision) -> Result<Decision, Rejection> {
+fn existing(
+    state: &State,
+    speaker: Speaker<'_>,
+    record: &RecordDecision,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
     let id = record.claim_id;
     let claim = known_claim(state, id)?;
-    if !may_deprecate(state, speaker, claim) {
+    let (agent, session) = speaker;
+    let is_the_operators = overrule::stands(agent, claim, policy) && !state.owns(agent, session, claim);
+    if is_the_operators || !may_deprecate(state, speaker, claim) {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {id} is {}'s, and only its owner says why it was decided", claim.owner),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Decision, Policy, known_claim};
+use super::{Decision, Policy, Speaker, known_claim, other_names};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
 use crate::domain::command::KeepClaim;
@@ -36,13 +36,13 @@ pub(super) fn gives_way(old: &Claim, new: &Claim, policy: &Policy) -> bool {
 /// What an agent asked for, as a proposal to the operator.
 pub(super) fn propose(
     state: &State,
-    agent: &AgentId,
+    (agent, session): Speaker<'_>,
     (claim_id, asks): (ClaimId, Override),
     reason: &Reason,
 ) -> Result<Decision, Rejection> {
-    let reason = Some(reason.clone());
+    let (reason, formerly) = (Some(reason.clone()), other_names(state, (agent, session)));
     let proposed =
-        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None };
+        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None, formerly };
     once(state, agent, vec![proposed])
 }
 
@@ -78,7 +78,8 @@ fn proposals(events: Vec<Event>) -> Decision {
 /// The proposal to put one claim in the place of another.
 pub(super) fn succession(claim_id: ClaimId, successor: ClaimId) -> Event {
     let (asks, successor) = (Override::Supersede, Some(successor));
-    OverrideProposed { claim_id, asks, reason: None, successor, statement: None, target: None }.into()
+    let (reason, statement, target, formerly) = (None, None, None, Vec::new());
+    OverrideProposed { claim_id, asks, reason, successor, statement, target, formerly }.into()
 }
 
 pub(super) fn warning(claim: ClaimId) -> Warning {

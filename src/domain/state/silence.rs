@@ -17,7 +17,7 @@ impl State {
     /// An objection of an agent that was asked, or of any agent where none was named, ends the silence for good.
     pub(super) fn hear_of_position(&mut self, agent: &AgentId, taken: &PositionTaken) {
         if taken.position == Position::Challenge && !taken.still {
-            let names: Vec<&AgentId> = taken.instead_of.iter().chain([agent]).collect();
+            let names: Vec<&AgentId> = taken.speaks_for(agent).collect();
             self.object(taken.claim_id, &names);
         }
     }
@@ -25,7 +25,8 @@ impl State {
     /// Where the operator stands by a claim, an objection is a proposal.
     pub(super) fn hear_of_proposal(&mut self, agent: &AgentId, proposed: &OverrideProposed) {
         if proposed.asks == Override::Challenge {
-            self.object(proposed.claim_id, &[agent]);
+            let names: Vec<&AgentId> = proposed.formerly.iter().chain([agent]).collect();
+            self.object(proposed.claim_id, &names);
         }
     }
 
