@@ -150,6 +150,9 @@ impl Server {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
         let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
+        if let Some(named) = common.session.as_ref().filter(|_| unpinned.is_none()) {
+            self.may_speak_in(named, &own)?;
+        }
         let session = common.session.unwrap_or_else(|| own.clone());
         let likely = unpinned.as_ref().and_then(|_| self.agent_of(&own));
         let asker = Asker { id: system::new_id(), agent: likely.unwrap_or(agent), session };
