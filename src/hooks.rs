@@ -105,6 +105,8 @@ pub struct ToolOutcome {
     pub exit: Option<i64>,
     /// Whether it failed; who interrupts a tool did not see it fail.
     pub failed: bool,
+    /// Whether nothing can be said of its end: it runs on in the background, or was interrupted.
+    pub unseen: bool,
     /// The beginning of what it put out, errors first.
     pub output_head: Option<String>,
     /// The end of what it put out, standard output last.

@@ -225,6 +225,11 @@ impl Caller {
         of_client.filter(|_| !self.is_told).unwrap_or_else(|| self.session())
     }
 
+    /// Whether the session is one that somebody else named: what started this process, or a hook of its client.
+    pub fn has_session(&self) -> bool {
+        self.is_told || self.client.as_ref().is_some_and(|client| client.current().is_some())
+    }
+
     /// The task that new claims come out of, where a call names none.
     pub const fn task(&self) -> Option<TaskId> {
         self.task

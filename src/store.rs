@@ -7,6 +7,7 @@ mod decisions;
 mod experiments;
 mod files;
 mod fold;
+mod former;
 mod index;
 mod integrity;
 mod names;

@@ -16,7 +16,7 @@ mod session;
 mod target;
 mod verdict;
 
-pub use asking::agree;
+pub use asking::{HELD, agree};
 pub use erasure::{Erasure, forget};
 pub use evidence::check_last;
 pub use loss::{Loss, accept_loss};
@@ -295,7 +295,7 @@ fn create_claim(
             origin_task_id: create.origin_task_id,
             mends: create.mends,
             versions: Versions::new(),
-            asks: asking::asked(create),
+            asks: asking::asked_with_owner(create, supersession.as_ref()),
             objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
         }
         .into(),
@@ -334,7 +334,7 @@ fn create_claim(
         Some(Supersession::OnceConfirmed { old, owner }) => decision.warnings.push(Warning {
             code: WarningCode::SupersessionProposed,
             message: format!(
-                "claim {old} belongs to {owner}: it stays in force until this claim is confirmed"
+                "claim {old} belongs to {owner}, who is asked: it stays in force until this claim is confirmed"
             ),
             claim_id: Some(old),
         }),
@@ -572,6 +572,9 @@ fn take_position(
         decision.warnings.extend(warning);
     }
     decision.next = next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy);
+    if take.position == Position::Support {
+        decision.warnings.extend(contradiction::on_support(state, (agent, session), take.claim_id));
+    }
     if *agent == AgentId::operator() && take.position == Position::Support {
         let turned_down = overrule::turned_down(state, (take.claim_id, claim), take.reason.as_ref());
         decision.next = overrule::out_of_force(&turned_down).or(decision.next);

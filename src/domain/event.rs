@@ -71,7 +71,8 @@ pub struct ClaimCreated {
     pub objection_until: Option<Timestamp>,
 }
 
-/// A claim moved from one status to another.
+/// A claim moved from one status to another, or stays proposed because something stood against it when silence would
+/// have confirmed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusChanged {
     /// Which claim.
@@ -850,9 +851,13 @@ pub struct CommandRan {
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
-    /// Whether a pipe hides how it ended: exit code and failure are those of the last command of the pipe.
+    /// Whether the line hides how one of its commands ended: exit code and failure are those of the last command of a
+    /// pipe, or of the whole line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_last: bool,
+    /// Whether its end was not seen: it ran on in the background, or was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen: bool,
     /// The commands of the line in normal form, paths relative to the root; none where the line cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandLine>,

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 pub use deed::Deed;
 pub use seats::{Pane, Seats};
+pub(in crate::domain) use silence::Heard;
 pub use stability::{COUNTS_FOR, Stability};
 pub use work::Work;
 
@@ -335,6 +336,8 @@ pub struct State {
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     /// Claims that silence may still confirm, by when.
     silences: BTreeSet<(Timestamp, ClaimId)>,
+    /// What was heard of those.
+    heard: BTreeMap<ClaimId, silence::Heard>,
     events: BTreeMap<EventId, u64>,
     /// Events in which a hook says what it saw, with what they name.
     observed: BTreeMap<EventId, Deed>,
@@ -600,6 +603,7 @@ impl State {
         self.work.evolve(recorded);
         self.edits.evolve(recorded);
         self.seats.evolve(recorded);
+        self.hear(recorded);
         let Some(event) = &recorded.event else { return };
         match event {
             Event::ClaimCreated(created) => self.add_claim(recorded, created),
@@ -888,6 +892,7 @@ impl State {
         let expires_at = created.ttl_hours.map(|ttl| recorded.at.plus(ttl));
         self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
         self.silences.extend(created.objection_until.map(|at| (at, created.claim_id)));
+        self.ask_for_objections(recorded, created);
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
             for scope in created.scopes.iter().chain(trigger_paths) {

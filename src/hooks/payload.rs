@@ -213,9 +213,13 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
         || flag(response, "isError")
         || response.get("success").and_then(Value::as_bool) == Some(false);
     let is_interrupted = flag(payload, "is_interrupt") || flag(response, "interrupted");
+    let input = payload.get("tool_input").unwrap_or(payload);
+    let is_aside = ["run_in_background", "is_background"].iter().any(|field| flag(input, field));
+    let unseen = is_interrupted || is_aside;
     ToolOutcome {
-        exit,
-        failed: !is_interrupted
+        exit: exit.filter(|_| !unseen),
+        unseen,
+        failed: !unseen
             && (event.ends_with("Failure")
                 || error.is_some()
                 || is_error

@@ -151,6 +151,9 @@ impl Server {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&call.arguments)?;
         let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
+        if let Some(named) = common.session.as_ref().filter(|_| unpinned.is_none()) {
+            self.may_speak_in(named, &own)?;
+        }
         let session = common.session.unwrap_or_else(|| own.clone());
         if unpinned.is_none() && session != own {
             self.check_session(&agent, &session)?;

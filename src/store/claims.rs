@@ -316,6 +316,12 @@ pub struct ClaimView {
     pub successors: Vec<String>,
     /// Every agent's latest position, by agent.
     pub positions: Vec<PositionHeld>,
+    /// The last of the positions that are held no more, in ledger order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub former_positions: Vec<PositionHeld>,
+    /// How many there were before those.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub former_positions_left_out: u64,
     /// Every event tied to it, in ledger order.
     pub evidence_items: Vec<Evidence>,
     /// Evidence that was taken back, in ledger order.
@@ -335,6 +341,11 @@ pub struct ClaimView {
     pub unversioned: Vec<(String, String)>,
     /// Its life so far.
     pub history: Vec<StatusChange>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
@@ -361,6 +372,7 @@ impl Reader {
         let found =
             self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
         let Some((summary, own)) = found else { return Ok(None) };
+        let (former_positions, former_positions_left_out) = self.former(&id)?;
         let Own {
             session,
             ttl_hours,
@@ -376,6 +388,8 @@ impl Reader {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
             positions: self.positions(&id)?,
+            former_positions,
+            former_positions_left_out,
             evidence_items: self.evidence(&id)?,
             retracted: self.retracted(&id)?,
             contradictions: self.contradictions_of(&id)?,

@@ -60,6 +60,9 @@ pub struct Contradiction {
     pub left: SideView,
     /// The side that brought it about.
     pub right: SideView,
+    /// The decisions in force on the target, where two are on one.
+    #[serde(skip)]
+    pub in_force: Vec<String>,
     /// What ended it; none while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Resolution>,
@@ -97,7 +100,10 @@ pub struct ContradictionPage {
 
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
-     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
+     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, \
+     coalesce(p.reason, (SELECT f.reason FROM former_positions f WHERE f.claim_id = x.right_claim \
+     AND x.left_claim = x.right_claim AND f.agent = x.right_agent AND f.position = 'challenge' \
+     ORDER BY f.seq DESC LIMIT 1)), \
      l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, \
      CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
      AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END, \
@@ -173,7 +179,20 @@ impl Reader {
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
         }
+        if both.kind == ContradictionKind::Target && both.cause.is_none() {
+            both.in_force = self.decisions_beside(&both.left.claim_id)?;
+        }
         Ok(Some(both))
+    }
+
+    /// The decisions in force on the target of a decision, that one included, oldest first.
+    fn decisions_beside(&self, decision: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT d.claim_id FROM decisions d JOIN claims c ON c.id = d.claim_id \
+                   JOIN targets t ON t.name = d.target WHERE c.status <> 'deprecated' AND t.canonical = \
+                   (SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1) \
+                   ORDER BY d.created_seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        self.kept_of(statement.query([decision])?, |row| row.get::<_, String>(0))
     }
 
     /// Whether the operator owns or supports a claim, and the policy on record lets no agent override that.
@@ -263,6 +282,7 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
         is_own: left.agent == right.agent,
         left,
         right,
+        in_force: Vec::new(),
         cause: cause.map(|cause| cause.parse()).transpose().map_err(malformed)?,
         detected_at: row.get(4)?,
         resolved_at: row.get(5)?,

@@ -19,8 +19,8 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, names, plan, proposals, questions, researchers,
-    retracted, sessions, silence, triggers, versions,
+    StoreError, completions, experiments, files, former, json, names, plan, proposals, questions,
+    researchers, retracted, sessions, silence, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -262,6 +262,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         versions::affirmed(db, at, body)?;
         return touch(db, at, body.claim_id);
     }
+    former::replaced(db, at, body)?;
     for name in &body.instead_of {
         db.prepare_cached("DELETE FROM consensus WHERE claim_id = ?1 AND agent = ?2")?
             .execute(params![body.claim_id.to_string(), name.as_str()])?;

@@ -19,6 +19,9 @@ pub struct Question {
     /// The claim that the agent supported and that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// The agent's own claim that this one would replace once it is confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_replace: Option<String>,
     /// Since when, epoch ms.
     pub asked_at: i64,
     /// Until when silence is no agreement, epoch ms; none where the operator is waited for.
@@ -37,13 +40,14 @@ impl Reader {
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
         let sql = format!(
-            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until FROM questions q \
-             JOIN claims c ON c.id = q.claim_id WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
+            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id FROM questions q \
+             JOIN claims c ON c.id = q.claim_id \
+             LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;
         let mut questions = Vec::new();
-        for Asked { claim, agent, instead_of, asked_at, until } in asked {
+        for Asked { claim, agent, instead_of, would_replace, asked_at, until } in asked {
             // The claim's time may be over.
             let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
             let waits_for = self.waits_for_operator(&claim)?;
@@ -52,6 +56,7 @@ impl Reader {
                 claim,
                 agent,
                 instead_of,
+                would_replace,
                 asked_at,
                 until,
                 waits_for,
@@ -79,6 +84,7 @@ struct Asked {
     claim: String,
     agent: String,
     instead_of: Option<String>,
+    would_replace: Option<String>,
     asked_at: i64,
     until: Option<i64>,
 }
@@ -90,6 +96,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         instead_of: row.get(2)?,
         asked_at: row.get(3)?,
         until: row.get(4)?,
+        would_replace: row.get(5)?,
     })
 }
 

@@ -292,6 +292,11 @@ fn question(question: &Question) -> Need {
     let settle = [position("support", &claim.id), challenge(&claim.id), position("abstain", &claim.id)];
     let mut ids = vec![claim.id.clone()];
     let mut what = vec![format!("{} asks: {}", claim.owner, claim.statement)];
+    if let Some(old) = &question.would_replace {
+        ids.push(old.clone());
+        what =
+            vec![format!("{} would put this in the place of your claim: {}", claim.owner, claim.statement)];
+    }
     if let Some(old) = &question.instead_of {
         ids.push(old.clone());
         what = vec![format!(
@@ -340,7 +345,10 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
         }
         ContradictionKind::Target => {
             // Neither owner may put the other's decision out of force.
-            let settle = decided_instead(&[&left.claim_id, &right.claim_id], &left.scopes);
+            let sides = [left.claim_id.as_str(), right.claim_id.as_str()];
+            let others = both.in_force.iter().map(String::as_str).filter(|id| !sides.contains(id));
+            let all: Vec<&str> = sides.into_iter().chain(others).collect();
+            let settle = decided_instead(&all, &left.scopes);
             let is_the_operators = left.is_the_operators || right.is_the_operators;
             move_of(&self::mover(AgentId::architect().as_str(), is_the_operators), [settle])
         }
@@ -552,18 +560,18 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
         let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
         need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
     }
-    // What is new is first, then what waits longest, and of leases what ends first.
-    needs.sort_by(|one, other| {
-        let ends = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease);
-        let key = |need: &Need| (need.seen, need.kind, ends(need).unwrap_or(need.since));
-        key(one).cmp(&key(other)).then_with(|| one.ids.cmp(&other.ids))
-    });
+    // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
+    // moves come before those of other agents, which are cut off first, seen or not.
+    let is_anothers = |need: &Need| agent.is_some_and(|agent| !need.moves.contains_key(agent.as_str()));
+    let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
+    needs.sort_by_cached_key(|need| (is_anothers(need), need.seen, age(need), need.ids.clone()));
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
     needs.retain(|need| {
         let count = counts.entry(need.kind).or_default();
         *count += 1;
         *count <= MAX_SHOWN
     });
+    needs.sort_by_key(|need| (need.seen, need.kind, is_anothers(need)));
     let mut text: String = needs.iter().map(|need| entry(need, now)).collect();
     let mut more = serde_json::Map::new();
     for (kind, count) in counts.into_iter().filter(|(_, count)| *count > MAX_SHOWN) {

@@ -18,7 +18,7 @@ const GLANCE_CHARS: usize = 160;
 /// event of an older release.
 pub(super) fn below(ran: &CommandRan) -> Vec<String> {
     let mut lines = Vec::new();
-    if ran.of_last {
+    if ran.of_last || ran.unseen {
         lines.push(ended(ran));
     }
     if let Some(tail) = &ran.tail {
@@ -35,6 +35,9 @@ pub(super) fn one_line(ran: &CommandRan) -> String {
 }
 
 fn ended(ran: &CommandRan) -> String {
+    if ran.unseen {
+        return "no outcome: it ran on in the background, or was interrupted".to_owned();
+    }
     let ended = match ran.exit_code {
         Some(code) => format!("exit {code}"),
         None if ran.failed => "failure".to_owned(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ViewError;
+use super::markdown::{inline, name};
 use crate::domain::claim::Position;
 use crate::domain::event::Event;
 use crate::domain::versions::{Content, differ};
@@ -82,4 +83,10 @@ pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// A position that is held no more.
+pub(super) fn former(held: &PositionHeld, max_chars: usize) -> String {
+    let reason = held.reason.as_deref().unwrap_or("no reason given");
+    format!("{} {}: {}", name(&held.agent), held.position, inline(reason, max_chars))
 }

@@ -68,6 +68,13 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         let reason = held.reason.as_deref().unwrap_or("no reason given");
         let _ = writeln!(chain.text, "- {}: {}", versions::position(held), inline(reason, GLANCE_CHARS));
     }
+    if claim.former_positions_left_out > 0 {
+        let _ =
+            writeln!(chain.text, "- {} former positions more before these", claim.former_positions_left_out);
+    }
+    for held in &claim.former_positions {
+        let _ = writeln!(chain.text, "- formerly {}", versions::former(held, GLANCE_CHARS));
+    }
     for (index, successor) in claim.successors.iter().enumerate() {
         let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
         let (known, missing) = known.unwrap_or_default();
@@ -83,6 +90,10 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         "retracted": claim.retracted,
         "superseded_by": claim.successors,
     });
+    if !claim.former_positions.is_empty() {
+        json["former_positions"] = super::to_json(&claim.former_positions);
+        json["former_positions_left_out"] = claim.former_positions_left_out.into();
+    }
     if !claim.summary.changed_since.is_empty() {
         json["changed_since"] = super::to_json(&claim.summary.changed_since);
     }

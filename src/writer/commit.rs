@@ -1137,7 +1137,8 @@ impl Committer {
         Ok(swept)
     }
 
-    /// Confirms the claims to which no objection was made in time; says how many. Running it again changes nothing.
+    /// Confirms the claims to which no objection was made in time and against which nothing stands; says how many. Running
+    /// it again changes nothing.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -1150,9 +1151,12 @@ impl Committer {
             if events.is_empty() {
                 continue;
             }
+            let is_agreed =
+                events.iter().any(|event| matches!(event, Event::StatusChanged(change) if change.by_silence));
             let causation = CommandId::from_uuid((self.sources.ids)());
             let fact = Item::Fact { agent: AgentId::system(), causation, events, minted: None };
-            agreed += self.commit_items(&[fact])?.iter().filter(|outcome| outcome.is_ok()).count();
+            let committed = self.commit_items(&[fact])?.iter().filter(|outcome| outcome.is_ok()).count();
+            agreed += if is_agreed { committed } else { 0 };
         }
         Ok(agreed)
     }

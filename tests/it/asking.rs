@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use hivemind::config::Config;
-use hivemind::domain::claim::{ClaimType, Position, Status};
+use hivemind::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Status};
 use hivemind::domain::command::{
-    AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision, Submission,
+    AddEvidence, AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision, RecordOutcome,
+    ReportEvent, StartSession, Submission,
 };
 use hivemind::domain::decide::{self, Policy};
 use hivemind::domain::event::{Event, Recorded, StatusChanged};
@@ -14,6 +15,7 @@ use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
+use hivemind::domain::session::Source;
 use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
@@ -39,11 +41,34 @@ struct Team {
 }
 
 impl Team {
+    /// Some agents are there from the start.
     fn new() -> Self {
+        let mut team = Self::alone();
+        for who in ["architect", "analyst", "reviewer", "frontend", "operator"] {
+            team.comes(who);
+        }
+        team
+    }
+
+    fn alone() -> Self {
         let clock = Arc::new(AtomicI64::new(START_MS));
         let mut team = Self { workspace: TempWorkspace::new(), clock, committer: None };
         team.writer_comes(1);
         team
+    }
+
+    /// An agent opens a session.
+    fn comes(&mut self, who: &str) {
+        let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+        let session = format!("of-{who}").parse().ok();
+        self.does(&Submission { session, ..request(who, Command::StartSession(start)) });
+    }
+
+    /// A claim as people see it.
+    fn shows(&self, claim: ClaimId) -> String {
+        let config = Config::load(&self.workspace.config()).expect("a configuration");
+        let view = View::Claim(claim);
+        answer(&mut self.reads(), &config, &view, self.now()).expect("an answer").text
     }
 
     /// A writer starts; its ids are those of `seed`.
@@ -322,10 +347,10 @@ fn silence_lets_no_two_decisions_on_one_target_through() {
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.status(alone), Status::Confirmed);
     assert_eq!([first, second].map(|id| team.status(id)), [Status::Proposed; 2]);
-    // The one that is left is agreed.
+    // The contradiction stood when the time was over: the one that is left must be asked about again.
     let reason = "SQLite does".parse().expect("a reason");
     team.does(&request("operator", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason })));
-    assert_eq!((team.sweeps(), team.status(first)), (1, Status::Confirmed));
+    assert_eq!((team.sweeps(), team.status(first)), (0, Status::Proposed));
 }
 
 #[test]
@@ -501,17 +526,26 @@ fn the_writer_agrees_unasked_and_the_command_line_says_so() {
     let mut team = Team::new();
     // Two hours ago.
     team.clock.store(system::now().ms() - 2 * 3_600_000, Ordering::Relaxed);
+    team.comes("analyst");
     let made = asking("I build it with a heap", &["analyst"], Some(30));
     team.does(&made);
+    let held = asking("the pool size is 20", &[], Some(30));
+    team.does(&held);
+    team.does(&request("analyst", Command::CreateClaim(fact("the pool size is 50"))));
     team.committer = None;
     {
         let _writer = team.workspace.writer(&[]);
-        wait_until("the writer agrees", || team.kinds().contains(&"claim.status_changed".to_owned()));
+        let moves = || team.kinds().iter().filter(|kind| *kind == "claim.status_changed").count();
+        wait_until("the writer looks at both", || moves() == 2);
+        let mut shown = std::process::Command::new(crate::harness::HM);
+        shown.args(["claim", "show", &claim_of(&held).to_string(), "--dir"]).arg(team.workspace.root());
+        let shown = String::from_utf8(shown.output().expect("hm can be run").stdout).expect("UTF-8");
+        assert!(shown.starts_with("# proposed") && shown.contains("silence: held"), "{shown}");
         let mut shown = std::process::Command::new(crate::harness::HM);
         shown.args(["claim", "list", "--json", "--dir"]).arg(team.workspace.root());
         let shown = shown.output().expect("hm can be run");
         let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
-        let claim = &shown["claims"][0];
+        let claim = &shown["claims"][2];
         assert_eq!((&claim["status"], &claim["agreed_by_silence"]), (&json!("confirmed"), &json!(true)));
     }
     team.writer_comes(2);
@@ -620,9 +654,10 @@ fn silence_agrees_over_no_objection_that_waits_for_the_operator() {
         [silent, waits, dismissed, not_asked, end].map(|id| team.status(id)),
         [Status::Confirmed, Status::Proposed, Status::Proposed, Status::Proposed, Status::Proposed]
     );
-    // What the agents that were not asked proposed is settled: silence goes on.
+    // What stood against it when its time was over ended the silence, and is shown. Settled later, it stays a proposal.
+    assert!(team.shows(not_asked).contains("reviewer asked the operator to challenge it"));
     dismiss(&mut team, not_asked);
-    assert_eq!((team.sweeps(), team.status(not_asked)), (1, Status::Confirmed));
+    assert_eq!((team.sweeps(), team.status(not_asked)), (0, Status::Proposed));
 }
 
 /// Red before: with nobody asked, any agent took a claim out of force by waiting.
@@ -800,7 +835,7 @@ fn no_read_promises_a_silence_that_is_over() {
     };
     let asked = make(&mut team, "an agent that was asked withdrew", &["analyst", "reviewer"]);
     let any = make(&mut team, "any agent was asked", &[]);
-    let other = make(&mut team, "an agent that was not asked withdrew", &["reviewer"]);
+    let other = make(&mut team, "a bystander objected for a while", &["reviewer"]);
     for claim in [asked, any, other] {
         team.takes("analyst", claim, Position::Challenge);
         team.takes("analyst", claim, Position::Abstain);
@@ -812,4 +847,131 @@ fn no_read_promises_a_silence_that_is_over() {
     team.at_minute(30);
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.claim(other).objection_until, None, "it is agreed");
+}
+
+fn report(by: &str, kind: ReportKind, paths: &[&str]) -> (EventId, Submission) {
+    let event_id = EventId::from_uuid(system::new_id());
+    let report = ReportEvent {
+        event_id,
+        kind,
+        summary: "what was seen".parse().expect("a summary"),
+        paths: paths.iter().map(|path| path.parse().expect("a path")).collect(),
+        command: None,
+        exit_code: None,
+        error_signature: None,
+    };
+    (event_id, request(by, Command::ReportEvent(report)))
+}
+
+/// Red before: all but the first were agreed by silence while that stood against them.
+#[test]
+fn silence_confirms_nothing_while_something_stands_against_it() {
+    let mut team = Team::new();
+    let make = |team: &mut Team, statement: &str, scope: &str| {
+        let Command::CreateClaim(create) = asking(statement, &[], Some(30)).command else { panic!() };
+        let scopes = vec![scope.parse().expect("a scope")];
+        let made = request("devops", Command::CreateClaim(CreateClaim { scopes, ..create }));
+        team.does(&made);
+        claim_of(&made)
+    };
+    let free = make(&mut team, "nothing stands against it", "src/free.py");
+    let size = make(&mut team, "the core limit is 20", "src/core.py");
+    let other =
+        CreateClaim { scopes: vec!["src/core.py".parse().expect("a scope")], ..fact("the core limit is 30") };
+    team.does(&request("analyst", Command::CreateClaim(other)));
+    let evidence = make(&mut team, "the cache is warm at noon", "src/cache.py");
+    let (seen, reported) = report("analyst", ReportKind::Finding, &[]);
+    team.does(&reported);
+    let against = AddEvidence {
+        claim_id: evidence,
+        evidence_ref: seen.into(),
+        relation: Relation::Contradicts,
+        weight: Share::FULL,
+        note: None,
+    };
+    team.does(&request("analyst", Command::AddEvidence(against)));
+    let rival = make(&mut team, "vendoring takes an hour", "src/vendor.py");
+    let successor = CreateClaim {
+        scopes: vec!["src/vendor.py".parse().expect("a scope")],
+        supersedes: Some(rival),
+        ..fact("nothing is vendored any more")
+    };
+    team.does(&request("analyst", Command::CreateClaim(successor)));
+    let edited = make(&mut team, "the parser reads one pass", "src/parser.py");
+    team.does(&report("analyst", ReportKind::FileEdited, &["src/parser.py"]).1);
+    let (failed, made) = decision("devops", "we queue with Redis", "queue", Some(30));
+    team.does(&made);
+    let outcome = RecordOutcome { decision_id: failed, outcome: Outcome::Failure, notes: None };
+    team.does(&request("analyst", Command::RecordOutcome(outcome)));
+    let operators = make(&mut team, "the port is 7001", "src/port.py");
+    let said =
+        CreateClaim { scopes: vec!["src/port.py".parse().expect("a scope")], ..fact("the port is 7009") };
+    team.does(&request("operator", Command::CreateClaim(said)));
+    // What stood against it is gone in time.
+    let mended = make(&mut team, "the retry limit is 3", "src/retry.py");
+    let wrong = CreateClaim {
+        scopes: vec!["src/retry.py".parse().expect("a scope")],
+        ..fact("the retry limit is 5")
+    };
+    let wrong = request("analyst", Command::CreateClaim(wrong));
+    team.does(&wrong);
+    let reason = "I misread it".parse().expect("a reason");
+    team.does(&request(
+        "analyst",
+        Command::DeprecateClaim(DeprecateClaim { claim_id: claim_of(&wrong), reason }),
+    ));
+    assert!(team.shows(size).contains("silence: held"), "{}", team.shows(size));
+    assert!(team.shows(free).contains("silence: agreed at"), "{}", team.shows(free));
+
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 2);
+    assert_eq!([free, mended].map(|id| team.status(id)), [Status::Confirmed; 2]);
+    for (claim, why) in [
+        (size, "a contradiction with"),
+        (evidence, "evidence contradicts it"),
+        (rival, "is to take its place"),
+        (edited, "`src/parser.py` was changed by analyst"),
+        (failed, "its outcome is failure"),
+        (operators, "a contradiction with"),
+    ] {
+        let view = team.claim(claim);
+        assert_eq!(view.summary.status, Status::Proposed, "{why}");
+        let shown = team.shows(claim);
+        assert!(shown.contains("silence: held") && shown.contains(why), "{why}: {shown}");
+        assert_eq!(view.objection_until, None, "{why}");
+    }
+}
+
+/// Red before: a pane that was alone had its own claims confirmed by a silence of no agent.
+#[test]
+fn the_silence_of_no_agent_agrees_to_nothing() {
+    let mut team = Team::alone();
+    team.comes("devops");
+    let make = |team: &mut Team, statement: &str, asks: &[&str]| {
+        let made = asking(statement, asks, Some(30));
+        team.does(&made);
+        claim_of(&made)
+    };
+    let any = make(&mut team, "I build it with a heap", &[]);
+    let asked = make(&mut team, "I drop the cache", &["analyst"]);
+    team.at_minute(31);
+    assert_eq!(team.sweeps(), 0);
+    for claim in [any, asked] {
+        assert_eq!(team.status(claim), Status::Proposed);
+    }
+    assert!(team.shows(any).contains("no other agent was there"), "{}", team.shows(any));
+    assert!(team.shows(asked).contains("analyst was not there"), "{}", team.shows(asked));
+    // One that comes in time is there, and one that comes late is not. Who was not asked does not count for who was.
+    let any = make(&mut team, "I build it with a tree", &[]);
+    let asked = make(&mut team, "I keep the log", &["analyst"]);
+    team.at_minute(40);
+    team.comes("reviewer");
+    team.at_minute(62);
+    team.comes("analyst");
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!([any, asked].map(|id| team.status(id)), [Status::Confirmed, Status::Proposed]);
+    // A session that is still open counts.
+    let later = make(&mut team, "I drop the log", &["analyst"]);
+    team.at_minute(100);
+    assert_eq!((team.sweeps(), team.status(later)), (1, Status::Confirmed));
 }

@@ -410,8 +410,8 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm contradictions --resolved
             - strong position found AGE ago, over: position_changed `ID7`
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
-              - `ID2` analyst deprecated, held by devops [src/db] the pool
-                  holds 30 connections
+              - `ID2` analyst deprecated [src/db] challenged by devops: the
+                  file says 20
             - strong value found AGE ago, over: deprecated `ID6`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
@@ -453,7 +453,7 @@ fn two_names_of_a_target_are_one() {
             - target:db
             $ hm --agent operator target alias database db
             joined two names: committed at seq 6
-            next: two decisions on target:database are in force now, and the architect decides:
+            next: 2 decisions on target:database are in force now, and the architect decides:
                 `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
             $ hm --agent operator target alias db database
             hm: target:db and target:database name one target already; nothing to do: they are joined

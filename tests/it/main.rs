@@ -40,6 +40,7 @@ mod integrity;
 mod kill;
 mod laws;
 mod legible;
+mod loopholes;
 mod mcp;
 mod names;
 mod notes;

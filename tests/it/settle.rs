@@ -25,6 +25,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
             .chain([
                 two_challenges as Scene,
                 of_one_agent,
+                of_three_decisions,
                 beside_the_operators,
                 the_operator_supports_a_side,
             ])
@@ -110,6 +111,16 @@ fn two_challenges(shell: &Shell) {
 fn of_one_agent(shell: &Shell) {
     claim(shell, "devops", "the pool size is 20");
     claim(shell, "devops", "the pool size is 50");
+}
+
+/// Red before: each command named two of the three, and was refused with the third.
+fn of_three_decisions(shell: &Shell) {
+    contradiction(ContradictionKind::Target)(shell);
+    does(
+        shell,
+        "hm decision record \"we write one file\" --target disk --rationale \"it is there already\" --agent frontend",
+    );
+    does(shell, "hm target alias database disk --agent operator");
 }
 
 /// Red before: the move was that of an agent, and its command only made a proposal to the operator.

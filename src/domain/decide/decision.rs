@@ -158,7 +158,7 @@ pub(super) fn record(
         }
         return Err(Rejection::new(
             Code::TargetConflict,
-            format!("decision {other} on {target} is in force"),
+            in_force(&conflicts, &replaced, target),
             match others {
                 Some((id, claim)) => format!("{}, or {}", support(id), of_another(id, claim)),
                 None => format!(
@@ -228,6 +228,16 @@ pub(super) fn record(
         return overrule::once(state, speaker.0, proposed);
     }
     Ok(decision)
+}
+
+/// The decisions in force that a new one on their target does not replace.
+fn in_force(conflicts: &[ClaimId], replaced: &BTreeSet<ClaimId>, target: &Scope) -> String {
+    let left: Vec<String> =
+        conflicts.iter().filter(|id| !replaced.contains(id)).map(ToString::to_string).collect();
+    match left.as_slice() {
+        [only] => format!("decision {only} on {target} is in force"),
+        several => format!("decisions {} on {target} are in force", several.join(" and ")),
+    }
 }
 
 fn proposal(old: ClaimId, record: &RecordDecision, target: Option<&Scope>) -> OverrideProposed {

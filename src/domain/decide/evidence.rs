@@ -172,7 +172,8 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
             }
         }
         Deed::Command { of_last: true, .. } => stays(
-            "the exit code is that of the last command of a pipe; run it without the pipe, or with `set -o pipefail`",
+            "the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, or \
+             with `set -o pipefail`",
         ),
         Deed::Command { lines, .. } => {
             let run = about.trigger.and_then(|trigger| trigger_run(lines, trigger));

@@ -29,6 +29,12 @@ pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
         .iter()
         .filter(|scope| scope.is_target() && !state.knows_target(scope))
         .filter_map(|scope| {
+            if let Some(twin) = state.targets().find(|known| known.looks_like(scope)) {
+                let message = format!(
+                    "{scope} looks like {twin} and is written in other letters: if {twin} is meant, use that name"
+                );
+                return Some(Warning { code: WarningCode::SimilarTarget, message, claim_id: None });
+            }
             let alike = |known: &Scope| strsim::normalized_damerau_levenshtein(known.name(), scope.name());
             let (known, likeness) = state
                 .targets()
@@ -71,7 +77,7 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Re
             "statement": "STATEMENT", "target": target.name(), "rationale": way::REASON, "supersedes": both,
         });
         let instead = way::call("record_decision", &instead);
-        format!("two decisions on {target} are in force now, and the architect decides: {instead}")
+        format!("{} decisions on {target} are in force now, and the architect decides: {instead}", both.len())
     });
     events.extend(conflicts);
     Ok(Decision { events, next, ..Decision::default() })
