@@ -196,14 +196,11 @@ impl Hooked {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
         // Its name goes into a file: what the gate will refuse is not written there either.
         let passes = privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
-        let client = system::client_process();
-        let before = client.and_then(|client| ClientSession::of(&self.context.workspace, client).current());
-        if let Some(client) = client.filter(|_| passes) {
+        if let Some(client) = system::client_process().filter(|_| passes) {
             // Without it the server files what the agent says under a session of its own.
             let _ = ClientSession::of(&self.context.workspace, client).enter(&session);
         }
-        let started = self.started(source.unwrap_or_default(), before)?;
-        let started = self.submissions(vec![started]);
+        let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
         let submitted = block_on(async { Ok(front.submit_within(writer_within(), started).await?) });
@@ -225,27 +222,11 @@ impl Hooked {
         Ok(self.told_all(&(moved + &goes_on.unwrap_or_default())))
     }
 
-    fn started(&mut self, source: &str, before: Option<SessionId>) -> Result<Command, Failure> {
+    fn started(&self, source: &str) -> Result<Command, Failure> {
         let client =
             Some(ToolName::try_from(self.call.client.as_str().to_owned()).map_err(Failure::internal)?);
         let source = source.parse().unwrap_or(Source::Startup);
-        let parent_session = if source == Source::Fork { self.copied_from(before) } else { None };
-        Ok(Command::StartSession(StartSession { source, client, parent_session }))
-    }
-
-    /// The session that a fork was copied from: the one that its client was in `before`. In a process of its own the
-    /// client says nothing of it; there it is the last one of the client, where all of those are one agent.
-    fn copied_from(&mut self, before: Option<SessionId>) -> Option<SessionId> {
-        let (own, client) = (self.session.clone()?, self.call.client.as_str());
-        let known = self.store(|store| store.alive_sessions(views::MAX_LIMIT)).ok().flatten()?;
-        let others = known.into_iter().filter(|other| other.session != own.as_str());
-        let others: Vec<_> = others.filter(|other| other.client.as_deref() == Some(client)).collect();
-        let is_before = |session: &str| before.as_ref().is_some_and(|before| before.as_str() == session);
-        let parent = others.iter().find(|other| is_before(&other.session)).or_else(|| {
-            let last = others.first()?;
-            others.iter().all(|other| other.agent == last.agent).then_some(last)
-        });
-        parent?.session.parse().ok()
+        Ok(Command::StartSession(StartSession { source, client, parent_session: None }))
     }
 
     fn banner(&mut self) -> String {
@@ -316,7 +297,7 @@ impl Hooked {
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
             Ok(_) => {
-                let mut commands = vec![self.started("resume", None)?];
+                let mut commands = vec![self.started("resume")?];
                 commands.extend(self.said(Role::User, text, None));
                 let moved = moved(&self.submit(commands)?);
                 return Ok(self.told_all(&moved));

@@ -783,7 +783,10 @@ fn silence_is_not_promised_where_the_operator_is_waited_for() {
         assert_eq!(team.claim(claim_of(&new)).objection_until, None);
         let view = View::Attention(Some(agent("analyst")));
         let shown = answer(&mut team.reads(), &config, &view, team.now()).expect("an answer").text;
-        assert!(shown.contains("- question") && !shown.contains("agreed by silence in"), "{shown}");
+        assert!(
+            shown.contains("question, analyst's move") && !shown.contains("agreed by silence in"),
+            "{shown}"
+        );
         assert!(shown.contains("waits for the operator"), "{shown}");
     }
     // The operator stands by it no more: silence goes on.

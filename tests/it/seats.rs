@@ -1195,29 +1195,3 @@ fn a_session_that_never_was_is_not_split() {
     }
     assert!(shell.json("hm log --json")["events"].as_array().expect("events").is_empty());
 }
-
-/// Red before: a fork took the next seat, and confirmed what the session had said that it was copied from.
-#[test]
-fn a_fork_is_the_pane_that_it_was_copied_from() {
-    let shell = Shell::new();
-    let mut one = Pane::start(&shell, "s-one", "");
-    assert_eq!(one.is("startup"), "architect");
-    let claim = one.creates("the pool holds 20 connections");
-    one.session = "s-fork";
-    one.starts("fork");
-    assert_eq!(one.supports(&claim), "own_claim");
-    assert_eq!(status(&shell, &claim), "proposed");
-    one.leaves();
-    // In a process of its own.
-    let mut copy = Pane::start(&shell, "s-copy", "");
-    copy.starts("fork");
-    assert_eq!(copy.supports(&claim), "own_claim");
-    assert_eq!(status(&shell, &claim), "proposed");
-    let mut other = Pane::start(&shell, "s-two", "");
-    other.starts("startup");
-    assert_eq!(other.supports(&claim), "done");
-    assert_eq!(status(&shell, &claim), "confirmed");
-    for pane in [copy, other] {
-        pane.leaves();
-    }
-}
