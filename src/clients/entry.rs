@@ -8,8 +8,9 @@ use serde_json::Value;
 
 /// The name of the server in every client; clients derive tool names from it, so it has no `_`.
 pub(super) const SERVER: &str = "hivemind";
-/// What makes a command of a POSIX shell succeed.
-const OR_TRUE: &str = " || true";
+/// What makes a command of a POSIX shell succeed where there is no `hm`. The shell becomes `hm`: the parent of a hook is its
+/// client, by which the client's server finds the session.
+const WHERE_THERE_IS_HM: &str = "command -v hm >/dev/null || exit 0; exec ";
 /// What a client starts.
 pub(super) const ARGV: [&str; 2] = ["hm", "serve"];
 
@@ -141,7 +142,7 @@ impl Hooks {
             Layout::Flat { kind, timeout: key, by_shell, .. } => {
                 let kind = kind.map(|kind| ("type".to_owned(), kind.into()));
                 let commands = if *by_shell {
-                    let bash = format!("{}{OR_TRUE}", self.command);
+                    let bash = format!("{WHERE_THERE_IS_HM}{}", self.command);
                     let powershell = format!("{}; exit 0", self.command);
                     vec![("bash".to_owned(), bash.into()), ("powershell".to_owned(), powershell.into())]
                 } else {
@@ -167,7 +168,7 @@ impl Hooks {
     pub(super) fn command_of<'v>(&self, handler: &'v Value) -> Option<&'v str> {
         let by_shell = matches!(self.layout, Layout::Flat { by_shell: true, .. });
         let command = handler["bash"].as_str().filter(|_| by_shell).or(handler["command"].as_str())?;
-        Some(command.strip_suffix(OR_TRUE).unwrap_or(command))
+        Some(command.strip_prefix(WHERE_THERE_IS_HM).unwrap_or(command))
     }
 
     /// Whether a handler is ours.

@@ -375,7 +375,7 @@ fn a_file_that_two_clients_read_is_written_once() {
     let hooks = parsed(Path::new("h.json"), &machine.read("project/.github/hooks/hivemind.json"));
     assert_eq!(
         hooks["hooks"]["preToolUse"],
-        json!([{ "type": "command", "bash": "hm hook copilot || true", "powershell": "hm hook copilot; exit 0",
+        json!([{ "type": "command", "bash": "command -v hm >/dev/null || exit 0; exec hm hook copilot", "powershell": "hm hook copilot; exit 0",
                  "timeoutSec": 5 }])
     );
     // Copilot CLI denies every tool where a hook before it fails: it must not fail for those who have no `hm`.
