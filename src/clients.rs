@@ -329,12 +329,13 @@ const CURSOR_HOOKS: Entry = Entry::Hooks(Hooks {
         event("sessionEnd", None),
     ],
     before_tool: "preToolUse",
-    layout: Layout::Flat { version: 1, kind: None, timeout: "timeout" },
+    layout: Layout::Flat { version: 1, kind: None, timeout: "timeout", by_shell: false },
     timeout: 5,
     context_chars: None,
 });
 
-/// VS Code runs them too. It calls tools by other names, so that nothing is matched.
+/// VS Code runs them too. It calls tools by other names, so that nothing is matched. Copilot CLI 1.0.102 denies every tool
+/// when a hook before it fails, be it because there is no such program.
 const COPILOT_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook copilot",
     events: &[
@@ -347,7 +348,7 @@ const COPILOT_HOOKS: Entry = Entry::Hooks(Hooks {
         event("sessionEnd", None),
     ],
     before_tool: "preToolUse",
-    layout: Layout::Flat { version: 1, kind: Some("command"), timeout: "timeoutSec" },
+    layout: Layout::Flat { version: 1, kind: Some("command"), timeout: "timeoutSec", by_shell: true },
     timeout: 5,
     context_chars: None,
 });

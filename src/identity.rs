@@ -354,7 +354,7 @@ mod tests {
         let lines: Vec<String> = cases
             .iter()
             .map(|(pin, named)| {
-                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named, Some("opencode")));
+                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named, Some("goose")));
                 let answer = answer.map_or_else(
                     |no| format!("{}: {}", no.code.as_str(), no.message),
                     |Speaker { agent, unpinned }| match unpinned {

@@ -143,7 +143,7 @@ pub fn hook_commands(
         let Entry::Hooks(hooks) = entry else { continue };
         for (group, element) in value["hooks"][event].as_array().into_iter().flatten().enumerate() {
             for (position, handler) in hooks.handlers(element).into_iter().enumerate() {
-                let command = handler["command"].as_str().filter(|command| hooks.is_meant(command));
+                let command = hooks.command_of(handler).filter(|command| hooks.is_meant(command));
                 found.extend(command.map(|command| (command.to_owned(), group, position)));
             }
         }
@@ -187,7 +187,7 @@ fn standing(value: &Value, entry: &Entry) -> Standing {
                 let ours: Vec<_> = list
                     .filter(|element| {
                         hooks.handlers(element).iter().any(|handler| {
-                            handler["command"].as_str().is_some_and(|command| hooks.is_meant(command))
+                            hooks.command_of(handler).is_some_and(|command| hooks.is_meant(command))
                         })
                     })
                     .collect();

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 /// The name of the server in every client; clients derive tool names from it, so it has no `_`.
 pub(super) const SERVER: &str = "hivemind";
+/// What makes a command of a POSIX shell succeed where there is no `hm`. The shell becomes `hm`: the parent of a hook is its
+/// client, by which the client's server finds the session.
+const WHERE_THERE_IS_HM: &str = "command -v hm >/dev/null || exit 0; exec ";
 /// What a client starts.
 pub(super) const ARGV: [&str; 2] = ["hm", "serve"];
 
@@ -82,6 +85,9 @@ pub enum Layout {
         kind: Option<&'static str>,
         /// The key of the time it waits.
         timeout: &'static str,
+        /// Whether there is a command for each shell, which succeeds also where there is no `hm`: a client that takes a
+        /// hook that fails for a refusal would let those do nothing who have none.
+        by_shell: bool,
     },
     /// A file of program text, all of it ours, that runs the command at each event.
     Plugin {
@@ -133,9 +139,17 @@ impl Hooks {
                 let handlers = ("hooks".to_owned(), vec![CstInputValue::from(handler)].into());
                 matcher.into_iter().chain([handlers]).collect::<Vec<_>>().into()
             }
-            Layout::Flat { kind, timeout: key, .. } => {
+            Layout::Flat { kind, timeout: key, by_shell, .. } => {
                 let kind = kind.map(|kind| ("type".to_owned(), kind.into()));
-                kind.into_iter().chain(matcher).chain([command, timeout(key)]).collect::<Vec<_>>().into()
+                let commands = if *by_shell {
+                    let bash = format!("{WHERE_THERE_IS_HM}{}", self.command);
+                    let powershell = format!("{}; exit 0", self.command);
+                    vec![("bash".to_owned(), bash.into()), ("powershell".to_owned(), powershell.into())]
+                } else {
+                    vec![command]
+                };
+                let fields = kind.into_iter().chain(matcher).chain(commands).chain([timeout(key)]);
+                fields.collect::<Vec<(String, CstInputValue)>>().into()
             }
             Layout::Plugin { text } => (*text).into(),
         }
@@ -150,9 +164,16 @@ impl Hooks {
         }
     }
 
+    /// What a handler runs, without what makes it succeed everywhere.
+    pub(super) fn command_of<'v>(&self, handler: &'v Value) -> Option<&'v str> {
+        let by_shell = matches!(self.layout, Layout::Flat { by_shell: true, .. });
+        let command = handler["bash"].as_str().filter(|_| by_shell).or(handler["command"].as_str())?;
+        Some(command.strip_prefix(WHERE_THERE_IS_HM).unwrap_or(command))
+    }
+
     /// Whether a handler is ours.
     pub(super) fn is_ours(&self, handler: &Value) -> bool {
-        handler["command"] == self.command
+        self.command_of(handler) == Some(self.command)
     }
 
     /// Whether a command runs our hook, by whatever path and with whatever arguments.

@@ -79,7 +79,7 @@ fn add_hooks(top: &CstObject, hooks: &Hooks) -> Result<(), Problem> {
         let meant = |element: &CstNode| {
             let element = element.to_serde_value().unwrap_or_default();
             let commands: Vec<_> =
-                hooks.handlers(&element).iter().filter_map(|handler| handler["command"].as_str()).collect();
+                hooks.handlers(&element).iter().filter_map(|handler| hooks.command_of(handler)).collect();
             commands.iter().any(|command| hooks.is_meant(command))
         };
         // At the end: the trust of Codex in a hook is bound to its position.

@@ -57,28 +57,37 @@ impl Call {
 /// they count only together with the payload: that of Claude Code tells no time.
 fn caller(named: Client, in_copilot: bool, payload: &Value) -> Client {
     let has = |field: &str| payload.get(field).is_some();
-    match named {
-        Client::Claude if has("cursor_version") => Client::Cursor,
-        Client::Claude if in_copilot && has("timestamp") => Client::Copilot,
-        Client::Claude | Client::Copilot if has("hookEventName") => Client::VsCode,
-        Client::Copilot if has("hook_event_name") && !in_copilot => Client::VsCode,
-        named => named,
+    let is_claudes = named == Client::Claude;
+    let is_copilots = named == Client::Copilot;
+    if is_claudes && has("cursor_version") {
+        Client::Cursor
+    } else if is_claudes && in_copilot && has("timestamp") {
+        Client::Copilot
+    } else if (is_claudes || is_copilots) && has("hookEventName")
+        || is_copilots && has("hook_event_name") && !in_copilot
+    {
+        Client::VsCode
+    } else {
+        named
     }
 }
 
 /// The event of a payload that names none: each event of Copilot CLI has fields of its own.
 fn unnamed_event(client: Client, payload: &Value) -> &'static str {
     let has = |field: &str| payload.get(field).is_some();
-    match client {
-        Client::Copilot if has("toolName") && has("toolResult") => "postToolUse",
-        Client::Copilot if has("toolName") && has("error") => "postToolUseFailure",
-        Client::Copilot if has("toolName") => "preToolUse",
-        Client::Copilot if has("prompt") => "userPromptSubmitted",
-        Client::Copilot if has("source") => "sessionStart",
-        Client::Copilot if has("stop_hook_active") => "agentStop",
-        Client::Copilot if has("reason") => "sessionEnd",
-        _ => "",
+    let event = |field, event| has(field).then_some(event);
+    if client != Client::Copilot {
+        return "";
     }
+    if has("toolName") {
+        let after = event("toolResult", "postToolUse").or_else(|| event("error", "postToolUseFailure"));
+        return after.unwrap_or("preToolUse");
+    }
+    let named = event("prompt", "userPromptSubmitted").or_else(|| event("source", "sessionStart"));
+    named
+        .or_else(|| event("stop_hook_active", "agentStop"))
+        .or_else(|| event("reason", "sessionEnd"))
+        .unwrap_or_default()
 }
 
 /// The events of all clients: no name means two things.
@@ -191,10 +200,7 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
         .filter(|value: &Value| value.is_object());
     let response = parsed.as_ref().or(given).unwrap_or(payload);
     let error = text(payload, &["error", "error_message"]).or_else(|| message(response.get("error")?));
-    let told = |text: &str| match client {
-        Client::Copilot => told_by_copilot(text),
-        _ => told(text),
-    };
+    let told = if client == Client::Copilot { told_by_copilot } else { told };
     let error_told = error.as_deref().map(told);
     let text_told = text(response, &["llmContent", "textResultForLlm", "text_result_for_llm"]);
     let text_told = text_told.or_else(|| response.as_str().map(str::to_owned));

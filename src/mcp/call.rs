@@ -188,11 +188,13 @@ impl Server {
         let session = self.caller().session_unless(call.session.clone());
         match self.read(&uri, &session).await {
             Ok(read) => {
-                let texts = read.contents.into_iter().filter_map(|contents| match contents {
-                    ResourceContents::TextResourceContents { text, .. } => Some(ContentBlock::text(text)),
-                    _ => None,
-                });
-                CallToolResult::success(texts.collect())
+                let mut texts = Vec::new();
+                for contents in read.contents {
+                    if let ResourceContents::TextResourceContents { text, .. } = contents {
+                        texts.push(ContentBlock::text(text));
+                    }
+                }
+                CallToolResult::success(texts)
             }
             Err(error) => refused(&match denial(self.front(), "tools/call", &uri) {
                 Some(denial) => denial.into(),

@@ -375,8 +375,13 @@ fn a_file_that_two_clients_read_is_written_once() {
     let hooks = parsed(Path::new("h.json"), &machine.read("project/.github/hooks/hivemind.json"));
     assert_eq!(
         hooks["hooks"]["preToolUse"],
-        json!([{ "type": "command", "command": "hm hook copilot", "timeoutSec": 5 }])
+        json!([{ "type": "command", "bash": "command -v hm >/dev/null || exit 0; exec hm hook copilot", "powershell": "hm hook copilot; exit 0",
+                 "timeoutSec": 5 }])
     );
+    // Copilot CLI denies every tool where a hook before it fails: it must not fail for those who have no `hm`.
+    let line = hooks["hooks"]["preToolUse"][0]["bash"].as_str().expect("a command");
+    let output = Command::new("/bin/sh").args(["-c", line]).env("PATH", "").output().expect("a shell");
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
     assert!(machine.hm(&["init", "--clients", "copilot", "--yes"]).contains("every client is configured"));
     let told = machine.hm(&["init", "--clients", "cline", "--yes"]);
     assert!(

@@ -72,7 +72,7 @@ async fn a_client_without_a_resource_tool_reads_with_a_tool_and_no_other_client_
             assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
             let read = read.expect("an answer");
             assert!(!read.refused && read.text.contains("<hivemind_state"), "{read:?}");
-            assert_eq!(pane.read("hivemind://status").await.expect("a resource").is_empty(), false);
+            assert!(!pane.read("hivemind://status").await.expect("a resource").is_empty());
             for (uri, told) in [
                 ("hivemind://nothing", "invalid_argument: "),
                 ("hivemind://claims/AKIAQ3EGT4PLKXYWZB7M", "privacy_deny_sensitive: "),
