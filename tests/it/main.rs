@@ -40,6 +40,7 @@ mod laws;
 mod legible;
 mod mcp;
 mod names;
+mod news;
 mod notes;
 mod packs;
 mod paging;
