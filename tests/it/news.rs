@@ -45,10 +45,12 @@ fn subject(dice: &mut Dice) -> About {
 }
 
 fn id(about: &About) -> String {
-    match about {
-        About::Task(id) => id.to_string(),
-        About::Claim(id) | About::Question(id) => id.to_string(),
-        other => panic!("no subject is {other:?}"),
+    if let About::Task(id) = about {
+        id.to_string()
+    } else if let About::Claim(id) | About::Question(id) = about {
+        id.to_string()
+    } else {
+        panic!("no subject is {about:?}")
     }
 }
 
@@ -56,28 +58,21 @@ fn id(about: &About) -> String {
 fn body(about: &About) -> Body {
     let id = id(about);
     let length = [20, 90, 300, 900][usize::from(id.as_bytes()[id.len() - 1]) % 4];
-    let text: String = format!("{id} is news ").chars().cycle().take(length + id.len()).collect();
     let by = || "analyst".to_owned();
-    match about {
-        About::Task(_) => {
-            let (status, locks) = ("active".to_owned(), Vec::new());
-            Body::Task(TaskMove {
-                id: id.clone(),
-                title: "mend it ".repeat(20),
-                status,
-                to: Some(by()),
-                locks,
-            })
-        }
-        About::Question(_) => Body::Question(Question {
+    if let About::Task(_) = about {
+        let (status, locks) = ("active".to_owned(), Vec::new());
+        Body::Task(TaskMove { id, title: "mend it ".repeat(length / 8), status, to: Some(by()), locks })
+    } else if let About::Question(_) = about {
+        Body::Question(Question {
             claim: id,
             statement: "what do you think? ".repeat(length / 8),
             by: by(),
             asked_at: NOW,
             silence_in: None,
             instead_of: None,
-        }),
-        _ => Body::Claim(plain(&id, "analyst", text.replace(&id, "it").as_str())),
+        })
+    } else {
+        Body::Claim(plain(&id, "analyst", &"it is so ".repeat(length / 8)))
     }
 }
 

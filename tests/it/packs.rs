@@ -585,10 +585,8 @@ fn any_delta_is_short_and_whole() {
         };
         let news = many(&mut dice, most, |dice, at| {
             let (about, body) = body(dice, at);
-            let concern = match body {
-                Body::Question(_) => Concern::Asks,
-                _ => *dice.pick(&[Concern::Touches, Concern::Asks, Concern::Found, Concern::Other]),
-            };
+            let any = *dice.pick(&[Concern::Touches, Concern::Asks, Concern::Found, Concern::Other]);
+            let concern = if let Body::Question(_) = body { Concern::Asks } else { any };
             let deltas = dice.below(3) as u32;
             let was = some(dice, |_| Status::Proposed);
             let since = 1_201 + dice.below(30) as u64;
