@@ -301,10 +301,14 @@ impl Hooked {
     }
 
     /// What the session knows, and where that is kept.
-    fn knows(&self, session: &SessionView) -> (Option<SessionNews>, Known) {
+    fn knows(&mut self, session: &SessionView) -> (Option<SessionNews>, Known) {
         let news = self.news();
+        let head = self.reads.ledger().ok().flatten().and_then(|ledger| ledger.head().ok());
+        let head = head.map_or(0, |head| head.seq);
         let told = news.as_ref().and_then(SessionNews::told);
-        let told = told.filter(|told| told.seq > 0).unwrap_or_else(|| Told::up_to(session.told_seq));
+        // A ledger that was put back from a backup goes on before what was told.
+        let told = told.filter(|told| (1..=head).contains(&told.seq));
+        let told = told.unwrap_or_else(|| Told::up_to(session.told_seq));
         let opened = news.as_ref().map(SessionNews::opened).unwrap_or_default();
         let is_kept = news.is_some();
         (news, Known { told, opened, started_at: session.seq, is_kept })

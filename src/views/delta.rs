@@ -26,13 +26,14 @@ const MAX_EVENTS: usize = 1_000;
 /// New claims that the search may find for the reader.
 const MAX_FOUND: usize = 40;
 /// The kinds of events that are news, or say what the session knows.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "anchor.saved",
     "claim.created",
     "claim.status_changed",
     "claim.superseded",
     "contradiction.detected",
     "event.reported",
+    "evidence.added",
     "experiment.completed",
     "file.edited",
     "intent.declared",
@@ -179,6 +180,10 @@ impl Happened {
             if is_first {
                 waiting.was = Some(change.from);
             }
+        } else if let Event::EvidenceAdded(added) = event {
+            // A run may be tied to a claim after its end. One that was only recorded has the id of that event.
+            let recorded = RunId::from_uuid(added.evidence_ref.uuid());
+            self.about(About::Run(added.run.as_ref().map_or(recorded, |run| run.run_id)), seq);
         } else if let Event::ContradictionDetected(_) = event {
             self.about(About::Contradiction(stored.id), seq);
         } else if let Event::IntentDeclared(declared) = event {

@@ -2,13 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hivemind::domain::ids::{ClaimId, TaskId};
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::command::{AttachExperiment, Command, RecordExperiment};
+use hivemind::domain::experiment::{RunOutcome, RunState};
+use hivemind::domain::ids::{ClaimId, RunId, TaskId};
 use hivemind::domain::time::Timestamp;
+use hivemind::mcp::{Era, Pane};
 use hivemind::pack::{About, Body, Concern, DeltaOf, News, Question, TaskMove, Told, Waiting, delta};
+use hivemind::reads::Reads;
+use hivemind::views::{self, ContextOf, Known};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::harness::{Dice, long, seed};
+use crate::harness::{Dice, TempWorkspace, agent, fact, long, request, seed};
 use crate::hook::{claude, spool_is_empty, within};
 use crate::packs::plain;
 use crate::shell::Shell;
@@ -190,26 +196,38 @@ fn what_a_session_was_told_survives_its_file() {
     assert_eq!((told.position(), Told::up_to(12).position()), (6, 12));
 }
 
-/// The most important news of the trial: red before, where it was neither shown nor named.
+/// The most important news of a trial. Red before: the reader's own claims came first, whole, and this was not shown.
 #[test]
 fn a_finding_in_the_file_one_holds_is_the_first_thing_told_whatever_came_in_between() {
     let shell = Shell::new();
     let (devops, architect) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "architect"));
     devops.start();
     architect.start();
+    let long = "and so it is wherever one looks at it, as far as anybody could measure it so far";
+    let own: Vec<String> = (0..8)
+        .map(|at| {
+            let create =
+                format!("hm --json --agent devops claim create \"own claim {at}, {long}\" --scope x/{at}");
+            within(&shell, "s-1", &create)["claim_id"].as_str().expect("an id").to_owned()
+        })
+        .collect();
     shell.json("hm --json --agent devops task add \"a heap for the expiry\"");
     within(&shell, "s-1", "hm --json --agent devops task claim T1 --lock boltons/ttlutils.py");
     devops.prompt("go");
     spool_is_empty(&shell);
     let others = |from: usize| {
         for at in from..from + 20 {
-            let long = "and so it is wherever one looks at it, as far as anybody could measure it so far";
             shell.json(&format!(
                 "hm --json --agent analyst claim create \"part {at} of the docs needs version {at}, {long}\" --scope docs/p{at}"
             ));
         }
     };
     others(100);
+    for claim in &own {
+        for agent in ["analyst", "reviewer"] {
+            within(&shell, "s-3", &format!("hm --json --agent {agent} claim support {claim}"));
+        }
+    }
     let found = "evict() deadlocks when a callback of an entry calls the cache again";
     let record = format!("hm --json --agent architect claim create \"{found}\" --scope boltons/ttlutils.py");
     let deadlock = within(&shell, "s-2", &record)["claim_id"].clone();
@@ -219,6 +237,7 @@ fn a_finding_in_the_file_one_holds_is_the_first_thing_told_whatever_came_in_betw
     let deadlock = deadlock.as_str().expect("an id");
     assert!(first.contains(deadlock) && first.contains(found), "{told}");
     assert!(told.chars().count() <= 2_000, "{told}");
+    assert_eq!(told.matches(found).count(), 1, "{told}");
     // The others wait, none of them as a bare id, until they are told or counted.
     assert!(told.contains("<waiting n="), "{told}");
     let (mut all, mut counted) = (told, 0);
@@ -236,8 +255,9 @@ fn a_finding_in_the_file_one_holds_is_the_first_thing_told_whatever_came_in_betw
             break;
         }
     }
-    let told = (100..140).filter(|at| all.contains(&format!("part {at} of the docs"))).count();
-    assert_eq!(told + counted, 40, "{all}");
+    let told = (100..140).filter(|at| all.contains(&format!("part {at} of the docs"))).count()
+        + (0..8).filter(|at| all.contains(&format!("own claim {at}, "))).count();
+    assert_eq!(told + counted, 40 + own.len(), "{all}");
     assert!(told > 20, "{all}");
     spool_is_empty(&shell);
     assert_eq!(devops.prompt("nothing happened"), "");
@@ -313,4 +333,69 @@ fn a_session_is_asked_first_and_hears_nothing_that_it_knows() {
     spool_is_empty(&shell);
     let told = devops.prompt("and on");
     assert!(told.contains("it was mended"), "{told}");
+}
+
+#[test]
+fn what_a_session_reads_over_its_server_is_no_news_to_it() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    spool_is_empty(&shell);
+    let claim = |text: &str| {
+        let made = shell.json(&format!("hm --json --agent analyst claim create \"{text}\" --scope src/db"));
+        made["claim_id"].as_str().expect("an id").to_owned()
+    };
+    let read = claim("the pool holds 20 connections");
+    claim("nightly builds need clang");
+    let mut server: tokio::process::Command = shell.command("hm serve --agent devops").into();
+    server.env("HM_SESSION", "s-1");
+    tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
+        let pane = Pane::run(server, Era::Modern).await.expect("a pane");
+        pane.read(&format!("hivemind://claims/{read}")).await.expect("a claim");
+        pane.read("hivemind://search?q=nightly").await.expect("hits");
+        pane.close().await;
+    });
+    assert_eq!(devops.prompt("go"), "");
+    spool_is_empty(&shell);
+    claim("the menu opens at once");
+    assert!(devops.prompt("go on").contains("the menu opens at once"));
+}
+
+#[test]
+fn a_run_about_the_readers_claim_asks_it() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut does = |agent: &str, command: Command| {
+        let all = committer.commit(&[request(agent, command)]).expect("a group");
+        all.into_iter().for_each(|receipt| drop(receipt.expect("it passes")));
+    };
+    let of = ContextOf { agent: agent("devops"), session: Some("s-9".into()), budget: 9_500, window: None };
+    let news =
+        |known: &Known| views::delta(&mut Reads::of((*workspace).clone()), &of, known, NOW).expect("a delta");
+    let mine = fact("cold reads take 3 ms");
+    let claim_id = mine.claim_id;
+    does("devops", Command::CreateClaim(mine));
+    let known = Known::up_to(workspace.events().len() as u64);
+    let run_id = RunId::from_uuid(Uuid::from_u128(0x7000_0000));
+    let outcome = RunOutcome::without_files(RunState::Succeeded, None);
+    let command = "make bench".parse().expect("a command line");
+    let record = RecordExperiment { run_id, command, outcome, asserted: false };
+    does(AgentId::operator().as_str(), Command::RecordExperiment(record));
+    let (text, told) = news(&known);
+    assert_eq!(text, "", "it is about no claim yet");
+    let attach = AttachExperiment { run_id, claim_id, summary: None };
+    does("analyst", Command::AttachExperiment(attach));
+    let known = Known { told, ..known };
+    let (text, _) = news(&known);
+    let run = text.lines().nth(2).expect("a line");
+    assert!(
+        text.contains("<asks_you n=\"1\">") && run.starts_with(&format!("<run id=\"{run_id}\"")),
+        "{text}"
+    );
+    assert!(
+        run.contains("says=\"mentions (asserted)\"") && run.ends_with(">cold reads take 3 ms</run>"),
+        "{text}"
+    );
+    let opened = [(run_id.to_string(), 99)].into();
+    assert_eq!(news(&Known { opened, ..known.clone() }).0, "", "it was opened");
 }
