@@ -266,6 +266,9 @@ impl<'a> Asked<'a> {
                 }
                 About::Question(_) if asked.questions.is_empty() => {
                     asked.questions = store.questions(Some(of.agent.as_str()), MAX_LIMIT)?;
+                    // Of an older question, what its claim comes to is news.
+                    let is_news = |id: ClaimId| seen.waiting.contains_key(&About::Question(id));
+                    asked.questions.retain(|asked| asked.claim.id.parse().is_ok_and(is_news));
                 }
                 About::Contradiction(id) if !asked.is_opened(&id.to_string(), waiting) => {
                     let found = store.contradiction(*id)?;

@@ -629,7 +629,7 @@ fn any_delta_is_short_and_whole() {
         let counted = root.descendants().filter(|node| node.has_tag_name("left_out"));
         let counted = counted.map(|node| node.attribute("n").expect("n").parse::<usize>().expect("n"));
         assert_eq!(counted.sum::<usize>(), dropped, "HM_SEED={seed} {number}: {text}");
-        assert!(of.is_kept || waits == 0, "nobody would tell it: {text}");
+        assert!(of.is_kept || waits == 0, "it would never be told: {text}");
         assert!(shown > 0, "HM_SEED={seed} {number}: nothing is told: {text}");
     }
     assert!(said > 500, "{said}");
