@@ -21,7 +21,9 @@ use crate::domain::relevance::by_relevance;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 
-pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta};
+pub use delta::{
+    About, Body, Concern, DeltaOf, MAX_DELTA_CHARS, News, RunEnd, TaskMove, Told, Waiting, delta,
+};
 pub use entries::{
     Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Question, Side, Task,
     Trajectory, Turn0, Window,
@@ -299,28 +301,25 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
 }
 
 fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'a> {
-    Section::of(
-        "anti_patterns",
-        entries,
-        |dead_end| &dead_end.claim.id,
-        move |AntiPattern { claim, trigger, because, .. }| {
-            let mut text = line(&claim.statement, MAX_WARNING_CHARS);
-            if let Some(because) = because {
-                text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
-            }
-            Tag::open("avoid")
-                .with("claim", &claim.id)
-                .with("scope", claim.scopes.join(" "))
-                .with_any("trigger", trigger.as_ref())
-                .with("status", claim.status)
-                .with_any("basis", claim.basis)
-                .with("confidence", format_args!("{:.2}", claim.confidence))
-                .with("by", &claim.by)
-                .with_any("imported", claim.imported.then_some("yes"))
-                .with("age", claim.created_at.age(now))
-                .escaped(&text)
-        },
-    )
+    Section::of("anti_patterns", entries, |dead_end| &dead_end.claim.id, move |dead_end| avoid(dead_end, now))
+}
+
+fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timestamp) -> String {
+    let mut text = line(&claim.statement, MAX_WARNING_CHARS);
+    if let Some(because) = because {
+        text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
+    }
+    Tag::open("avoid")
+        .with("claim", &claim.id)
+        .with("scope", claim.scopes.join(" "))
+        .with_any("trigger", trigger.as_ref())
+        .with("status", claim.status)
+        .with_any("basis", claim.basis)
+        .with("confidence", format_args!("{:.2}", claim.confidence))
+        .with("by", &claim.by)
+        .with_any("imported", claim.imported.then_some("yes"))
+        .with("age", claim.created_at.age(now))
+        .escaped(&text)
 }
 
 /// What was said before a session was split, oldest first; nothing where nothing was.

@@ -45,7 +45,7 @@ pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
-pub use delta::{delta, gate, presence, unproven};
+pub use delta::{Known, delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
 pub use names::resolve;
@@ -414,6 +414,22 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                 (None, _) => empty(&from, view),
             }
         }
+    }
+}
+
+/// The claims, contradictions and runs that an answer shows with their texts, by id: its reader knows them from then on.
+pub fn opened(view: &View, answer: &Answer) -> Vec<String> {
+    if let View::Claim(id) = view {
+        vec![id.to_string()]
+    } else if let View::Contradiction(id) = view {
+        vec![id.to_string()]
+    } else if let View::Experiment(id) = view {
+        vec![id.to_string()]
+    } else if let View::Search(_) = view {
+        let hits = answer.json["hits"].as_array().into_iter().flatten();
+        hits.filter_map(|hit| Some(hit["id"].as_str()?.to_owned())).collect()
+    } else {
+        Vec::new()
     }
 }
 

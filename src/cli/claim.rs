@@ -240,8 +240,11 @@ impl Claim {
             }
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
             Self::Why { id } => {
-                let answer = views::why(&mut context.models()?, parse("id", id)?, system::now())?;
-                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
+                let id: ClaimId = parse("id", id)?;
+                let answer = views::why(&mut context.models()?, id, system::now())?;
+                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)?;
+                context.opened(&[id.to_string()], answer.seq);
+                Ok(())
             }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),

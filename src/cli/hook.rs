@@ -27,12 +27,13 @@ use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
 use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
 use crate::identity::Speaker;
-use crate::pack;
+use crate::pack::{self, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
+use crate::session_news::SessionNews;
 use crate::store::SessionView;
 use crate::system::{self, Environment};
-use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
+use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::Spool;
 
@@ -78,18 +79,26 @@ impl Hook {
             let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
             let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
             let hooked = Hooked::of(call.clone(), global.clone());
-            let answer = hooked.and_then(|hooked| hooked.map_or(Ok(Answer::Silence), |mut it| it.answer()));
-            let answer = answer.unwrap_or_else(|failure| {
+            let answer = hooked.and_then(|hooked| match hooked {
+                Some(mut hooked) => Ok((hooked.answer()?, hooked.told)),
+                None => Ok((Answer::Silence, None)),
+            });
+            let (answer, told) = answer.unwrap_or_else(|failure| {
                 tracing::info!(?failure, "a hook has nothing to say");
-                unopened(&call, &global).map_or(Answer::Silence, Answer::Context)
+                (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
             });
             // Whoever waited too long has gone.
-            let _ = tell.send((call, answer));
+            let _ = tell.send((call, answer, told));
         });
-        let nothing = || (Call::parse(client, in_copilot, ""), Answer::Silence);
-        let (call, answer) = told.recv_timeout(within()).unwrap_or_else(|_| nothing());
+        let nothing = || (Call::parse(client, in_copilot, ""), Answer::Silence, None);
+        let (call, answer, told) = told.recv_timeout(within()).unwrap_or_else(|_| nothing());
         if let Some(line) = call.answer(&answer) {
             output::line(&line);
+        }
+        // What was not said in time was not told.
+        if let Some((news, told)) = told {
+            // Without it the session hears some of it twice.
+            let _ = news.tell(&told);
         }
         Ok(())
     }
@@ -115,6 +124,8 @@ struct Hooked {
     speaker: Speaker,
     session: Option<SessionId>,
     reads: Reads,
+    /// What the session is told with the answer, kept once that was given.
+    told: Option<(SessionNews, Told)>,
 }
 
 impl Hooked {
@@ -146,7 +157,7 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        Ok(Some(Self { call, context, speaker, session, reads }))
+        Ok(Some(Self { call, context, speaker, session, reads, told: None }))
     }
 
     /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
@@ -286,13 +297,15 @@ impl Hooked {
             _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => {}
             Ok(Some(session)) if session.ended_at.is_none() && session.told_seq > 0 => {
                 let of = self.context_of(MAX_CONTEXT);
-                if let Ok((delta, until)) =
-                    views::delta(&mut self.reads, &of, session.told_seq, system::now())
-                {
-                    let since = session.told_seq;
+                let (news, known) = self.knows(session);
+                if let Ok((delta, now_told)) = views::delta(&mut self.reads, &of, &known, system::now()) {
+                    let (since, until) = (known.told.seq, now_told.seq);
                     let due = self.store(|store| views::unproven(store, &of, since, until));
                     let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
-                    (answer, told) = (Answer::Context(delta + &due), Some(until));
+                    // What is said now may be too late: the ledger learns of it with the next prompt.
+                    told = Some(if known.is_kept { known.told.position() } else { until });
+                    answer = Answer::Context(delta + &due);
+                    self.told = news.map(|news| (news, now_told));
                 }
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
@@ -308,10 +321,34 @@ impl Hooked {
         Ok(answer)
     }
 
+    /// What the session knows, and where that is kept.
+    fn knows(&mut self, session: &SessionView) -> (Option<SessionNews>, Known) {
+        let news = self.news();
+        let head = self.reads.ledger().ok().flatten().and_then(|ledger| ledger.head().ok());
+        let head = head.map_or(0, |head| head.seq);
+        let told = news.as_ref().and_then(SessionNews::told);
+        // A ledger that was put back from a backup goes on before what was told.
+        let told = told.filter(|told| (1..=head).contains(&told.seq));
+        let told = told.unwrap_or_else(|| Told::up_to(session.told_seq));
+        let opened = news.as_ref().map(SessionNews::opened).unwrap_or_default();
+        let is_kept = news.is_some();
+        (news, Known { told, opened, started_at: session.seq, is_kept })
+    }
+
+    /// Where it is kept what the session knows; none for a user without a state directory.
+    fn news(&self) -> Option<SessionNews> {
+        let state_home = self.context.environment.state_home.as_deref()?;
+        Some(SessionNews::of(state_home, &self.context.workspace, self.session.as_ref()?))
+    }
+
     /// Who the pane is, what else is to be said first, and its whole context.
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
+        if let Some(news) = self.news().filter(|news| news.told().is_none()) {
+            // From now on it is kept what the session opens.
+            self.told = Some((news, Told::default()));
+        }
         let pack = self.pack(room).unwrap_or_else(|failure| {
             tracing::info!(?failure, "a session starts without its memory");
             format!("{NOT_YET} Why: {}.", output::inline(&failure))
@@ -524,6 +561,9 @@ impl Hooked {
         }
         if let Some(state_home) = &self.context.environment.state_home {
             SessionHome::of(state_home, self.call.client.as_str(), session).leave();
+        }
+        if let Some(news) = self.news() {
+            news.leave();
         }
         self.submit(vec![Command::EndSession(EndSession {})])?;
         Ok(Answer::Silence)

@@ -33,6 +33,7 @@ use crate::domain::scope::Scope;
 use crate::identity::Caller;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
+use crate::session_news::SessionNews;
 use crate::views;
 use crate::workspace::Workspace;
 use crate::writer::Front;
@@ -213,6 +214,14 @@ impl Server {
         let server = self.clone();
         let asking = tokio::task::spawn_blocking(move || server.with_reads(|reads| question(&server, reads)));
         asking.await.map_err(|_| panicked())
+    }
+
+    /// What was shown to the client's session is no news to it any more.
+    pub(super) fn opened(&self, ids: &[String], as_of: u64, session: &SessionId) {
+        if let Some(state_home) = self.shared.state_home.as_deref().filter(|_| !ids.is_empty()) {
+            // At worst it is told of it once more.
+            let _ = SessionNews::of(state_home, &self.shared.workspace, session).open(ids, as_of);
+        }
     }
 
     /// Answers a request whose error may quote the request. When the request holds a secret, the error names the

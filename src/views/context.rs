@@ -481,26 +481,28 @@ fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {
     }
 }
 
-/// The tasks a session works on, and where they are.
-pub(super) fn places_of(store: &Reader, of: &ContextOf) -> Result<(Vec<String>, Vec<Scope>), StoreError> {
+/// The tasks a session works on, and all places it holds: what the tasks are about and lock, and the files it edited.
+pub(super) fn places_of(store: &Reader, of: &ContextOf) -> Result<(Vec<TaskView>, Vec<Scope>), StoreError> {
     let session = of.session.as_deref();
     let trajectory = store.trajectory(session)?;
     let mut asking = Asking { store, failed: 0 };
     let mut mine = active_tasks(&mut asking, of, trajectory.as_ref());
     mine.retain(|task| is_mine(task, of, trajectory.as_ref()));
     let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
-    let places = places(&mine, &files);
-    Ok((mine.into_iter().map(|task| task.id).collect(), places))
+    let of_tasks = mine.iter().flat_map(|task| task.scopes.iter().chain(&task.file_locks));
+    let places = of_tasks.chain(&files).filter_map(|text| text.parse().ok());
+    let places = places.filter(|scope: &Scope| !scope.is_whole()).collect();
+    Ok((mine, places))
 }
 
 /// A claim as a pack shows it to who works on these tasks at these places.
 pub(super) fn claim_for(
     summary: &ClaimSummary,
-    my_tasks: &[String],
+    mine: &[TaskView],
     places: &[Scope],
     now: Timestamp,
 ) -> pack::Claim {
-    let my_tasks: Vec<&str> = my_tasks.iter().map(String::as_str).collect();
+    let my_tasks: Vec<&str> = mine.iter().map(|task| task.id.as_str()).collect();
     claim(summary, &my_tasks, places, now)
 }
 

@@ -21,7 +21,7 @@ use hivemind::mcp::Era;
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimView, Question};
 use hivemind::system::{self, Sources};
-use hivemind::views::{ContextOf, View, answer, delta};
+use hivemind::views::{ContextOf, Known, View, answer, delta};
 use hivemind::writer::{Committer, Spool};
 use serde_json::{Value, json};
 
@@ -417,12 +417,13 @@ fn a_question_is_shown_whole_until_it_is_answered_or_ends_with_its_claim() {
     let other = asking("another one", &["analyst"], None);
     team.does(&other);
     let of = ContextOf { agent: agent("analyst"), session: Some("s-9".into()), budget: 9_500, window: None };
-    let (said, seq) = delta(&mut team.reads(), &of, told, team.now()).expect("a delta");
-    let first = said.lines().nth(1).expect("a line");
+    let (said, told) = delta(&mut team.reads(), &of, &Known::up_to(told), team.now()).expect("a delta");
+    let first = said.lines().nth(2).expect("a line");
     assert!(first.starts_with("<question claim=\"") && first.contains("by=\"devops\""), "{said}");
     assert!(said.replace("\n    ", " ").contains(&long), "whole: {said}");
     assert!(!said.contains("<claim "), "and once: {said}");
-    assert_eq!(delta(&mut team.reads(), &of, seq, team.now()).expect("a delta").0, "", "told once");
+    let known = Known { told, is_kept: true, ..Known::default() };
+    assert_eq!(delta(&mut team.reads(), &of, &known, team.now()).expect("a delta").0, "", "told once");
     let config = Config::load(&team.workspace.config()).expect("a configuration");
     let needs = |team: &Team, whom: &str| {
         let view = View::Attention(Some(agent(whom)));
@@ -466,7 +467,7 @@ fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].instead_of, Some(claim_of(&old).to_string()));
     let of = ContextOf { agent: agent("analyst"), session: Some("s-9".into()), budget: 9_500, window: None };
-    let (said, _) = delta(&mut team.reads(), &of, told, team.now()).expect("a delta");
+    let (said, _) = delta(&mut team.reads(), &of, &Known::up_to(told), team.now()).expect("a delta");
     assert!(said.contains("<question claim=") && said.contains("instead_of="), "{said}");
     team.takes("analyst", claim_of(&new), Position::Support);
     assert_eq!((team.asked("analyst").len(), team.asked("reviewer").len()), (0, 1));

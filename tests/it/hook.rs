@@ -51,7 +51,7 @@ impl Session<'_> {
         self.told("SessionStart", json!({ "source": "startup" }))
     }
 
-    fn prompt(&self, text: &str) -> String {
+    pub(crate) fn prompt(&self, text: &str) -> String {
         self.told("UserPromptSubmit", json!({ "prompt": text }))
     }
 
@@ -92,7 +92,7 @@ pub(crate) fn claude<'s>(shell: &'s Shell, id: &'static str, agent: &'static str
     Session { shell, client: "claude", id, agent }
 }
 
-fn spool_is_empty(shell: &Shell) {
+pub(crate) fn spool_is_empty(shell: &Shell) {
     let spool = shell.workspace().spool();
     wait_until("the spool is read", || std::fs::metadata(&spool).map_or(0, |file| file.len()) == 0);
 }

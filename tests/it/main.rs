@@ -43,6 +43,7 @@ mod legible;
 mod loopholes;
 mod mcp;
 mod names;
+mod news;
 mod notes;
 mod outcomes;
 mod packs;
