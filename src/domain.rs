@@ -34,3 +34,4 @@ pub mod text;
 pub mod time;
 pub mod tokens;
 pub mod versions;
+pub mod way;

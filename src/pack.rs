@@ -16,6 +16,7 @@ mod xml;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::json;
 
 use fit::{Fitted, Fixed, Glance, ONE_LINE_CHARS, Section, fit, used};
 use xml::{Tag, line};
@@ -23,13 +24,16 @@ use xml::{Tag, line};
 use crate::domain::claim::Grade;
 use crate::domain::relevance::{Parts, by_relevance, reach};
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 
-pub use delta::{Changes, ClaimChange, MAX_DELTA_CHARS, TaskMove, delta};
+pub use delta::{
+    About, Body, Concern, DeltaOf, MAX_DELTA_CHARS, News, RunEnd, TaskMove, Told, Waiting, delta,
+};
 pub use entries::{
     Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Question, Replaced,
     Side, Task, Trajectory, Turn0, Window,
 };
-pub use gate::{Gate, Presence, banner, stop_gate};
+pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
 /// Characters of a pack unless the reader asks for another number: two clients cut a hook's context
 /// at 10,000 (spec 04), and the banner needs the rest.
@@ -315,7 +319,10 @@ fn before(entries: &Entries) -> String {
     });
     let full = entries.window.map(Window::percent).filter(|percent| *percent >= SPLIT_FROM);
     let split = full.map(|percent| {
-        Tag::open("split").with("used_percent", percent).text("call split_session before the window is full")
+        Tag::open("split").with("used_percent", percent).escaped(&format!(
+            "before the window is full: {}",
+            way::call("split_session", &json!({ "reason": way::REASON }))
+        ))
     });
     [trajectory, lineage, split].into_iter().flatten().collect()
 }
@@ -350,6 +357,12 @@ fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
             .with("since", it.touched_at.age(now))
             .with_any("run", run.as_ref())
             .escaped(&line(&it.statement, MAX_GLANCE_CHARS)),
+        Attention::Silence { claim, statement, by, left } => Tag::open("silence")
+            .with("claim", claim)
+            .with("by", by)
+            .with("agreed_in", left)
+            .with("object", "challenge with claim_id and reason")
+            .text(statement),
         Attention::Lease { task, title, left } => {
             let lease = Tag::open("lease").with("task", task).with("left", left);
             lease.escaped(&line(title, MAX_GLANCE_CHARS))
@@ -366,7 +379,7 @@ impl Attention {
             Self::Question(asked) => &asked.claim,
             Self::Contradiction(both) => &both.id,
             Self::Contested(claim) | Self::PendingProof { claim, .. } => &claim.id,
-            Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
+            Self::Silence { claim: id, .. } | Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
         }
     }
 
@@ -378,6 +391,7 @@ impl Attention {
                 Glance::of_act(format!("a contradiction ({}) of {} and {}", both.kind, left.by, right.by))
             }
             Self::Question(asked) => Glance::of_act(format!("a question of {}", asked.by)),
+            Self::Silence { by, .. } => Glance::of_act(format!("a claim of {by} that silence will confirm")),
             Self::Contested(claim) | Self::PendingProof { claim, .. } => Glance::of_claim_in_need(claim),
             Self::Lease { title: text, .. } | Self::Fault { what: text, .. } => Glance::of_act(text),
         }
@@ -482,26 +496,28 @@ fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'
         entries,
         |dead_end| &dead_end.claim.id,
         |dead_end| dead_end.claim.glance(),
-        move |AntiPattern { claim, trigger, because, .. }| {
-            let mut text = line(&claim.statement, MAX_WARNING_CHARS);
-            if let Some(because) = because {
-                text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
-            }
-            text.push_str(&line(&beside(claim), MAX_WARNING_CHARS));
-            Tag::open("avoid")
-                .with("claim", &claim.id)
-                .with("scope", claim.scopes.join(" "))
-                .with_any("trigger", trigger.as_ref())
-                .with("status", claim.status)
-                .with_any("basis", claim.basis)
-                .with("confidence", format_args!("{:.2}", claim.confidence))
-                .with("by", &claim.by)
-                .with_any("imported", claim.imported.then_some("yes"))
-                .with("age", claim.created_at.age(now))
-                .escaped(&text)
-        },
+        move |dead_end| avoid(dead_end, now),
     )
     .called("dead ends")
+}
+
+fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timestamp) -> String {
+    let mut text = line(&claim.statement, MAX_WARNING_CHARS);
+    if let Some(because) = because {
+        text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
+    }
+    text.push_str(&line(&beside(claim), MAX_WARNING_CHARS));
+    Tag::open("avoid")
+        .with("claim", &claim.id)
+        .with("scope", claim.scopes.join(" "))
+        .with_any("trigger", trigger.as_ref())
+        .with("status", claim.status)
+        .with_any("basis", claim.basis)
+        .with("confidence", format_args!("{:.2}", claim.confidence))
+        .with("by", &claim.by)
+        .with_any("imported", claim.imported.then_some("yes"))
+        .with("age", claim.created_at.age(now))
+        .escaped(&text)
 }
 
 /// What was said before a session was split, oldest first; nothing where nothing was.

@@ -8,6 +8,7 @@ mod decisions;
 mod experiments;
 mod files;
 mod fold;
+mod former;
 mod index;
 mod integrity;
 mod names;
@@ -45,6 +46,7 @@ pub use researchers::{Finding, ResearcherView};
 pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
+pub use silence::Silence;
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 pub use versions::Changed;
 

@@ -16,7 +16,7 @@ mod versions;
 mod why;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::way;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
 use crate::schedule::{self, Run, Runs};
@@ -46,7 +47,7 @@ pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
-pub use delta::{delta, gate, presence};
+pub use delta::{Known, delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
 pub use names::resolve;
@@ -198,7 +199,7 @@ impl From<ViewError> for Rejection {
             ViewError::Travel(TravelError::Unknown(unknown)) => Self::new(
                 Code::InvalidArgument,
                 unknown.to_string(),
-                "`hm log` lists events with their times",
+                "`hivemind://events` lists events with their times",
             ),
             ViewError::Travel(error) => Self::new(
                 Code::Unavailable,
@@ -389,14 +390,18 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Explained(..)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
-            let ran = if let View::Claim(id) = view {
-                // What the claim's own rows say is shown without them.
-                ran::cited(reads, *id, now).unwrap_or_default()
+            // What the claim's own rows say is shown without what the ledger says.
+            let claim = if let View::Claim(id) = view {
+                reads.ask(now, |store| store.claim(*id)).ok().and_then(|(claim, _)| claim.flatten())
             } else {
-                BTreeMap::new()
+                None
             };
-            let is_past = reads.horizon().is_some();
-            let from = Beside { workspace: &workspace, config, runs: &runs, ran: &ran, now, is_past };
+            let ran = claim.as_ref().and_then(|claim| ran::cited(reads, claim).ok()).unwrap_or_default();
+            let before_change =
+                claim.and_then(|claim| versions::before_change(reads, &claim).ok()).unwrap_or_default();
+            let (is_past, before_change) = (reads.horizon().is_some(), &before_change);
+            let from =
+                Beside { workspace: &workspace, config, runs: &runs, ran: &ran, before_change, now, is_past };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
                 // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
                 Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
@@ -414,6 +419,22 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                 (None, _) => empty(&from, view),
             }
         }
+    }
+}
+
+/// The claims, contradictions and runs that an answer shows with their texts, by id: its reader knows them from then on.
+pub fn opened(view: &View, answer: &Answer) -> Vec<String> {
+    if let View::Claim(id) = view {
+        vec![id.to_string()]
+    } else if let View::Contradiction(id) = view {
+        vec![id.to_string()]
+    } else if let View::Experiment(id) = view {
+        vec![id.to_string()]
+    } else if let View::Search(_) = view {
+        let hits = answer.json["hits"].as_array().into_iter().flatten();
+        hits.filter_map(|hit| Some(hit["id"].as_str()?.to_owned())).collect()
+    } else {
+        Vec::new()
     }
 }
 
@@ -488,6 +509,8 @@ struct Beside<'a> {
     runs: &'a Runs,
     /// The commands among the evidence of the claim that is asked for, by event.
     ran: &'a BTreeMap<String, CommandRan>,
+    /// The positions on that claim that are about other content, by their places in the ledger.
+    before_change: &'a BTreeSet<u64>,
     now: Timestamp,
     /// Whether the past is shown: what files held then is not known.
     is_past: bool,
@@ -519,6 +542,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             if !from.is_past {
                 versions::compare(workspace, store, &mut claim)?;
             }
+            versions::mark_before_change(&mut claim, from.before_change);
             Ok(claim_page(seq, &claim, ran, now))
         }
         View::Search(search) => {
@@ -657,7 +681,7 @@ fn unknown_run(id: RunId) -> ViewError {
 }
 
 fn unknown_task(id: TaskId) -> String {
-    format!("no task has the id {id}: see hivemind://tasks")
+    format!("no task has the id {id}: see `hivemind://tasks`")
 }
 
 fn unknown_claim(id: ClaimId) -> String {
@@ -668,11 +692,11 @@ fn unknown_claim(id: ClaimId) -> String {
 fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
     let event = id.creation_event();
     let found = if store.contradiction(event)?.is_some() {
-        format!("{id} is a contradiction: `hm contradictions show {id}`, or hivemind://contradictions/{id}")
+        format!("{id} is a contradiction: `hivemind://contradictions/{id}`")
     } else if store.task(TaskId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a task: `hm plan show`, or hivemind://plan")
+        format!("{id} is a task: `hivemind://tasks/{id}`")
     } else if store.experiment(RunId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a run: `hm experiment show {id}`, or hivemind://experiments/{id}")
+        format!("{id} is a run: `hivemind://experiments/{id}`")
     } else {
         unknown_claim(id)
     };
@@ -680,7 +704,7 @@ fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
 }
 
 fn unknown_contradiction(id: EventId) -> String {
-    format!("no contradiction has the id {id}: see hivemind://contradictions")
+    format!("no contradiction has the id {id}: see `hivemind://contradictions`")
 }
 
 fn unknown_session(id: &str) -> ViewError {
@@ -688,7 +712,10 @@ fn unknown_session(id: &str) -> ViewError {
 }
 
 fn no_beliefs(agent: &AgentId) -> ViewError {
-    ViewError::NotFound(format!("no beliefs of {agent} are written down: snapshot_beliefs, or end a session"))
+    let snapshot = way::call("snapshot_beliefs", &json!({}));
+    ViewError::NotFound(format!(
+        "no beliefs of {agent} are written down; the end of a session does, and {snapshot}"
+    ))
 }
 
 /// A page of what programs and people get.

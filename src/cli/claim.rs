@@ -78,6 +78,8 @@ pub(super) enum Claim {
         reason: String,
     },
     /// Keep a claim you stand by against what agents proposed (operator only)
+    ///
+    /// A claim that was to take its place goes out of force. To propose the same again takes a new claim.
     #[command(after_help = "Example: hm claim keep 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
     Keep {
         /// The claim
@@ -238,8 +240,11 @@ impl Claim {
             }
             Self::Show { id } => context.show(&View::Claim(parse("id", id)?)),
             Self::Why { id } => {
-                let answer = views::why(&mut context.models()?, parse("id", id)?, system::now())?;
-                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
+                let id: ClaimId = parse("id", id)?;
+                let answer = views::why(&mut context.models()?, id, system::now())?;
+                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)?;
+                context.opened(&[id.to_string()], answer.seq);
+                Ok(())
             }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),

@@ -81,8 +81,8 @@ impl Sort {
     /// The code of a refusal of what names none, and where all are listed.
     pub const fn refusal(self) -> (Code, &'static str) {
         match self {
-            Self::Task => (Code::UnknownTask, "hivemind://tasks and hm task list show all"),
-            Self::Plan | Self::Phase => (Code::UnknownPlan, "hivemind://plan and hm plan show show all"),
+            Self::Task => (Code::UnknownTask, "`hivemind://tasks` shows all"),
+            Self::Plan | Self::Phase => (Code::UnknownPlan, "`hivemind://plan` shows all"),
         }
     }
 

@@ -192,6 +192,9 @@ impl Server {
                 ErrorData::internal_error(error.to_string(), None)
             }
         })?;
+        if moment.is_none() {
+            self.opened(&views::opened(&view, &answer), answer.seq, session);
+        }
         let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
         let (mut text, mut json) = (answer.text, answer.json);
         if let Some(next) = next {

@@ -448,7 +448,7 @@ mod tests {
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))
                 hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
                 hivemind://tasks/T7 -> Task(TaskId(00000000-0000-0000-0000-000000000007))
-                hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: hivemind://tasks and hm task list show all
+                hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: `hivemind://tasks` shows all
                 hivemind://tasks?status=open,blocked&holder=ana -> Tasks(TaskFilter { status: [Open, Blocked], plan: None, phase: None, holder: Some(AgentId("analyst")), limit: 50 })
                 hivemind://nothing -> no resource has the address hivemind://nothing: see resources/list and resources/templates/list
                 hivemind://user:pw@claims:80#x -> an address has no user, no port and no fragment: see resources/list and resources/templates/list

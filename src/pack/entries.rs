@@ -84,6 +84,17 @@ pub enum Attention {
         /// Id of the run.
         run: Option<String>,
     },
+    /// A claim that silence will confirm, and that asks no agent by name.
+    Silence {
+        /// Id of the claim.
+        claim: String,
+        /// What it says: all of it.
+        statement: String,
+        /// Whose it is.
+        by: String,
+        /// What is left until silence agrees.
+        left: Span,
+    },
     /// A lease about to end.
     Lease {
         /// Id of the task.

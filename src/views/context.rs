@@ -19,8 +19,8 @@ use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, Question,
-    Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, StoreError, TaskView, TrajectoryView,
-    TurnView, Warning,
+    Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError, TaskView,
+    TrajectoryView, TurnView, Warning,
 };
 
 /// Claims of each kind considered for a context of the usual size; it holds about as many.
@@ -70,6 +70,7 @@ pub(super) struct Found {
     ready: Vec<TaskView>,
     pub(super) about: About,
     questions: Vec<Question>,
+    silences: Vec<Silence>,
     contradictions: Vec<Contradiction>,
     contested: Vec<ClaimSummary>,
     pending_proof: Vec<ClaimSummary>,
@@ -195,6 +196,11 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
         trajectory: asking.ask(|store| store.trajectory(session)),
         ready: asking.ask(|store| store.ready_tasks(MAX_TASKS)),
         questions: asking.ask(|store| store.questions(Some(of.agent.as_str()), limit)),
+        silences: asking.ask(|store| {
+            let mut silences = store.silences(limit)?;
+            silences.retain(|silence| silence.concerns(&of.agent));
+            Ok(silences)
+        }),
         contradictions: asking.ask(|store| {
             let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
             Ok(store.contradictions(&open)?.contradictions)
@@ -302,6 +308,7 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     let mut disputed: BTreeSet<String> =
         found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
     disputed.extend(found.questions.iter().map(|asked| asked.claim.id.clone()));
+    disputed.extend(found.silences.iter().map(|silence| silence.claim.id.clone()));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
@@ -409,6 +416,7 @@ fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp) -> Answer 
         "tasks": to_json(&found.tasks),
         "anchors": to_json(&found.anchors),
         "questions": to_json(&found.questions),
+        "silences": to_json(&found.silences),
         "contradictions": to_json(&found.contradictions),
         "contested": shown(&found.contested, now),
         "pending_proof": shown(&found.pending_proof, now),
@@ -462,7 +470,14 @@ fn attention(
     let faults =
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
     let disputes = questions.chain(contradictions);
-    disputes.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
+    let silences = found.silences.iter().map(|silence| Attention::Silence {
+        claim: silence.claim.id.clone(),
+        statement: silence.claim.statement.clone(),
+        by: silence.claim.owner.clone(),
+        left: now.age(Timestamp::from_ms(silence.until)),
+    });
+    let waiting = disputes.chain(contested).chain(pending).chain(leases);
+    waiting.chain(refused).chain(faults).chain(silences).collect()
 }
 
 pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {

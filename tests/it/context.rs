@@ -17,7 +17,7 @@ use hivemind::domain::time::{Hours, Timestamp};
 use hivemind::domain::versions::Versions;
 use hivemind::reads::Reads;
 use hivemind::system;
-use hivemind::views::{self, Answer, ContextOf, View, answer};
+use hivemind::views::{self, Answer, ContextOf, Known, View, answer};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use roxmltree::Document;
@@ -226,7 +226,8 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     let of =
         ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
     let since = before.last().map_or(0, |event| event.seq);
-    let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta").0;
+    let known = Known::up_to(since);
+    let news = views::delta(&mut Reads::of(workspace.clone()), &of, &known, now).expect("a delta").0;
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
 }
 
@@ -268,7 +269,10 @@ fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
     };
     let news = |since: u64| {
         let then = workspace.events().last().expect("events").at;
-        views::delta(&mut Reads::of(workspace.clone()), &of, since, then).expect("a delta")
+        let known = Known::up_to(since);
+        let (text, told) =
+            views::delta(&mut Reads::of(workspace.clone()), &of, &known, then).expect("a delta");
+        (text, told.position())
     };
     let (nothing, until) = news(session().told_seq);
     assert_eq!((nothing.as_str(), until), ("", session().seq), "the start told everything");

@@ -355,7 +355,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope src/db
             claim created ID2: committed at seq 3
             warning: devops says otherwise: "the pool holds 20 connections"
-                (hivemind://claims/ID1)
+                (`hm claim show ID1`)
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope docs
             claim created ID3: committed at seq 4
@@ -380,8 +380,11 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm --agent devops claim challenge ID2 --reason "the file says 20"
             challenged ID2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
-                saw with hm claim evidence (relation contradicts); or settle it by a run: hm experiment run with
-                this --claim, blocking, profile pytest | pytest-file
+                saw:
+                `hm claim evidence ID2 --ref EVENT --relation contradicts`; or
+                settle it by a run:
+                `hm experiment run pytest --claim ID2 --blocking` (or by
+                pytest-file)
             $ hm contradictions
             - strong position found AGE ago `ID7`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`
@@ -407,8 +410,8 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm contradictions --resolved
             - strong position found AGE ago, over: position_changed `ID7`
               - `ID2` analyst deprecated [src/db] the pool holds 30 connections
-              - `ID2` analyst deprecated, held by devops [src/db] the pool
-                  holds 30 connections
+              - `ID2` analyst deprecated [src/db] challenged by devops: the
+                  file says 20
             - strong value found AGE ago, over: deprecated `ID6`
               - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
                   connections
@@ -450,15 +453,15 @@ fn two_names_of_a_target_are_one() {
             - target:db
             $ hm --agent operator target alias database db
             joined two names: committed at seq 6
-            next: two decisions on target:database are in force now: record one that supersedes the others
+            next: 2 decisions on target:database are in force now, and the architect decides:
+                `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
             $ hm --agent operator target alias db database
             hm: target:db and target:database name one target already; nothing to do: they are joined
             [exit 1]
             $ hm contradictions
             - strong target found AGE ago `ID3`
-              - architect's move: `hm decision record STATEMENT --target database --rationale "WHY, IN A
-                  SENTENCE" --supersedes ID1 --supersedes
-                  ID2`
+              - architect's move:
+                  `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
               - `ID1` devops proposed [target:database] we keep SQLite
               - `ID2` analyst proposed [target:db] we move to Postgres
 
@@ -473,7 +476,7 @@ fn two_names_of_a_target_are_one() {
             ID2  proposed  decision  analyst  we move to Postgres
             ID1  proposed  decision  devops   we keep SQLite
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1
-            hm: decision ID2 on target:database is in force; support it, or record yours with supersedes [ID1, ID2] and a rationale of 15 characters or more
+            hm: decision ID2 on target:database is in force; `hm claim support ID2`, or with a rationale of 15 characters or more: `hm decision record 'SQLite it is' --target database --rationale 'measured: it is enough' --supersedes ID1 --supersedes ID2`
             [exit 1]
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1 --supersedes ID2
             recorded decision ID4: committed at seq 13
@@ -487,7 +490,7 @@ fn two_names_of_a_target_are_one() {
             $ hm --agent devops decision record "we shard it" --target databaze --rationale "it grows and grows"
             recorded decision ID5: committed at seq 15
             warning: target:databaze is a new target: if target:database is meant, use that name, or ask the
-                operator to join them (hm target alias)
+                operator to join them: `hm target alias database databaze`
             next: confirmed once another agent supports it
             $ hm --agent operator target alias database src/db
             joined two names: committed at seq 16

@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod against;
 mod asking;
 mod attention;
 mod backfill;
@@ -30,6 +31,7 @@ mod forget;
 mod frames;
 mod gates;
 mod harness;
+mod hints;
 mod hook;
 mod hooks;
 mod hostile;
@@ -40,14 +42,18 @@ mod integrity;
 mod kill;
 mod laws;
 mod legible;
+mod loopholes;
 mod mcp;
 mod names;
+mod news;
 mod notes;
+mod outcomes;
 mod packs;
 mod paging;
 mod place;
 mod plans;
 mod poisoned;
+mod positions;
 mod power;
 mod pressure;
 mod privacy;

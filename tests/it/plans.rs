@@ -34,7 +34,7 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, View, answer};
+use hivemind::views::{ContextOf, Known, View, answer, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -744,6 +744,13 @@ fn no_statement_scans_what_grows() {
     let config = Config::load(&workspace.config()).expect("a configuration");
     for view in &views {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
+    }
+    let (session, window) = (Some("w7".to_owned()), None);
+    let of = ContextOf { agent: agent("devops"), session, budget: 9_500, window };
+    for since in [0, workspace.events().len() as u64 / 2] {
+        let known = Known { opened: [(ids[0].to_string(), 9)].into(), ..Known::up_to(since) };
+        let (text, told) = delta(&mut reads, &of, &known, system::now()).expect("a delta");
+        assert!(text.contains("<waiting") && !told.waiting.is_empty(), "{text}");
     }
     complete(reads.store().expect("read models").expect("read models"));
     let store = reads.store().expect("read models").expect("read models");

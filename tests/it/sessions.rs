@@ -209,7 +209,7 @@ fn codex_is_told_no_more_bytes_than_it_lets_through() {
     hooked(&shell, "codex", start.clone());
     for number in 0..60 {
         let statement = format!("{} {number}", "接続の数は二十を超えない".repeat(10));
-        shell.json(&format!("hm claim create \"{statement}\" --scope src/n{number} --agent devops --json"));
+        shell.json(&format!("hm claim create \"{statement}\" --scope src/n{number} --agent analyst --json"));
     }
     for (payload, at_least) in [(prompt, 3_000), (start, 8_000)] {
         let told = context(&hooked(&shell, "codex", payload));
