@@ -42,7 +42,8 @@ impl Reader {
         let sql = format!(
             "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
-             LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
+             LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
+             WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;

@@ -380,11 +380,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm --agent devops claim challenge ID2 --reason "the file says 20"
             challenged ID2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
-                saw:
-                `hm claim evidence ID2 --ref EVENT --relation contradicts`; or
-                settle it by a run:
-                `hm experiment run pytest --claim ID2 --blocking` (or by
-                pytest-file)
+                saw: `hm claim evidence ID2 --ref EVENT --relation contradicts`
             $ hm contradictions
             - strong position found AGE ago `ID7`
               - analyst's move: `hm claim deprecate ID2 --reason REASON`

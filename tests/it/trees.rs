@@ -533,13 +533,13 @@ async fn a_claim_is_compared_with_the_files_of_the_work_tree_that_asks_or_runs()
     assert!(!shown("main").contains("changed since"), "{}", shown("main"));
     assert!(shown("wt").contains("changed since: `src/a.rs`"), "{}", shown("wt"));
 
-    // The challenge is about the file of the other work tree: a run there settles it, and one here does not.
+    // The challenge is about the file of the other work tree, and the claim about this one: no run settles it.
     accepted(&there, "challenge", json!({ "claim_id": id, "reason": "it is a heap" })).await;
     let run = json!({ "profile": "passes", "claim_id": id, "blocking": true, "wait": true });
     let answer = accepted(&here, "run_experiment", run.clone()).await;
     assert!(answer.text.contains("`src/a.rs` changed since the challenge"), "{}", answer.text);
     assert!(shown("main").contains("contested"), "{}", shown("main"));
     let answer = accepted(&there, "run_experiment", run).await;
-    assert!(answer.text.contains("it supports claim"), "{}", answer.text);
-    assert!(shown("main").contains("confirmed"), "{}", shown("main"));
+    assert!(!answer.text.contains("it supports claim"), "{}", answer.text);
+    assert!(shown("main").contains("contested"), "{}", shown("main"));
 }
