@@ -170,7 +170,7 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
         let says_pipefail = command.iter().any(|word| word == "pipefail");
         let inner = if SHELLS.contains(&program) {
             line_for_shell(&command[1..])
-                .and_then(|line| read(&line, says_pipefail && !line.contains("pipefail"), depth))
+                .and_then(|line| read(line, says_pipefail && !line.contains("pipefail"), depth))
         } else if program == "eval" {
             read(&command[1..].join(" "), pipefail, depth)
         } else if assigned {
