@@ -101,8 +101,11 @@ struct Question {
 /// Where a question lies the `n`-th time it is asked.
 type Address = fn(&[ClaimId], usize) -> String;
 
+/// Sessions with an intent of their own.
+const INTENTS: usize = 20;
+
 /// Name, budget and address of each read.
-const QUESTIONS: [(&str, &str, Address); 11] = [
+const QUESTIONS: [(&str, &str, Address); 12] = [
     ("claims/{id}", "p50 < 500", |ids, n| format!("hivemind://claims/{}", ids[n * 7919 % ids.len()])),
     ("claims, 50", "p50 < 500", |_, _| "hivemind://claims".to_owned()),
     ("claims, 50, mid-list", "p50 < 500", |ids, _| format!("hivemind://claims?cursor={}", ids.len() / 2)),
@@ -122,7 +125,10 @@ const QUESTIONS: [(&str, &str, Address); 11] = [
     ("search, an identifier", "", |ids, n| {
         format!("hivemind://search?q={}&limit=10", support::identifier(n * 7919 % ids.len()))
     }),
-    ("context", "p95 < 10,000", |_, _| "hivemind://context".to_owned()),
+    ("context", "p95 < 12,000", |_, _| "hivemind://context".to_owned()),
+    ("context, with an intent", "p95 < 12,000", |_, n| {
+        format!("hivemind://context/devops?session=intent-{}", n % INTENTS)
+    }),
     ("status", "", |_, _| "hivemind://status".to_owned()),
 ];
 
@@ -134,6 +140,7 @@ impl Size {
         let ids = space.fill(claims);
         let took = started.elapsed();
         let disk_bytes = space.disk_bytes();
+        space.declare(INTENTS);
         let path = space.workspace().ledger();
         let reader = ledger::Reader::open(&path).expect("a ledger").expect("it was filled");
         let events = usize::try_from(reader.head().expect("a head").seq).expect("it fits");

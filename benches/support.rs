@@ -12,9 +12,10 @@ use std::time::Duration;
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Share};
-use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
+use hivemind::domain::command::{Command, CreateClaim, DeclareIntent, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId};
+use hivemind::domain::plan::Trajectory;
 use hivemind::domain::versions::Versions;
 use hivemind::system::{self, Environment, Sources};
 use hivemind::workspace::Workspace;
@@ -156,6 +157,23 @@ impl Space {
             }
         }
         ids
+    }
+
+    /// Gives sessions `intent-0` and on an intent each, in the words of some claims.
+    pub(crate) fn declare(&self, sessions: usize) {
+        let mut committer =
+            Committer::open(&self.workspace, Policy::default(), Sources::system()).expect("a committer");
+        let intents = (0..sessions).map(|at| {
+            let intent = format!("{} {}", question(at * 7919), question(at * 104_729 + 1));
+            let intent = intent.parse().expect("an intent");
+            let trajectory = Trajectory { intent, plan_id: None, phase_id: None, task_ids: Vec::new() };
+            let declare = Command::DeclareIntent(DeclareIntent { trajectory, team: false });
+            let session = Some(format!("intent-{at}").parse().expect("a session"));
+            Submission { session, ..submission("devops", declare) }
+        });
+        for outcome in committer.commit(&intents.collect::<Vec<_>>()).expect("a group commits") {
+            outcome.expect("nothing is refused");
+        }
     }
 
     /// Bytes of both databases with their write-ahead logs.

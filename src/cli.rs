@@ -28,6 +28,7 @@ mod search;
 mod serve;
 mod session;
 mod status;
+mod steps;
 mod target;
 mod token;
 mod trust;
@@ -58,6 +59,7 @@ use crate::domain::time::Moment;
 use crate::domain::versions::Versions;
 use crate::identity::{Caller, Speaker, Surroundings};
 use crate::reads::Reads;
+use crate::session_news::SessionNews;
 use crate::standing::{Damage, Standing};
 use crate::store::StoreError;
 use crate::system::{self, Environment};
@@ -532,20 +534,33 @@ impl Context {
     fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.models()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
+        let (opened, as_of) = (views::opened(view, &answer), answer.seq);
         // What a program wrote, and XML, mean their line breaks.
+        let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
         let mut text = if matches!(view, View::Output(..)) {
             answer.text
-        } else if answer.mime_type == "text/markdown" {
-            output::fitted(&answer.text)
+        } else if is_exact {
+            names::shortened(&steps::in_shell(&answer.text)).into_owned()
         } else {
-            names::shortened(&answer.text).into_owned()
+            output::fitted(&answer.text)
         };
         if let Some(next) = answer.next {
             text.push_str(&output::more(next.parameter, &next.value));
         }
         output::print(self.global.json, &text, &answer.json)?;
+        self.opened(&opened, as_of);
         note_damage(&mut reads);
         Ok(())
+    }
+
+    /// What was shown to the client's session is no news to it any more; what it was as of then is another matter.
+    fn opened(&self, ids: &[String], as_of: u64) {
+        let is_past = self.global.at.is_some();
+        let session = if ids.is_empty() || is_past { None } else { self.client_session() };
+        if let Some((session, state_home)) = session.zip(self.environment.state_home.as_deref()) {
+            // At worst it is told of it once more.
+            let _ = SessionNews::of(state_home, &self.workspace, &session).open(ids, as_of);
+        }
     }
 
     fn reads(&self) -> Result<Reads, Failure> {

@@ -6,6 +6,7 @@ mod in_json;
 mod in_toml;
 mod install;
 mod marks;
+mod printed;
 mod trust;
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ pub use edit::{Problem, Standing, add, argv, hook_commands, remove, standings};
 pub use entry::{Entry, HookEvent, Hooks, Layout, Server};
 pub use install::{Change, InstallError, Installed, Outcome};
 pub use marks::Mark;
+pub use printed::{Snippet, printed};
 pub use trust::{Trust, trust};
 
 use crate::system::Environment;
@@ -63,6 +65,8 @@ enum Base {
     Config,
     /// The user directory of VS Code.
     VsCode,
+    /// `COPILOT_HOME`, else `~/.copilot`.
+    Copilot,
 }
 
 /// A file that may be written under several names: the first that is there counts, else the last.
@@ -88,6 +92,7 @@ pub struct Places {
     home: Option<PathBuf>,
     claude: Option<PathBuf>,
     codex: Option<PathBuf>,
+    copilot: Option<PathBuf>,
     config: Option<PathBuf>,
     search_path: Option<OsString>,
 }
@@ -100,6 +105,7 @@ impl Places {
             home: environment.home.clone(),
             claude: environment.claude_dir.clone(),
             codex: environment.codex_home.clone(),
+            copilot: environment.copilot_home.clone(),
             config: environment.config_home.clone(),
             search_path: environment.search_path.clone(),
         }
@@ -123,6 +129,7 @@ impl Places {
             Base::Claude => self.claude.clone().or_else(|| home(".claude")),
             Base::ClaudeState => self.claude.clone().or_else(|| self.home.clone()),
             Base::Codex => self.codex.clone().or_else(|| home(".codex")),
+            Base::Copilot => self.copilot.clone().or_else(|| home(".copilot")),
             Base::Config => self.config.clone().or_else(|| home(".config")),
             Base::VsCode if cfg!(target_os = "macos") => home("Library/Application Support/Code/User"),
             Base::VsCode if cfg!(windows) => home("AppData/Roaming/Code/User"),
@@ -203,6 +210,19 @@ impl Client {
         })
     }
 
+    /// Whether settings of this client run a hook of ours, whose command is not `command`.
+    pub fn has_other_hooks(&self, places: &Places, command: &str) -> bool {
+        let Some(hooks) = self.hooks().filter(|hooks| hooks.command != command) else { return false };
+        let files = [Level::Project, Level::User].map(|level| self.files(level, places));
+        files.iter().flatten().any(|file| {
+            let text = file.text().ok().flatten().unwrap_or_default();
+            let runs = |event: &HookEvent| {
+                hook_commands(file, &text, event.name).is_ok_and(|found| !found.is_empty())
+            };
+            hooks.events.iter().any(runs)
+        })
+    }
+
     fn specs(&self, level: Level) -> &'static [FileSpec] {
         match level {
             Level::Project => self.project,
@@ -212,8 +232,15 @@ impl Client {
 }
 
 /// An entry of which clients differ in little.
-const SERVER: Server =
-    Server { at: "mcpServers", kind: None, one_list: false, always_load: false, env_vars: &[] };
+const SERVER: Server = Server {
+    at: "mcpServers",
+    kind: None,
+    one_list: false,
+    always_load: false,
+    env_vars: &[],
+    all_tools: false,
+    in_transport: false,
+};
 /// `mcpServers`, as clients write it that take a command for granted.
 const PLAIN_SERVER: Entry = Entry::Server(SERVER);
 /// `mcpServers`, with the transport named.
@@ -230,6 +257,9 @@ const CODEX_SERVER: Entry = Entry::Server(Server {
 const VSCODE_SERVER: Entry = Entry::Server(Server { at: "servers", kind: Some("stdio"), ..SERVER });
 const OPENCODE_SERVER: Entry =
     Entry::Server(Server { at: "mcp", kind: Some("local"), one_list: true, ..SERVER });
+/// Below the home directory; in a project Copilot CLI reads what Claude Code does.
+const COPILOT_SERVER: Entry = Entry::Server(Server { kind: Some("local"), all_tools: true, ..SERVER });
+const CLINE_SERVER: Entry = Entry::Server(Server { kind: Some("stdio"), in_transport: true, ..SERVER });
 
 /// An event without a matcher fires for everything.
 const fn event(name: &'static str, matcher: Option<&'static str>) -> HookEvent {
@@ -299,8 +329,60 @@ const CURSOR_HOOKS: Entry = Entry::Hooks(Hooks {
         event("sessionEnd", None),
     ],
     before_tool: "preToolUse",
-    layout: Layout::Flat { version: 1 },
+    layout: Layout::Flat { version: 1, kind: None, timeout: "timeout", by_shell: false },
     timeout: 5,
+    context_chars: None,
+});
+
+/// VS Code runs them too. It calls tools by other names, so that nothing is matched. Copilot CLI 1.0.102 denies every tool
+/// when a hook before it fails, be it because there is no such program.
+const COPILOT_HOOKS: Entry = Entry::Hooks(Hooks {
+    command: "hm hook copilot",
+    events: &[
+        event("sessionStart", None),
+        event("userPromptSubmitted", None),
+        event("preToolUse", None),
+        event("postToolUse", None),
+        event("postToolUseFailure", None),
+        event("agentStop", None),
+        event("sessionEnd", None),
+    ],
+    before_tool: "preToolUse",
+    layout: Layout::Flat { version: 1, kind: Some("command"), timeout: "timeoutSec", by_shell: true },
+    timeout: 5,
+    context_chars: None,
+});
+
+/// Nothing before a tool: Qwen Code keeps from its model what is said there.
+const QWEN_HOOKS: Entry = Entry::Hooks(Hooks {
+    command: "hm hook qwen",
+    events: &[
+        event("SessionStart", None),
+        event("UserPromptSubmit", None),
+        event("PostToolUse", None),
+        event("PostToolUseFailure", None),
+        event("Stop", None),
+        event("SessionEnd", None),
+    ],
+    before_tool: "PreToolUse",
+    layout: Layout::Groups { name: Some("hivemind") },
+    timeout: 5_000,
+    context_chars: None,
+});
+
+const OPENCODE_HOOKS: Entry = Entry::Hooks(Hooks {
+    command: "hm hook opencode",
+    events: &[
+        event("session.start", None),
+        event("chat.message", None),
+        event("tool.execute.before", None),
+        event("tool.execute.after", None),
+        event("experimental.session.compacting", None),
+        event("session.end", None),
+    ],
+    before_tool: "tool.execute.before",
+    layout: Layout::Plugin { text: include_str!("clients/opencode.js") },
+    timeout: 5_000,
     context_chars: None,
 });
 
@@ -382,30 +464,51 @@ pub static CLIENTS: &[Client] = &[
             Spot(Base::Project, "opencode.json"),
             Spot(Base::Project, "opencode.jsonc"),
         ],
-        project: &[FileSpec {
-            spots: &[
-                Spot(Base::Project, "opencode.jsonc"),
-                Spot(Base::Project, ".opencode/opencode.jsonc"),
-                Spot(Base::Project, ".opencode/opencode.json"),
-                Spot(Base::Project, "opencode.json"),
-            ],
-            entries: &[OPENCODE_SERVER],
-        }],
-        user: &[FileSpec {
-            spots: &[
-                Spot(Base::Config, "opencode/opencode.jsonc"),
-                Spot(Base::Config, "opencode/opencode.json"),
-            ],
-            entries: &[OPENCODE_SERVER],
-        }],
+        project: &[
+            FileSpec {
+                spots: &[
+                    Spot(Base::Project, "opencode.jsonc"),
+                    Spot(Base::Project, ".opencode/opencode.jsonc"),
+                    Spot(Base::Project, ".opencode/opencode.json"),
+                    Spot(Base::Project, "opencode.json"),
+                ],
+                entries: &[OPENCODE_SERVER],
+            },
+            FileSpec {
+                spots: &[Spot(Base::Project, ".opencode/plugins/hivemind.js")],
+                entries: &[OPENCODE_HOOKS],
+            },
+        ],
+        user: &[
+            FileSpec {
+                spots: &[
+                    Spot(Base::Config, "opencode/opencode.jsonc"),
+                    Spot(Base::Config, "opencode/opencode.json"),
+                ],
+                entries: &[OPENCODE_SERVER],
+            },
+            FileSpec {
+                spots: &[Spot(Base::Config, "opencode/plugins/hivemind.js")],
+                entries: &[OPENCODE_HOOKS],
+            },
+        ],
     },
     Client {
         name: "vscode",
         title: "VS Code",
         programs: &["code"],
         signs: &[Spot(Base::VsCode, ""), Spot(Base::Project, ".vscode")],
-        project: &[FileSpec { spots: &[Spot(Base::Project, ".vscode/mcp.json")], entries: &[VSCODE_SERVER] }],
-        user: &[FileSpec { spots: &[Spot(Base::VsCode, "mcp.json")], entries: &[VSCODE_SERVER] }],
+        project: &[
+            FileSpec { spots: &[Spot(Base::Project, ".vscode/mcp.json")], entries: &[VSCODE_SERVER] },
+            FileSpec {
+                spots: &[Spot(Base::Project, ".github/hooks/hivemind.json")],
+                entries: &[COPILOT_HOOKS],
+            },
+        ],
+        user: &[
+            FileSpec { spots: &[Spot(Base::VsCode, "mcp.json")], entries: &[VSCODE_SERVER] },
+            FileSpec { spots: &[Spot(Base::Copilot, "hooks/hivemind.json")], entries: &[COPILOT_HOOKS] },
+        ],
     },
     Client {
         name: "cursor",
@@ -420,5 +523,48 @@ pub static CLIENTS: &[Client] = &[
             FileSpec { spots: &[Spot(Base::Home, ".cursor/mcp.json")], entries: &[STDIO_SERVER] },
             FileSpec { spots: &[Spot(Base::Home, ".cursor/hooks.json")], entries: &[CURSOR_HOOKS] },
         ],
+    },
+    Client {
+        name: "copilot",
+        title: "Copilot CLI",
+        programs: &["copilot"],
+        signs: &[Spot(Base::Copilot, ""), Spot(Base::Project, ".github/hooks")],
+        project: &[
+            FileSpec { spots: &[Spot(Base::Project, ".mcp.json")], entries: &[CLAUDE_SERVER] },
+            FileSpec {
+                spots: &[Spot(Base::Project, ".github/hooks/hivemind.json")],
+                entries: &[COPILOT_HOOKS],
+            },
+        ],
+        user: &[
+            FileSpec { spots: &[Spot(Base::Copilot, "mcp-config.json")], entries: &[COPILOT_SERVER] },
+            FileSpec { spots: &[Spot(Base::Copilot, "hooks/hivemind.json")], entries: &[COPILOT_HOOKS] },
+        ],
+    },
+    Client {
+        name: "qwen",
+        title: "Qwen Code",
+        programs: &["qwen"],
+        signs: &[Spot(Base::Home, ".qwen"), Spot(Base::Project, ".qwen")],
+        project: &[FileSpec {
+            spots: &[Spot(Base::Project, ".qwen/settings.json")],
+            entries: &[PLAIN_SERVER, QWEN_HOOKS],
+        }],
+        user: &[FileSpec {
+            spots: &[Spot(Base::Home, ".qwen/settings.json")],
+            entries: &[PLAIN_SERVER, QWEN_HOOKS],
+        }],
+    },
+    Client {
+        name: "cline",
+        title: "Cline",
+        programs: &["cline"],
+        signs: &[Spot(Base::Home, ".cline")],
+        // Cline has servers for a user only.
+        project: &[],
+        user: &[FileSpec {
+            spots: &[Spot(Base::Home, ".cline/data/settings/cline_mcp_settings.json")],
+            entries: &[CLINE_SERVER],
+        }],
     },
 ];

@@ -48,9 +48,9 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # agents_may_override_operator = false
 
 [stale_after_hours]
-# After so many hours without a touch a claim is left out of contexts, unless its task is active; a dead end never is.
+# After so many hours without a touch a proposed claim stands behind all others in contexts, unless it is about the work
+# at hand. A decision does so only where a number is set; confirmed claims and dead ends never do.
 # fact = 72
-# decision = 72
 # hypothesis = 72
 
 [privacy]
@@ -140,7 +140,7 @@ pub struct Config {
     pub clients: BTreeMap<Client, AgentId>,
     /// What rules depend on.
     pub policy: Policy,
-    /// When contexts leave a claim out because of its age.
+    /// When a proposed claim sinks in contexts because of its age.
     pub stale_after: StaleAfter,
     /// The team's own secret patterns.
     pub own_secrets: Own,

@@ -22,13 +22,23 @@ word!(
         Gemini = "gemini",
         /// Cursor.
         Cursor = "cursor",
+        /// Copilot CLI.
+        Copilot = "copilot",
+        /// VS Code.
+        VsCode = "vscode",
+        /// Qwen Code.
+        Qwen = "qwen",
+        /// opencode, through our plugin.
+        Opencode = "opencode",
     }
 );
 
 /// One call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// Who calls.
+    /// The client that the command names: `hm hook NAME` stands in settings of that client.
+    pub named: Client,
+    /// The client that runs the hook: some also run what stands in the settings of another one.
     pub client: Client,
     /// The event by the client's name; the answer repeats it. Empty when there is none.
     pub event: String,
@@ -95,6 +105,8 @@ pub struct ToolOutcome {
     pub exit: Option<i64>,
     /// Whether it failed; who interrupts a tool did not see it fail.
     pub failed: bool,
+    /// Whether nothing can be said of its end: it runs on in the background, or was interrupted.
+    pub unseen: bool,
     /// The beginning of what it put out, errors first.
     pub output_head: Option<String>,
     /// The end of what it put out, standard output last.
@@ -158,6 +170,19 @@ fn piece_bytes(line: &str) -> usize {
 }
 
 impl Call {
+    /// The event in the words of the client's own settings: VS Code runs what those of Copilot CLI have, and calls it
+    /// by other names.
+    pub fn configured_event(&self) -> &str {
+        match (self.client, self.event.as_str()) {
+            (Client::VsCode, "SessionStart") => "sessionStart",
+            (Client::VsCode, "UserPromptSubmit") => "userPromptSubmitted",
+            (Client::VsCode, "PreToolUse") => "preToolUse",
+            (Client::VsCode, "PostToolUse") => "postToolUse",
+            (Client::VsCode, "Stop") => "agentStop",
+            (_, event) => event,
+        }
+    }
+
     /// The same call with each absolute path it names spelled in another way: where it happens, the files it changes,
     /// and in its command.
     #[must_use]

@@ -60,7 +60,7 @@ impl Surroundings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Reads, and calls no tool.
+    /// Reads, and calls no tool that writes.
     Viewer,
     /// Calls every tool that is not the operator's.
     Agent,
@@ -85,7 +85,8 @@ impl Role {
 
     fn allows(self, tool: &str) -> bool {
         match self {
-            Self::Viewer => false,
+            // What reads resources may read them by a tool.
+            Self::Viewer => tool == "read_memory",
             Self::Agent => !OPERATORS_TOOLS.contains(&tool),
             Self::Admin => true,
         }
@@ -224,6 +225,11 @@ impl Caller {
         of_client.filter(|_| !self.is_told).unwrap_or_else(|| self.session())
     }
 
+    /// Whether the session is one that somebody else named: what started this process, or a hook of its client.
+    pub fn has_session(&self) -> bool {
+        self.is_told || self.client.as_ref().is_some_and(|client| client.current().is_some())
+    }
+
     /// The task that new claims come out of, where a call names none.
     pub const fn task(&self) -> Option<TaskId> {
         self.task
@@ -348,7 +354,7 @@ mod tests {
         let lines: Vec<String> = cases
             .iter()
             .map(|(pin, named)| {
-                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named, Some("opencode")));
+                let answer = caller(*pin).and_then(|caller| caller.speaks_for(*named, Some("goose")));
                 let answer = answer.map_or_else(
                     |no| format!("{}: {}", no.code.as_str(), no.message),
                     |Speaker { agent, unpinned }| match unpinned {

@@ -19,6 +19,7 @@ pub mod reads;
 pub mod runner;
 pub mod schedule;
 pub mod session_home;
+pub mod session_news;
 pub mod standing;
 pub mod store;
 pub mod system;

@@ -1,5 +1,6 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
+mod about;
 mod claims;
 mod completions;
 mod contradictions;
@@ -7,6 +8,7 @@ mod decisions;
 mod experiments;
 mod files;
 mod fold;
+mod former;
 mod index;
 mod integrity;
 mod mentions;
@@ -25,6 +27,7 @@ mod team;
 mod triggers;
 mod versions;
 
+pub use about::{Belonging, Rejected, Replaced};
 pub(crate) use claims::with_basis;
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
@@ -44,6 +47,7 @@ pub use researchers::{Finding, ResearcherView};
 pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
+pub use silence::Silence;
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 pub use versions::Changed;
 

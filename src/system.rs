@@ -94,10 +94,15 @@ pub async fn stop_signal() {
 }
 
 /// The variables a client's session may stand in, the first that is set counts. Seen with Claude Code 2.1.330,
-/// Codex 0.169.0 (its session before its thread, of which each subagent has its own) and Gemini CLI 0.61.0
-/// (in hooks only).
-pub const SESSION_VARIABLES: [&str; 4] =
-    ["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID"];
+/// Codex 0.169.0 (its session before its thread, of which each subagent has its own), Gemini CLI 0.61.0 and Qwen Code
+/// 0.24.4 (in hooks only).
+pub const SESSION_VARIABLES: [&str; 5] = [
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "GEMINI_SESSION_ID",
+    "QWEN_CODE_SESSION_ID",
+];
 
 /// Variables that clients of agents set for the processes they start, besides those of their sessions; a run of an
 /// experiment and a pane of ours have theirs. A variable that a human also sets, such as `CODEX_HOME` or
@@ -122,8 +127,19 @@ pub const CLIENT_VARIABLES: [&str; 15] = [
 
 /// Programs that agents run in. An editor is none of them: humans have their terminals in it.
 #[cfg(target_os = "linux")]
-const CLIENT_PROGRAMS: [&str; 9] =
-    ["claude", "codex", "gemini", "copilot", "opencode", "opencode2", "cursor-agent", "agy", "aider"];
+const CLIENT_PROGRAMS: [&str; 11] = [
+    "claude",
+    "codex",
+    "gemini",
+    "copilot",
+    "opencode",
+    "opencode2",
+    "cursor-agent",
+    "agy",
+    "aider",
+    "qwen",
+    "cline",
+];
 
 /// Programs whose first argument is the program that runs.
 #[cfg(target_os = "linux")]
@@ -256,8 +272,12 @@ pub struct Environment {
     pub claude_dir: Option<PathBuf>,
     /// `CODEX_HOME`: all files of Codex, if not in `~/.codex`.
     pub codex_home: Option<PathBuf>,
+    /// `COPILOT_HOME`: all files of Copilot CLI, if not in `~/.copilot`.
+    pub copilot_home: Option<PathBuf>,
     /// `PATH`: where programs are looked for.
     pub search_path: Option<OsString>,
+    /// `COPILOT_CLI`: whether Copilot CLI, or a program that it started, started this process.
+    pub in_copilot: bool,
 }
 
 impl Environment {
@@ -283,13 +303,15 @@ impl Environment {
             config_home: dir("XDG_CONFIG_HOME"),
             claude_dir: dir("CLAUDE_CONFIG_DIR"),
             codex_home: dir("CODEX_HOME"),
+            copilot_home: dir("COPILOT_HOME"),
             search_path: std::env::var_os("PATH"),
+            in_copilot: var("COPILOT_CLI").is_some(),
         }
     }
 }
 
-/// How long a write waits for a writer that starts or answers before it is queued: `HM_PATIENCE_MS`, from 100 ms to
-/// ten minutes, for disks and machines that need more than the second of spec 01.
+/// How long a write waits for a writer that starts or answers before it is queued, and a hook's client for the hook:
+/// `HM_PATIENCE_MS`, from 100 ms to ten minutes, for disks and machines that need more than the second of spec 01.
 pub fn patience() -> Duration {
     let told = std::env::var("HM_PATIENCE_MS").ok().and_then(|told| told.trim().parse().ok());
     Duration::from_millis(told.unwrap_or(1_000).clamp(100, 600_000))

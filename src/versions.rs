@@ -17,6 +17,8 @@ pub enum Unversioned {
     Name,
     /// It is a directory.
     Directory,
+    /// It is a pattern for any number of files.
+    Glob,
     /// A link leads out of the work tree.
     Elsewhere,
     /// It is a pipe, a device or a socket.
@@ -32,6 +34,7 @@ impl fmt::Display for Unversioned {
         f.write_str(match self {
             Self::Name => "is no file",
             Self::Directory => "is a directory",
+            Self::Glob => "is a pattern for files",
             Self::Elsewhere => "leads out of the work tree",
             Self::Special => "is no regular file",
             Self::TooLarge => "is larger than 1 MiB",
@@ -40,11 +43,26 @@ impl fmt::Display for Unversioned {
     }
 }
 
-/// What the files among some scopes hold, below the canonical root of a work tree. Scopes without a version are left
-/// out.
-pub fn seen(root: &Path, scopes: &[Scope]) -> Versions {
-    let scopes = scopes.iter().take(MAX_SCOPES);
-    scopes.filter_map(|scope| Some((scope.clone(), look(root, scope).ok()?))).collect()
+impl Unversioned {
+    /// Whether the scope is one file all the same.
+    pub const fn is_of_a_file(self) -> bool {
+        matches!(self, Self::Elsewhere | Self::Special | Self::TooLarge | Self::Unreadable)
+    }
+}
+
+/// What the files among some scopes hold, below the canonical root of a work tree, and the scopes without a version.
+pub fn seen(root: &Path, scopes: &[Scope]) -> (Versions, Vec<(Scope, Unversioned)>) {
+    let mut versions = Versions::new();
+    let mut unversioned = Vec::new();
+    for scope in scopes.iter().take(MAX_SCOPES) {
+        match look(root, scope) {
+            Ok(content) => {
+                versions.insert(scope.clone(), content);
+            }
+            Err(why) => unversioned.push((scope.clone(), why)),
+        }
+    }
+    (versions, unversioned)
 }
 
 /// What the file of one scope holds, below the canonical root of a work tree.
@@ -57,6 +75,7 @@ pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
     }
     let path = match inside(root, &root.join(scope.as_str())) {
         Ok(path) => path,
+        Err(Outside::Missing) if scope.is_glob() => return Err(Unversioned::Glob),
         Err(Outside::Missing) => return Ok(Content::Absent),
         Err(Outside::Not(why)) => return Err(why),
     };
@@ -144,6 +163,13 @@ mod tests {
         let Ok(Content::Sha256(hash)) = looked("src/a.rs") else { panic!("a file has a version") };
         assert_eq!(hex::encode(hash), "509a0a5b5ce4e59f5039e30a39324342d7a161296bb8eba761983faaeebf6efd");
         assert_eq!(looked("link"), looked("src/a.rs"));
+        fs::write(root.join("src/c.rs"), "fn c() {}\n").expect("a file");
+        fs::remove_file(root.join("link")).expect("the link");
+        link("src/c.rs", "link");
+        assert_eq!(looked("link"), looked("src/c.rs"), "it is followed at each look");
+        fs::create_dir(root.join("[id]")).expect("a directory");
+        fs::write(root.join("[id]/page"), "fn a() {}\n").expect("a file");
+        assert_eq!(looked("[id]/page"), looked("src/a.rs"), "a name that looks like a pattern");
         assert!(matches!(looked("largest"), Ok(Content::Sha256(_))));
         for gone in ["src/b.rs", "no/such/directory", "src/a.rs/below"] {
             assert_eq!(looked(gone), Ok(Content::Absent), "{gone}");
@@ -151,6 +177,8 @@ mod tests {
         for (text, why) in [
             (".", Unversioned::Directory),
             ("src", Unversioned::Directory),
+            ("src/a*", Unversioned::Glob),
+            ("src/{b,c}.rs", Unversioned::Glob),
             ("tag:x", Unversioned::Name),
             ("symbol:a", Unversioned::Name),
             ("passwd", Unversioned::Elsewhere),

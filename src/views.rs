@@ -1,11 +1,13 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
+mod about;
 mod attention;
 mod briefing;
 mod briefs;
 mod context;
 mod delta;
 mod experiments;
+mod explain;
 mod markdown;
 mod names;
 mod ran;
@@ -14,7 +16,7 @@ mod versions;
 mod why;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -28,6 +30,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::way;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
 use crate::schedule::{self, Run, Runs};
@@ -44,7 +47,7 @@ pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
-pub use delta::{delta, gate, presence};
+pub use delta::{Known, delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
 pub use names::{event, evidence, notice, resolve, session, shortened};
@@ -115,6 +118,8 @@ pub enum View {
     Beliefs(AgentId, Option<String>),
     /// What an agent should know at its start.
     Context(ContextOf),
+    /// Why that shows what it shows, or why this one claim is in it or not.
+    Explained(ContextOf, Option<ClaimId>),
     /// What needs this agent, or anybody.
     Attention(Option<AgentId>),
 }
@@ -194,7 +199,7 @@ impl From<ViewError> for Rejection {
             ViewError::Travel(TravelError::Unknown(unknown)) => Self::new(
                 Code::InvalidArgument,
                 unknown.to_string(),
-                "`hm log` lists events with their times",
+                "`hivemind://events` lists events with their times",
             ),
             ViewError::Travel(error) => Self::new(
                 Code::Unavailable,
@@ -386,16 +391,21 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Anchors
         | View::Beliefs(..)
         | View::Context(_)
+        | View::Explained(..)
         | View::Attention(_) => {
             let (workspace, runs) = (reads.workspace().clone(), troubles(reads, now)?);
-            let ran = if let View::Claim(id) = view {
-                // What the claim's own rows say is shown without them.
-                ran::cited(reads, *id, now).unwrap_or_default()
+            // What the claim's own rows say is shown without what the ledger says.
+            let claim = if let View::Claim(id) = view {
+                reads.ask(now, |store| store.claim(*id)).ok().and_then(|(claim, _)| claim.flatten())
             } else {
-                BTreeMap::new()
+                None
             };
-            let is_past = reads.horizon().is_some();
-            let from = Beside { workspace: &workspace, config, runs: &runs, ran: &ran, now, is_past };
+            let ran = claim.as_ref().and_then(|claim| ran::cited(reads, claim).ok()).unwrap_or_default();
+            let before_change =
+                claim.and_then(|claim| versions::before_change(reads, &claim).ok()).unwrap_or_default();
+            let (is_past, before_change) = (reads.horizon().is_some(), &before_change);
+            let from =
+                Beside { workspace: &workspace, config, runs: &runs, ran: &ran, before_change, now, is_past };
             let asked = match reads.ask(now, |store| Ok(from_store(store, &from, view))) {
                 // A writer that must not fold a damaged ledger makes none; what is wrong can be said without them.
                 Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => {
@@ -413,6 +423,22 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                 (None, _) => empty(&from, view),
             }
         }
+    }
+}
+
+/// The claims, contradictions and runs that an answer shows with their texts, by id: its reader knows them from then on.
+pub fn opened(view: &View, answer: &Answer) -> Vec<String> {
+    if let View::Claim(id) = view {
+        vec![id.to_string()]
+    } else if let View::Contradiction(id) = view {
+        vec![id.to_string()]
+    } else if let View::Experiment(id) = view {
+        vec![id.to_string()]
+    } else if let View::Search(_) = view {
+        let hits = answer.json["hits"].as_array().into_iter().flatten();
+        hits.filter_map(|hit| Some(hit["id"].as_str()?.to_owned())).collect()
+    } else {
+        Vec::new()
     }
 }
 
@@ -487,6 +513,8 @@ struct Beside<'a> {
     runs: &'a Runs,
     /// The commands among the evidence of the claim that is asked for, by event.
     ran: &'a BTreeMap<String, CommandRan>,
+    /// The positions on that claim that are about other content, by their places in the ledger.
+    before_change: &'a BTreeSet<u64>,
     now: Timestamp,
     /// Whether the past is shown: what files held then is not known.
     is_past: bool,
@@ -506,6 +534,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             Ok(page(seq, experiment_json(workspace, &run), experiments::one(&run, now)))
         }
         View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
+        View::Explained(of, why) => context::explained(store, config.stale_after, of, runs, *why, now),
         View::Attention(agent) => Ok(attention::attention(store, agent.as_ref(), runs, now)?),
         View::Claims(filter) => {
             let mut page = store.claims(filter)?;
@@ -517,6 +546,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             if !from.is_past {
                 versions::compare(workspace, store, &mut claim)?;
             }
+            versions::mark_before_change(&mut claim, from.before_change);
             Ok(claim_page(seq, &claim, ran, now))
         }
         View::Search(search) => {
@@ -633,6 +663,8 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
         }
         View::Experiment(id) => Err(unknown_run(*id)),
         View::Context(of) => Ok(context::empty(of, now)),
+        View::Explained(_, Some(id)) => Err(ViewError::NotFound(unknown_claim(*id))),
+        View::Explained(..) => Ok(page(0, json!({ "items": [] }), "Nothing was ever written.\n".to_owned())),
         View::Attention(agent) => Ok(attention::empty(agent.as_ref(), runs, now)),
         View::Claims(_)
         | View::Events(_)
@@ -653,7 +685,7 @@ fn unknown_run(id: RunId) -> ViewError {
 }
 
 fn unknown_task(id: TaskId) -> String {
-    format!("no task has the id {id}: see hivemind://tasks")
+    format!("no task has the id {id}: see `hivemind://tasks`")
 }
 
 fn unknown_claim(id: ClaimId) -> String {
@@ -664,11 +696,11 @@ fn unknown_claim(id: ClaimId) -> String {
 fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
     let event = id.creation_event();
     let found = if store.contradiction(event)?.is_some() {
-        format!("{id} is a contradiction: `hm contradictions show {id}`, or hivemind://contradictions/{id}")
+        format!("{id} is a contradiction: `hivemind://contradictions/{id}`")
     } else if store.task(TaskId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a task: `hm plan show`, or hivemind://plan")
+        format!("{id} is a task: `hivemind://tasks/{id}`")
     } else if store.experiment(RunId::from_uuid(id.uuid()))?.is_some() {
-        format!("{id} is a run: `hm experiment show {id}`, or hivemind://experiments/{id}")
+        format!("{id} is a run: `hivemind://experiments/{id}`")
     } else {
         unknown_claim(id)
     };
@@ -676,7 +708,7 @@ fn no_claim(store: &Reader, id: ClaimId) -> Result<ViewError, StoreError> {
 }
 
 fn unknown_contradiction(id: EventId) -> String {
-    format!("no contradiction has the id {id}: see hivemind://contradictions")
+    format!("no contradiction has the id {id}: see `hivemind://contradictions`")
 }
 
 fn unknown_session(id: &str) -> ViewError {
@@ -684,7 +716,10 @@ fn unknown_session(id: &str) -> ViewError {
 }
 
 fn no_beliefs(agent: &AgentId) -> ViewError {
-    ViewError::NotFound(format!("no beliefs of {agent} are written down: snapshot_beliefs, or end a session"))
+    let snapshot = way::call("snapshot_beliefs", &json!({}));
+    ViewError::NotFound(format!(
+        "no beliefs of {agent} are written down; the end of a session does, and {snapshot}"
+    ))
 }
 
 /// A page of what programs and people get.

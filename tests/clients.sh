@@ -1,17 +1,22 @@
 #!/bin/sh
-# Runs Claude Code, Codex and Gemini CLI against hm, headless, each asked twice: in a new session and resumed. Their
+# Runs Claude Code, Codex, Gemini CLI, Copilot CLI, Qwen Code and opencode against hm, headless, each asked twice: in a new session and resumed. Their
 # model is a script on loopback (tests/clients/model.mjs): no account, no network but npm's. Needs npm, git and a built hm:
-#   cargo build && tests/clients.sh [path to hm] [claude|codex|gemini ...]
+#   cargo build && tests/clients.sh [path to hm] [claude|codex|gemini|copilot|qwen|opencode ...]
 # What they read is what `hm init` writes; besides, only trust and the way to the model. Exits 1 unless in every run the
 # session-start context arrives uncut in the model's request, the model is told of every tool, the claim it makes lands
 # under the pane's agent and under the session the client told its hooks, the warning before a dead end arrives, and the
-# session is in the ledger: begun, with its prompt, and ended; and `hm doctor` finds no fault in what just worked.
+# session is in the ledger: begun, with its prompt, and ended; the end of the turn costs no request; what a client runs
+# from the settings of another one is silent; the tool that reads is offered where no resource can be read; and
+# `hm doctor` finds no fault in what just worked.
 # Besides, two panes of Claude Code that nothing pins are two agents, and one confirms what the other claims.
 set -eu
 
 CLAUDE=2.1.330
 CODEX=0.169.0
 GEMINI=0.61.0
+COPILOT=1.0.102
+QWEN=0.24.4
+OPENCODE=1.18.33
 NODE=24.21.0 # for the clients and for what is beside this script
 
 AGENT=devops
@@ -28,12 +33,13 @@ for needed in npm git; do
 done
 
 mkdir -p "$target"
-tools=$(cd "$target" && pwd)/clients-$CLAUDE-$CODEX-$GEMINI-$NODE
+tools=$(cd "$target" && pwd)/clients-$CLAUDE-$CODEX-$GEMINI-$COPILOT-$QWEN-$OPENCODE-$NODE
 if [ ! -e "$tools/complete" ]; then
-    echo "installing the clients into $tools (about 1.1 GB, once)"
+    echo "installing the clients into $tools (about 2 GB, once)"
     mkdir -p "$tools"
     npm install --prefix "$tools" --no-audit --no-fund --loglevel=error "node@$NODE" \
-        "@anthropic-ai/claude-code@$CLAUDE" "@openai/codex@$CODEX" "@google/gemini-cli@$GEMINI"
+        "@anthropic-ai/claude-code@$CLAUDE" "@openai/codex@$CODEX" "@google/gemini-cli@$GEMINI" "@github/copilot@$COPILOT" "@qwen-code/qwen-code@$QWEN" \
+        "opencode-ai@$OPENCODE"
     touch "$tools/complete"
 fi
 PATH=$tools/node_modules/node/bin:$tools/node_modules/.bin:$PATH
@@ -66,6 +72,7 @@ recorded_hm() {
 #!/bin/sh
 [ "\$1" = hook ] && [ -d '$run/hooks' ] || exec '$hm' "\$@"
 call=\$(mktemp -d '$run/hooks/XXXXXX')
+echo "\$2" >"\$call/named"
 cat >"\$call/in"
 mkfifo "\$call/pipe"
 tee "\$call/out" <"\$call/pipe" &
@@ -138,6 +145,52 @@ gemini_asked() {
     alone GOOGLE_GEMINI_BASE_URL="$url" GEMINI_API_KEY=none gemini --model gemini-2.5-pro --yolo -p "$@"
 }
 
+copilot_needs() {
+    mkdir -p "$home/.copilot"
+    echo '{"trustedFolders":["'"$work"'"]}' >"$home/.copilot/config.json"
+}
+copilot_script() {
+    echo '[{"tool":"create_claim","arguments":'"$1"'},
+           {"tool":"bash","arguments":{"command":"'"$2"'","description":"run it"}}]'
+}
+copilot_asked() {
+    [ "$how" = new ] || set -- "$@" --continue
+    alone COPILOT_PROVIDER_BASE_URL="$url/v1" COPILOT_PROVIDER_TYPE=openai COPILOT_PROVIDER_API_KEY=none \
+        COPILOT_MODEL=script COPILOT_OFFLINE=true copilot --allow-all-tools -p "$@"
+}
+
+qwen_needs() {
+    mkdir -p "$home/.qwen"
+    echo '{ "security": { "auth": { "selectedType": "openai" } }, "general": { "enableAutoUpdate": false } }' \
+        >"$home/.qwen/settings.json"
+}
+qwen_script() { # it loads tools of servers when its model searches for them
+    echo '[{"tool":"tool_search","arguments":{"query":"select:mcp__hivemind__create_claim"}},
+           {"tool":"tool_call","arguments":{"name":"mcp__hivemind__create_claim","arguments":'"$1"'}},
+           {"tool":"run_shell_command","arguments":{"command":"'"$2"'","is_background":false}}]'
+}
+qwen_asked() {
+    [ "$how" = new ] || set -- "$@" --continue
+    alone OPENAI_BASE_URL="$url/v1" OPENAI_API_KEY=none OPENAI_MODEL=script qwen --yolo -p "$@"
+}
+
+opencode_needs() {
+    mkdir -p "$home/.config/opencode"
+}
+opencode_script() {
+    echo '[{"tool":"create_claim","arguments":'"$1"'},
+           {"tool":"bash","arguments":{"command":"'"$2"'","description":"run it"}}]'
+}
+opencode_asked() { # it first waits a minute for npm, which it cannot reach here
+    cat >"$home/.config/opencode/opencode.json" <<JSON
+{ "provider": { "script": { "npm": "@ai-sdk/openai-compatible", "options": { "baseURL": "$url/v1", "apiKey": "none" },
+  "models": { "script": {} } } },
+  "model": "script/script", "small_model": "script/script", "autoupdate": false, "share": "disabled" }
+JSON
+    [ "$how" = new ] || set -- --continue "$@"
+    alone OPENCODE_DISABLE_MODELS_FETCH=1 opencode run "$@"
+}
+
 # -----------------------------------------------------------------------------------------------------------------
 
 # A dead end with a trigger, and more of the agent's own than a context can hold, not all ASCII, none of it alike.
@@ -176,7 +229,7 @@ ask() {
     wait "$model" 2>/dev/null || true
     model=
     sleep 1 # a client does not wait for its last hook
-    session=$(cat "$run"/hooks/*/in | sed -n 's/.*"session_id": *"\([^"]*\)".*/\1/p' | head -1)
+    session=$(cat "$run"/hooks/*/in | sed -n 's/.*"session_\{0,1\}[iI]d": *"\([^"]*\)".*/\1/p' | head -1)
     alone "$hm" session show "$session" --json --dir "$work" >"$run/session.json" || echo null >"$run/session.json"
     alone "$hm" log --json --type claim.created --limit 500 --dir "$work" >"$run/log.json"
     list_tools >"$run/tools.json"
@@ -250,13 +303,17 @@ two_panes() {
 }
 
 failed=0
-[ $# -gt 0 ] || set -- claude codex gemini
+[ $# -gt 0 ] || set -- claude codex gemini copilot qwen opencode
 for client in "$@"; do
     home=$scratch/$client work=$scratch/$client/work run=$scratch/$client/run
     mkdir -p "$home/tmp" "$work"
     git init --quiet "$work"
     recorded_hm
-    alone "$hm" init --dir "$work" --clients "$client" --yes >/dev/null
+    case $client in
+        # It also runs what stands in the settings of Claude Code.
+        copilot) alone "$hm" init --dir "$work" --clients claude,copilot --yes >/dev/null ;;
+        *) alone "$hm" init --dir "$work" --clients "$client" --yes >/dev/null ;;
+    esac
     fill
     "${client}_needs"
     for how in new resumed; do ask; done

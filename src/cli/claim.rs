@@ -78,6 +78,8 @@ pub(super) enum Claim {
         reason: String,
     },
     /// Keep a claim you stand by against what agents proposed (operator only)
+    ///
+    /// A claim that was to take its place goes out of force. To propose the same again takes a new claim.
     #[command(after_help = "Example: hm claim keep C47")]
     Keep {
         /// The claim
@@ -236,8 +238,11 @@ impl Claim {
             }
             Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
             Self::Why { id } => {
-                let answer = views::why(&mut context.models()?, context.claim_named(id)?, system::now())?;
-                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
+                let id = context.claim_named(id)?;
+                let answer = views::why(&mut context.models()?, id, system::now())?;
+                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)?;
+                context.opened(&[id.to_string()], answer.seq);
+                Ok(())
             }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),
@@ -362,6 +367,7 @@ impl List {
             in_force: !self.all,
             claim_type: parse_optional("type", self.claim_type.as_deref())?,
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
+            places: Vec::new(),
             owner: owner.map(|agent| agent.to_string()),
             session: context.session_named(self.session.as_deref())?,
             since: self.made.since()?,

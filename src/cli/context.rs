@@ -20,6 +20,12 @@ pub(super) struct Context {
     /// As much as a model with a window of so many tokens should get
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
     window: Option<u64>,
+    /// Say why each claim is in it: its score and what that is made of
+    #[arg(long)]
+    explain: bool,
+    /// Say why this claim is in it or not
+    #[arg(long, value_name = "CLAIM", conflicts_with = "explain")]
+    why: Option<String>,
 }
 
 impl Context {
@@ -27,7 +33,12 @@ impl Context {
         let (agent, _) = place.who()?;
         let session = self.session.clone().or_else(|| place.client_session().map(String::from));
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
-        place.show(&View::Context(ContextOf { agent, session, budget, window: None }))
+        let of = ContextOf { agent, session, budget, window: None };
+        let why = place.any_claim_named(self.why.as_deref())?;
+        place.show(&match why {
+            None if !self.explain => View::Context(of),
+            why => View::Explained(of, why),
+        })
     }
 }
 

@@ -400,7 +400,7 @@ fn subject(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("{agent} may not run what no profile names"),
-            "run a profile: hm experiment run PROFILE; only the operator runs anything",
+            "run a profile: `hm experiment run PROFILE`; only the operator runs anything",
         )
         .into());
     }
@@ -470,6 +470,8 @@ fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
         if let Some(run) = found {
             if run.is_over() {
                 bar.finish_and_clear();
+                let as_of = reads.store()?.map(|store| store.folded()).transpose()?;
+                context.opened(std::slice::from_ref(&run.run_id), as_of.map_or(0, |folded| folded.seq));
                 return Ok(run);
             }
             bar.set_message(run.status.to_string());

@@ -9,7 +9,7 @@ use clap::Args;
 use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
-use crate::clients::Mark;
+use crate::clients::{self, Mark, Places};
 use crate::domain::action::{Action, MAX_TOLD, advise, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -18,7 +18,7 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::in_work_tree;
+use crate::domain::plan::{TaskStatus, in_work_tree};
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
@@ -27,19 +27,26 @@ use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
 use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
 use crate::identity::Speaker;
-use crate::pack;
+use crate::pack::{self, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
+use crate::session_news::SessionNews;
 use crate::store::SessionView;
 use crate::system::{self, Environment};
-use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
+use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::Spool;
 
-/// A hook never holds its client up for longer (spec 09: 1 s, and the process needs some of it).
-const WITHIN: Duration = Duration::from_millis(900);
-/// How long the start of a session waits for the writer: most of what it has.
-const WRITER_WITHIN: Duration = Duration::from_millis(500);
+/// A hook never holds its client up for longer: 900 ms (spec 09: 1 s, and the process needs some of it).
+fn within() -> Duration {
+    system::patience() * 9 / 10
+}
+
+/// How long the start of a session waits for the writer: most of what it has, 500 ms.
+fn writer_within() -> Duration {
+    system::patience() / 2
+}
+
 /// What is said where no context can be.
 const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
      hivemind://context before you start, and tell the human if that fails too.";
@@ -47,13 +54,15 @@ const NOT_YET: &str = "The shared memory cannot be read at this moment, which do
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The most commands of one line that are kept in normal form; people write two or three.
 const MAX_RUNS: usize = 8;
+/// What a reminder at the end of a turn matched.
+const END_OF_TURN: &str = "end of turn";
 /// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 
 /// One call of a client's hook.
 #[derive(Debug, Args)]
 pub(super) struct Hook {
-    /// claude, codex, gemini or cursor
+    /// claude, codex, gemini, cursor, copilot, vscode, qwen or opencode
     client: Client,
 }
 
@@ -61,25 +70,35 @@ impl Hook {
     /// Reads the payload from stdin and answers on stdout; always a success, and silent where anything is in doubt.
     pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
         let client = self.client;
+        let in_copilot = Environment::read().in_copilot;
         let (tell, told) = mpsc::channel();
         // A client may leave the pipe open, or a disk may hang: nobody waits for this thread.
         std::thread::spawn(move || {
             let mut payload = Vec::new();
             // What could not be read is no payload.
             let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
-            let call = Call::parse(client, &String::from_utf8_lossy(&payload));
-            let answer = Hooked::of(call.clone(), global.clone()).and_then(|mut hooked| hooked.answer());
-            let answer = answer.unwrap_or_else(|failure| {
+            let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
+            let hooked = Hooked::of(call.clone(), global.clone());
+            let answer = hooked.and_then(|hooked| match hooked {
+                Some(mut hooked) => Ok((hooked.answer()?, hooked.told)),
+                None => Ok((Answer::Silence, None)),
+            });
+            let (answer, told) = answer.unwrap_or_else(|failure| {
                 tracing::info!(?failure, "a hook has nothing to say");
-                unopened(&call, &global).map_or(Answer::Silence, Answer::Context)
+                (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
             });
             // Whoever waited too long has gone.
-            let _ = tell.send((call, answer));
+            let _ = tell.send((call, answer, told));
         });
-        let nothing = || (Call::parse(client, ""), Answer::Silence);
-        let (call, answer) = told.recv_timeout(WITHIN).unwrap_or_else(|_| nothing());
+        let nothing = || (Call::parse(client, in_copilot, ""), Answer::Silence, None);
+        let (call, answer, told) = told.recv_timeout(within()).unwrap_or_else(|_| nothing());
         if let Some(line) = call.answer(&answer) {
             output::line(&line);
+        }
+        // What was not said in time was not told.
+        if let Some((news, told)) = told {
+            // Without it the session hears some of it twice.
+            let _ = news.tell(&told);
         }
         Ok(())
     }
@@ -105,19 +124,29 @@ struct Hooked {
     speaker: Speaker,
     session: Option<SessionId>,
     reads: Reads,
+    /// What the session is told with the answer, kept once that was given.
+    told: Option<(SessionNews, Told)>,
 }
 
 impl Hooked {
-    fn of(call: Call, global: Global) -> Result<Self, Failure> {
+    /// None where the client's own settings run another hook of ours for it.
+    fn of(call: Call, global: Global) -> Result<Option<Self>, Failure> {
         let is_start = matches!(call.moment, Moment::SessionStart { .. });
         let context = Self::context(&call, global, is_start)?;
+        let calling = clients::Client::named(call.client.as_str()).filter(|_| call.client != call.named);
+        if let Some(calling) = calling {
+            let places = Places::new(context.workspace.root(), &context.environment);
+            if calling.has_other_hooks(&places, &format!("hm hook {}", call.named)) {
+                return Ok(None);
+            }
+        }
         if is_start {
             // What a pane leaves word in is there from its first moment on; without it all it says is queued nowhere.
             let _ = context.workspace.ensure();
         }
         let call = call.spelled(|path| context.workspace.spelled(path));
         // That it ran is all it says.
-        let _ = Mark::leave(&context.workspace, call.client.as_str(), &call.event);
+        let _ = Mark::leave(&context.workspace, call.client.as_str(), call.configured_event());
         let caller = context.caller()?;
         if caller.pinned() == Some(&AgentId::operator()) {
             // What happens in a client's session is its agent's.
@@ -128,7 +157,7 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        Ok(Self { call, context, speaker, session, reads })
+        Ok(Some(Self { call, context, speaker, session, reads, told: None }))
     }
 
     /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
@@ -165,6 +194,7 @@ impl Hooked {
         Ok(match self.said_to_it()? {
             Answer::Silence => Answer::Silence,
             Answer::Context(text) => Answer::Context(views::shortened(&mut self.reads, &text).into_owned()),
+            Answer::Warning(text) => Answer::Warning(views::shortened(&mut self.reads, &text).into_owned()),
         })
     }
 
@@ -192,7 +222,7 @@ impl Hooked {
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
-        let submitted = block_on(async { Ok(front.submit_within(WRITER_WITHIN, started).await?) });
+        let submitted = block_on(async { Ok(front.submit_within(writer_within(), started).await?) });
         let moved = match &submitted {
             Ok(receipts) => moved(receipts),
             Err(failure) => {
@@ -263,6 +293,10 @@ impl Hooked {
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
+        // Qwen Code says that a prompt is submitted whenever its model gets the result of a tool.
+        if text.trim().is_empty() {
+            return Ok(Answer::Silence);
+        }
         let waiting = Waiting::of(&self.context, &session);
         let known = self.known();
         let (mut answer, mut told) = (Answer::Silence, None);
@@ -271,10 +305,15 @@ impl Hooked {
             _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => {}
             Ok(Some(session)) if session.ended_at.is_none() && session.told_seq > 0 => {
                 let of = self.context_of(MAX_CONTEXT);
-                if let Ok((delta, until)) =
-                    views::delta(&mut self.reads, &of, session.told_seq, system::now())
-                {
-                    (answer, told) = (Answer::Context(delta), Some(until));
+                let (news, known) = self.knows(session);
+                if let Ok((delta, now_told)) = views::delta(&mut self.reads, &of, &known, system::now()) {
+                    let (since, until) = (known.told.seq, now_told.seq);
+                    let due = self.store(|store| views::unproven(store, &of, since, until));
+                    let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
+                    // What is said now may be too late: the ledger learns of it with the next prompt.
+                    told = Some(if known.is_kept { known.told.position() } else { until });
+                    answer = Answer::Context(delta + &due);
+                    self.told = news.map(|news| (news, now_told));
                 }
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
@@ -290,10 +329,34 @@ impl Hooked {
         Ok(answer)
     }
 
+    /// What the session knows, and where that is kept.
+    fn knows(&mut self, session: &SessionView) -> (Option<SessionNews>, Known) {
+        let news = self.news();
+        let head = self.reads.ledger().ok().flatten().and_then(|ledger| ledger.head().ok());
+        let head = head.map_or(0, |head| head.seq);
+        let told = news.as_ref().and_then(SessionNews::told);
+        // A ledger that was put back from a backup goes on before what was told.
+        let told = told.filter(|told| (1..=head).contains(&told.seq));
+        let told = told.unwrap_or_else(|| Told::up_to(session.told_seq));
+        let opened = news.as_ref().map(SessionNews::opened).unwrap_or_default();
+        let is_kept = news.is_some();
+        (news, Known { told, opened, started_at: session.seq, is_kept })
+    }
+
+    /// Where it is kept what the session knows; none for a user without a state directory.
+    fn news(&self) -> Option<SessionNews> {
+        let state_home = self.context.environment.state_home.as_deref()?;
+        Some(SessionNews::of(state_home, &self.context.workspace, self.session.as_ref()?))
+    }
+
     /// Who the pane is, what else is to be said first, and its whole context.
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
+        if let Some(news) = self.news().filter(|news| news.told().is_none()) {
+            // From now on it is kept what the session opens.
+            self.told = Some((news, Told::default()));
+        }
         let pack = self.pack(room).unwrap_or_else(|failure| {
             tracing::info!(?failure, "a session starts without its memory");
             format!("{NOT_YET} Why: {}.", output::inline(&failure))
@@ -410,7 +473,7 @@ impl Hooked {
             Some(Command::RecordFiring(RecordFiring { guard, matched }))
         });
         let commands = commands.collect();
-        Ok((if said.is_empty() { Answer::Silence } else { Answer::Context(said) }, commands))
+        Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
     }
 
     /// What the hook saw, without secrets.
@@ -441,6 +504,7 @@ impl Hooked {
                     error_signature,
                     failed,
                     of_last,
+                    unseen: outcome.unseen,
                     runs,
                     tail,
                     output_sha256,
@@ -458,18 +522,44 @@ impl Hooked {
         seen.into_iter().map(observe).collect()
     }
 
-    /// A turn ends: what the session leaves open is said, once.
+    /// A turn ends. What the client hears now costs a request to its model, so each task is told once a session.
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
-        let answer = if self.call.is_heard() {
-            let of = self.context_of(MAX_CONTEXT);
-            let gate = self.store(|store| views::gate(store, &of)).ok().flatten().unwrap_or_default();
-            pack::stop_gate(&gate).map_or(Answer::Silence, Answer::Context)
-        } else {
-            Answer::Silence
-        };
-        let turn = said.and_then(|said| self.said(Role::Assistant, said, None));
-        self.submit(turn.into_iter().collect())?;
+        let (mut answer, mut commands) = (Answer::Silence, Vec::new());
+        if self.call.is_heard()
+            && let Ok((gate, firings)) = self.unfinished()
+            && let Some(reminder) = pack::stop_gate(&gate)
+        {
+            (answer, commands) = (Answer::Context(reminder), firings);
+        }
+        commands.extend(said.and_then(|said| self.said(Role::Assistant, said, None)));
+        self.submit(commands)?;
         Ok(answer)
+    }
+
+    /// The tasks that this session holds and was not reminded of, and the commands that record the reminder.
+    fn unfinished(&mut self) -> Result<(pack::Gate, Vec<Command>), Failure> {
+        let Some(session) = self.session.clone() else { return Ok(Default::default()) };
+        let waiting = Waiting::of(&self.context, &session);
+        let fresh = self.store(|store| {
+            let mut fresh = Vec::new();
+            for task in store.held_by(session.as_str())? {
+                if let Ok(id) = task.id.parse()
+                    && !waiting.has_fired(Guard::Task(id))
+                    && !store.has_fired(session.as_str(), &task.id, 0)?
+                {
+                    fresh.push((id, task));
+                }
+            }
+            Ok(fresh)
+        })?;
+        let (mut gate, mut firings) = (pack::Gate::default(), Vec::new());
+        for (id, task) in fresh.unwrap_or_default() {
+            let matched = END_OF_TURN.parse().expect("a short text without control characters");
+            firings.push(Command::RecordFiring(RecordFiring { guard: Guard::Task(id), matched }));
+            let is_active = task.status == TaskStatus::Active;
+            if is_active { &mut gate.active_tasks } else { &mut gate.leases }.push(task.name);
+        }
+        Ok((gate, firings))
     }
 
     fn end(&mut self) -> Result<Answer, Failure> {
@@ -479,6 +569,9 @@ impl Hooked {
         }
         if let Some(state_home) = &self.context.environment.state_home {
             SessionHome::of(state_home, self.call.client.as_str(), session).leave();
+        }
+        if let Some(news) = self.news() {
+            news.leave();
         }
         self.submit(vec![Command::EndSession(EndSession {})])?;
         Ok(Answer::Silence)
@@ -577,5 +670,7 @@ impl Waiting {
 
 /// Whether a tool is one of ours: what it does is in the ledger already.
 fn is_our_own(tool: &ToolCall) -> bool {
-    tool.name.starts_with("mcp__hivemind__") || tool.name.starts_with("mcp_hivemind_")
+    ["mcp__hivemind__", "mcp_hivemind_", "hivemind-", "hivemind_"]
+        .iter()
+        .any(|prefix| tool.name.starts_with(prefix))
 }

@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 
 use super::Global;
 use super::output::{self, Failure};
-use crate::clients::{CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places};
+use crate::clients::{
+    self, CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places,
+};
 use crate::system::Environment;
 use crate::workspace::{MARKER, Workspace};
 
 /// What both verbs take.
 #[derive(Debug, Args)]
 struct Choice {
-    /// Only these: claude, codex, gemini, antigravity, opencode, vscode, cursor; several with commas
+    /// Only these: claude, codex, gemini, antigravity, opencode, vscode, cursor, copilot, qwen, cline; several with commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     clients: Vec<String>,
     /// The files of this project, which its team shares (the default)
@@ -39,6 +41,9 @@ pub(super) struct Init {
     /// Every client, found or not
     #[arg(long, conflicts_with = "clients")]
     all: bool,
+    /// Print what goes where for a client, also one that is not in the list above, and write nothing
+    #[arg(long, value_name = "CLIENT", conflicts_with_all = ["clients", "all", "yes", "user"])]
+    print: Option<String>,
 }
 
 /// Take out of the settings of clients what hm init wrote there.
@@ -69,6 +74,9 @@ impl Init {
         let root = global.dir.clone().or_else(|| environment.dir.clone()).unwrap_or(here);
         let named = named(&self.choice.clients)?;
         let root = root.canonicalize().or_else(|_| std::path::absolute(&root)).map_err(Failure::internal)?;
+        if let Some(client) = &self.print {
+            return print(client.trim(), &Places::new(&root, &environment), global.json);
+        }
         let mut run = Run::new(&self.choice, global, &root, &environment)?;
         run.is_new = !root.join(MARKER).join("config.toml").exists();
         let shown = root.display();
@@ -93,7 +101,15 @@ impl Init {
         };
         let clients: Vec<&'static Client> = CLIENTS.iter().filter(wanted).collect();
         for client in &clients {
-            for file in client.files(run.level, &run.places) {
+            let files = client.files(run.level, &run.places);
+            if files.is_empty() && run.level == Level::Project {
+                text.push_str(&format!(
+                    "{} reads no file of a project: run `hm init --user --clients {}`\n",
+                    client.title, client.name
+                ));
+            }
+            // Clients that read the same file find the same in it.
+            for file in files.into_iter().filter(|file| !run.plans(file)).collect::<Vec<_>>() {
                 run.changes.push((run.installed.plan_add(client, &file), file));
             }
         }
@@ -117,7 +133,9 @@ impl Uninit {
         for client in CLIENTS {
             if named.is_empty() || named.contains(&client.name) {
                 for file in client.every_file(run.level, &run.places) {
-                    run.changes.push((run.installed.plan_remove(client, &file), file));
+                    if !run.plans(&file) {
+                        run.changes.push((run.installed.plan_remove(client, &file), file));
+                    }
                 }
             }
         }
@@ -142,6 +160,10 @@ impl<'a> Run<'a> {
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
         Ok(Self { choice, global, places, is_new: false, environment, level, installed, changes: Vec::new() })
+    }
+
+    fn plans(&self, file: &ConfigFile) -> bool {
+        self.changes.iter().any(|(change, _)| change.path == file.path)
     }
 
     /// Shows every change, asks, makes them, and says what became of each.
@@ -252,12 +274,30 @@ impl<'a> Run<'a> {
     }
 }
 
+/// What goes where for a client of any name.
+fn print(client: &str, places: &Places, json: bool) -> Result<(), Failure> {
+    let (title, snippets) = clients::printed(client, places);
+    let mut text = format!("{title}: add to what is there already\n");
+    for clients::Snippet { place, text: held } in &snippets {
+        text.push_str(&format!("\n{place}:\n{held}"));
+    }
+    let files: Vec<Value> =
+        snippets.iter().map(|file| json!({ "place": file.place, "text": file.text })).collect();
+    output::print(json, &text, &json!({ "client": title, "files": files }))
+}
+
 fn named(names: &[String]) -> Result<Vec<&'static str>, Failure> {
     let known = || CLIENTS.iter().map(|client| client.name).collect::<Vec<_>>().join(", ");
     let find = |name: &String| {
         Client::named(name.trim())
             .map(|client| client.name)
-            .ok_or_else(|| Failure::usage(format!("no client is called `{name}`; there are: {}", known())))
+            .ok_or_else(|| {
+                Failure::usage(format!(
+                    "no client is called `{name}`; there are: {}; for any other one `hm init --print {name}` says what \
+                     goes where",
+                    known()
+                ))
+            })
     };
     names.iter().map(find).collect()
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
 
 use std::io::{BufWriter, IsTerminal, Write};
+use std::ops::Range;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,6 +11,7 @@ use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
 use super::names::shortened;
+use super::steps::{in_shell, in_shell_json};
 use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -66,9 +68,11 @@ impl Failure {
     /// Says it on stderr (or stdout with `--json`) and gives the exit code.
     pub(super) fn report(&self, as_json: bool) -> ExitCode {
         let (code, text, value) = match self {
-            Self::Rejected(rejection) => {
-                (exit_code(rejection.code), rejection.to_string(), serde_json::to_value(rejection).ok())
-            }
+            Self::Rejected(rejection) => (
+                exit_code(rejection.code),
+                in_shell(&rejection.to_string()).into_owned(),
+                serde_json::to_value(rejection).ok(),
+            ),
             Self::Usage(text) => {
                 (2, text.clone(), Some(serde_json::json!({ "code": "usage", "message": text })))
             }
@@ -85,7 +89,7 @@ impl Failure {
             Self::Unheard => return ExitCode::SUCCESS,
         };
         match value.filter(|_| as_json) {
-            Some(value) => println!("{}", json(&value)),
+            Some(value) => println!("{}", json(&in_shell_json(&value))),
             // It may quote an argument, or what somebody else wrote.
             None => {
                 eprintln!("hm: {}", clean::cleaned(&shortened(&text)));
@@ -207,14 +211,14 @@ pub(super) fn inline(failure: &Failure) -> String {
 
 /// Says on stderr what goes on besides the answer.
 pub(super) fn note(text: &str) {
-    eprintln!("hm: {}", clean::cleaned(&shortened(text)));
+    eprintln!("hm: {}", clean::cleaned(&shortened(&in_shell(text))));
 }
 
 /// Prints text or JSON, as asked.
 pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
     let mut out = stream();
     if as_json {
-        writeln!(out, "{}", json(value))?
+        writeln!(out, "{}", json(&in_shell_json(value)))?
     } else {
         out.write_all(clean::cleaned(text).as_bytes())?
     }
@@ -229,7 +233,7 @@ fn columns() -> usize {
 /// Text in lines that fit, broken at spaces where there are any. What goes on is indented below its line, and deeper
 /// than the entry of a list could be there.
 pub(super) fn fitted(text: &str) -> String {
-    clean::cleaned(&shortened(text)).lines().fold(String::new(), |fitted, line| {
+    clean::cleaned(&shortened(&in_shell(text))).lines().fold(String::new(), |fitted, line| {
         let lead = line.len() - line.trim_start_matches([' ', '>']).len();
         let quote = &line[..lead];
         let indent = if quote.contains('>') { quote.to_owned() } else { format!("{quote}    ") };
@@ -240,16 +244,31 @@ pub(super) fn fitted(text: &str) -> String {
 /// One line after `first` as lines that fit, each but the first after `indent`.
 pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
     // No id is broken at its hyphens.
+    // A command that is longer than a line is not broken either: each part would be another one.
+    let is_long = commands(line).any(|command| display_width(&line[command]) > columns() - indent.len());
     let fit = textwrap::Options::new(columns())
+        .break_words(!is_long)
         .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation);
     let lines = textwrap::wrap(line, fit.initial_indent(first).subsequent_indent(indent));
     lines.iter().fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }
 
-/// What ends with a space, or is a member of JSON, in which there are none.
+/// The commands in a line, with their back-quotes: a terminal takes one only where it stands on one line.
+fn commands(line: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    line.match_indices("`hm ").filter_map(|(at, _)| {
+        let end = line[at + 1..].find('`')?;
+        Some(at..at + end + 2)
+    })
+}
+
+/// What ends with a space outside of a command, or is a member of JSON, in which there are none.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let is_end = |end: usize| line[..end].ends_with(' ') || line[end..].starts_with('"');
+    let commands: Vec<Range<usize>> = commands(line).collect();
+    let is_end = move |end: usize| {
+        (line[..end].ends_with(' ') || line[end..].starts_with('"'))
+            && !commands.iter().any(|command| command.start < end && end < command.end)
+    };
     let ends = line.match_indices([' ', ',']).map(|(at, _)| at + 1);
     let mut start = 0;
     Box::new(ends.filter(move |end| is_end(*end)).chain([line.len()]).map(move |end| {
@@ -341,39 +360,6 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
     bar
 }
 
-/// What tools and their arguments are called here; the longer of two that begin alike first.
-const IN_VERBS: [(&str, &str); 18] = [
-    ("report_event and add_evidence", "hm claim evidence"),
-    ("add_evidence", "hm claim evidence"),
-    ("add_phase", "hm phase add"),
-    ("add_task", "hm task add"),
-    ("alias_target", "hm target alias"),
-    ("create_claim", "hm claim create"),
-    ("declare_intent with team true", "hm intent --team"),
-    ("declare_intent", "hm intent"),
-    ("record_decision", "hm decision record"),
-    ("run_experiment", "hm experiment run"),
-    ("update_task", "hm task update"),
-    ("claim_id", "--claim"),
-    ("claim_task", "hm task claim"),
-    ("claim_type", "--type"),
-    ("fencing_token", "--token"),
-    ("origin_task_id", "--task"),
-    ("phase_id", "--phase"),
-    ("plan_id", "--plan"),
-];
-
-/// A next step in the words of the command line. What it quotes is somebody's text, and stays.
-fn in_verbs(next: &str) -> String {
-    let parts = next.split('"').enumerate().map(|(place, part)| {
-        if place % 2 == 1 {
-            return part.to_owned();
-        }
-        IN_VERBS.iter().fold(part.to_owned(), |part, (tool, verb)| part.replace(tool, verb))
-    });
-    parts.collect::<Vec<_>>().join("\"")
-}
-
 /// A receipt in one line and its warnings below.
 pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
@@ -381,7 +367,7 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("{cited}\n"));
     }
     for warning in &receipt.warnings {
-        text.push_str(&format!("warning: {}\n", in_verbs(&warning.message)));
+        text.push_str(&format!("warning: {}\n", warning.message));
     }
     for id in &receipt.similar {
         text.push_str(&format!("similar: hm claim show {id}\n"));
@@ -393,7 +379,7 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("{meaning}\n"));
     }
     if let Some(next) = &receipt.next {
-        text.push_str(&format!("next: {}\n", in_verbs(next)));
+        text.push_str(&format!("next: {}\n", next));
     }
     fitted(&text)
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::output::{self, Failure};
 use super::{Context, parse, parse_all};
 use crate::domain::coverage::covers_any;
+use crate::domain::experiment::Prediction;
 use crate::domain::experiment::ProfileName;
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
@@ -181,9 +182,9 @@ fn show(
     fact("scopes", list(&profile.scopes, "none, so it settles nothing"));
     fact(
         "expect",
-        profile.expect.map_or_else(
+        profile.expect.as_ref().map_or_else(
             || "nothing, so it settles nothing".to_owned(),
-            |expect| format!("exit {} passes, any other fails", expect.exit),
+            |expect| cleaned(&expect.to_string()),
         ),
     );
     fact("needs", list(&profile.needs, "nothing"));
@@ -205,7 +206,7 @@ fn show(
             return Err(Rejection::new(Code::UnknownClaim, format!("no claim has the id {id}"), hint).into());
         };
         let scopes: Vec<Scope> = parse_all("scope", &found.summary.scopes)?;
-        let why = profile.cannot_settle(&scopes);
+        let why = profile.cannot_settle(&scopes, Prediction::Passes);
         let covered = |scope: &&Scope| covers_any(&profile.scopes, std::slice::from_ref(*scope));
         let covered: Vec<&Scope> = scopes.iter().filter(covered).collect();
         json["claim"] =

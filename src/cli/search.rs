@@ -57,6 +57,9 @@ impl Search {
             json["left_out"] = left_out.into();
         }
         output::print(context.global.json, &(table(&page) + &views::without(left_out)), &json)?;
+        let shown: Vec<String> = page.hits.iter().map(|hit| hit.claim.id.clone()).collect();
+        let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
+        context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
         note_damage(&mut reads);
         Ok(())
     }

@@ -25,7 +25,7 @@ pub(super) struct Serve {
     /// Take the `agent` argument of each call as who speaks: for a host that runs many agents over one server
     #[arg(long)]
     any_agent: bool,
-    /// Which tools to offer: core, plan, session, guard or all, several with commas
+    /// Which tools to offer: core, plan, session, guard, read or all, several with commas
     #[arg(long, value_name = "SETS", default_value = "core")]
     toolsets: Toolsets,
     /// Also speak HTTP+SSE at /sse, for clients that know nothing newer (`"type": "sse"`)

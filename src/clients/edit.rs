@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::entry::{self, Entry, SERVER, Server};
+use super::entry::{self, Entry, Hooks, Layout, SERVER, Server};
 use super::{ConfigFile, in_json, in_toml};
 
 /// Why a file is left alone.
@@ -21,6 +21,9 @@ pub enum Problem {
         /// What it should be.
         wanted: &'static str,
     },
+    /// A file that is to be ours as a whole.
+    #[error("it is not what hm init wrote")]
+    Taken,
     /// A key that stands there twice: clients differ in which one they read.
     #[error("a key stands there twice")]
     Twice,
@@ -45,6 +48,13 @@ pub enum Standing {
 /// [`Problem`]: the file is then to be left as it is.
 pub fn add(file: &ConfigFile, text: Option<&str>) -> Result<Option<String>, Problem> {
     let now = standings(file, text.unwrap_or_default())?;
+    if let Some((_, plugin)) = plugin(file) {
+        return match text {
+            Some(text) if text == plugin => Ok(None),
+            Some(text) if !text.trim().is_empty() && !is_plugin(text, plugin) => Err(Problem::Taken),
+            _ => Ok(Some(plugin.to_owned())),
+        };
+    }
     if now.iter().all(|standing| *standing != Standing::Absent) {
         return Ok(None);
     }
@@ -66,6 +76,9 @@ pub fn add(file: &ConfigFile, text: Option<&str>) -> Result<Option<String>, Prob
 /// # Errors
 /// [`Problem`]: the file is then to be left as it is.
 pub fn remove(file: &ConfigFile, text: &str, original: Option<&str>) -> Result<Option<String>, Problem> {
+    if let Some((_, plugin)) = plugin(file) {
+        return Ok(Some(text.to_owned()).filter(|text| !is_plugin(text, plugin)));
+    }
     let framed = Framed::of(text);
     let value = |text: &str| value(file, Framed::of(text).body);
     let before = original.map(value).transpose()?.unwrap_or_default();
@@ -87,6 +100,9 @@ pub fn remove(file: &ConfigFile, text: &str, original: Option<&str>) -> Result<O
 /// # Errors
 /// [`Problem`].
 pub fn standings(file: &ConfigFile, text: &str) -> Result<Vec<Standing>, Problem> {
+    if let Some((_, plugin)) = plugin(file) {
+        return Ok(vec![if text == plugin { Standing::Ours } else { Standing::Absent }]);
+    }
     let value = value(file, Framed::of(text).body)?;
     Ok(file.entries.iter().map(|entry| standing(&value, entry)).collect())
 }
@@ -96,6 +112,9 @@ pub fn standings(file: &ConfigFile, text: &str) -> Result<Vec<Standing>, Problem
 /// # Errors
 /// [`Problem`].
 pub fn argv(file: &ConfigFile, text: &str) -> Result<Option<Vec<String>>, Problem> {
+    if plugin(file).is_some() {
+        return Ok(None);
+    }
     let value = value(file, Framed::of(text).body)?;
     let server = file.entries.iter().find_map(|entry| match entry {
         Entry::Server(server) => configured(&value, server),
@@ -114,18 +133,38 @@ pub fn hook_commands(
     text: &str,
     event: &str,
 ) -> Result<Vec<(String, usize, usize)>, Problem> {
+    if let Some((hooks, plugin)) = plugin(file) {
+        let runs = is_plugin(text, plugin) && hooks.events.iter().any(|known| known.name == event);
+        return Ok(runs.then(|| (hooks.command.to_owned(), 0, 0)).into_iter().collect());
+    }
     let value = value(file, Framed::of(text).body)?;
     let mut found = Vec::new();
     for entry in file.entries {
         let Entry::Hooks(hooks) = entry else { continue };
         for (group, element) in value["hooks"][event].as_array().into_iter().flatten().enumerate() {
             for (position, handler) in hooks.handlers(element).into_iter().enumerate() {
-                let command = handler["command"].as_str().filter(|command| hooks.is_meant(command));
+                let command = hooks.command_of(handler).filter(|command| hooks.is_meant(command));
                 found.extend(command.map(|command| (command.to_owned(), group, position)));
             }
         }
     }
     Ok(found)
+}
+
+/// The hooks of a file that is ours as a whole, and its text.
+fn plugin(file: &ConfigFile) -> Option<(&'static Hooks, &'static str)> {
+    file.entries.iter().find_map(|entry| match entry {
+        Entry::Hooks(hooks) => match hooks.layout {
+            Layout::Plugin { text } => Some((hooks, text)),
+            Layout::Groups { .. } | Layout::Flat { .. } => None,
+        },
+        Entry::Server(_) => None,
+    })
+}
+
+/// Whether a text is our plugin, be it of another release: by its first line.
+fn is_plugin(text: &str, plugin: &str) -> bool {
+    text.lines().next() == plugin.lines().next()
 }
 
 /// The file as plain data.
@@ -148,7 +187,7 @@ fn standing(value: &Value, entry: &Entry) -> Standing {
                 let ours: Vec<_> = list
                     .filter(|element| {
                         hooks.handlers(element).iter().any(|handler| {
-                            handler["command"].as_str().is_some_and(|command| hooks.is_meant(command))
+                            hooks.command_of(handler).is_some_and(|command| hooks.is_meant(command))
                         })
                     })
                     .collect();
@@ -181,6 +220,7 @@ fn configured<'v>(value: &'v Value, server: &Server) -> Option<&'v Value> {
 /// Program and arguments of a server in whichever form; `None` for one that is reached another way.
 fn argv_of(server: &Value) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
+    let server = server.get("transport").unwrap_or(server);
     let command = server.get("command")?;
     match command.as_array() {
         Some(list) => list.iter().map(text).collect(),

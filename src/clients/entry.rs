@@ -8,6 +8,9 @@ use serde_json::Value;
 
 /// The name of the server in every client; clients derive tool names from it, so it has no `_`.
 pub(super) const SERVER: &str = "hivemind";
+/// What makes a command of a POSIX shell succeed where there is no `hm`. The shell becomes `hm`: the parent of a hook is its
+/// client, by which the client's server finds the session.
+const WHERE_THERE_IS_HM: &str = "command -v hm >/dev/null || exit 0; exec ";
 /// What a client starts.
 pub(super) const ARGV: [&str; 2] = ["hm", "serve"];
 
@@ -34,6 +37,10 @@ pub struct Server {
     pub always_load: bool,
     /// Variables to hand to the server, where the client keeps them to itself.
     pub env_vars: &'static [&'static str],
+    /// Whether every tool is to be named as allowed, by `*`.
+    pub all_tools: bool,
+    /// Whether all this stands below `transport`.
+    pub in_transport: bool,
 }
 
 /// How a client writes hooks.
@@ -74,13 +81,25 @@ pub enum Layout {
     Flat {
         /// The version.
         version: u32,
+        /// The value of a handler's `type`, where the client wants one.
+        kind: Option<&'static str>,
+        /// The key of the time it waits.
+        timeout: &'static str,
+        /// Whether there is a command for each shell, which succeeds also where there is no `hm`: a client that takes a
+        /// hook that fails for a refusal would let those do nothing who have none.
+        by_shell: bool,
+    },
+    /// A file of program text, all of it ours, that runs the command at each event.
+    Plugin {
+        /// The file.
+        text: &'static str,
     },
 }
 
 impl Server {
     /// The value as it is written.
     pub(super) fn value(&self) -> CstInputValue {
-        let mut fields = Vec::new();
+        let mut fields: Vec<(String, CstInputValue)> = Vec::new();
         if let Some(kind) = self.kind {
             fields.push(("type".to_owned(), kind.into()));
         }
@@ -96,6 +115,12 @@ impl Server {
         if !self.env_vars.is_empty() {
             fields.push(("env_vars".to_owned(), self.env_vars.to_vec().into()));
         }
+        if self.all_tools {
+            fields.push(("tools".to_owned(), vec![CstInputValue::from("*")].into()));
+        }
+        if self.in_transport {
+            return vec![("transport".to_owned(), CstInputValue::from(fields))].into();
+        }
         fields.into()
     }
 }
@@ -105,16 +130,28 @@ impl Hooks {
     pub(super) fn value(&self, event: &HookEvent) -> CstInputValue {
         let matcher = event.matcher.map(|matcher| ("matcher".to_owned(), matcher.into()));
         let command = ("command".to_owned(), self.command.into());
-        let timeout = ("timeout".to_owned(), self.timeout.into());
+        let timeout = |key: &str| (key.to_owned(), self.timeout.into());
         match &self.layout {
             Layout::Groups { name } => {
                 let name = name.map(|name| ("name".to_owned(), name.into()));
                 let kind = ("type".to_owned(), "command".into());
-                let handler: Vec<_> = name.into_iter().chain([kind, command, timeout]).collect();
+                let handler: Vec<_> = name.into_iter().chain([kind, command, timeout("timeout")]).collect();
                 let handlers = ("hooks".to_owned(), vec![CstInputValue::from(handler)].into());
                 matcher.into_iter().chain([handlers]).collect::<Vec<_>>().into()
             }
-            Layout::Flat { .. } => matcher.into_iter().chain([command, timeout]).collect::<Vec<_>>().into(),
+            Layout::Flat { kind, timeout: key, by_shell, .. } => {
+                let kind = kind.map(|kind| ("type".to_owned(), kind.into()));
+                let commands = if *by_shell {
+                    let bash = format!("{WHERE_THERE_IS_HM}{}", self.command);
+                    let powershell = format!("{}; exit 0", self.command);
+                    vec![("bash".to_owned(), bash.into()), ("powershell".to_owned(), powershell.into())]
+                } else {
+                    vec![command]
+                };
+                let fields = kind.into_iter().chain(matcher).chain(commands).chain([timeout(key)]);
+                fields.collect::<Vec<(String, CstInputValue)>>().into()
+            }
+            Layout::Plugin { text } => (*text).into(),
         }
     }
 
@@ -123,12 +160,20 @@ impl Hooks {
         match self.layout {
             Layout::Groups { .. } => element["hooks"].as_array().into_iter().flatten().collect(),
             Layout::Flat { .. } => vec![element],
+            Layout::Plugin { .. } => Vec::new(),
         }
+    }
+
+    /// What a handler runs, without what makes it succeed everywhere.
+    pub(super) fn command_of<'v>(&self, handler: &'v Value) -> Option<&'v str> {
+        let by_shell = matches!(self.layout, Layout::Flat { by_shell: true, .. });
+        let command = handler["bash"].as_str().filter(|_| by_shell).or(handler["command"].as_str())?;
+        Some(command.strip_prefix(WHERE_THERE_IS_HM).unwrap_or(command))
     }
 
     /// Whether a handler is ours.
     pub(super) fn is_ours(&self, handler: &Value) -> bool {
-        handler["command"] == self.command
+        self.command_of(handler) == Some(self.command)
     }
 
     /// Whether a command runs our hook, by whatever path and with whatever arguments.

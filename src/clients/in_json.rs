@@ -66,7 +66,7 @@ fn add_server(top: &CstObject, server: &Server, place: &[&str]) -> Result<(), Pr
 }
 
 fn add_hooks(top: &CstObject, hooks: &Hooks) -> Result<(), Problem> {
-    if let Layout::Flat { version } = hooks.layout
+    if let Layout::Flat { version, .. } = hooks.layout
         && top.get("version").is_none()
     {
         top.insert(0, "version", version.into());
@@ -79,7 +79,7 @@ fn add_hooks(top: &CstObject, hooks: &Hooks) -> Result<(), Problem> {
         let meant = |element: &CstNode| {
             let element = element.to_serde_value().unwrap_or_default();
             let commands: Vec<_> =
-                hooks.handlers(&element).iter().filter_map(|handler| handler["command"].as_str()).collect();
+                hooks.handlers(&element).iter().filter_map(|handler| hooks.command_of(handler)).collect();
             commands.iter().any(|command| hooks.is_meant(command))
         };
         // At the end: the trust of Codex in a hook is bound to its position.
@@ -126,7 +126,7 @@ fn remove_hooks(top: &CstObject, hooks: &Hooks, original: &Value) {
         for element in list.elements() {
             match hooks.layout {
                 Layout::Flat { .. } if ours(&element) => element.remove(),
-                Layout::Flat { .. } => continue,
+                Layout::Flat { .. } | Layout::Plugin { .. } => continue,
                 Layout::Groups { .. } => {
                     let Some(handlers) = element.as_object().and_then(|group| group.array_value("hooks"))
                     else {

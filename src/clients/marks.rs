@@ -26,7 +26,10 @@ impl Mark {
     /// # Errors
     /// What the file system said.
     pub fn leave(workspace: &Workspace, client: &str, event: &str) -> std::io::Result<()> {
-        if event.is_empty() || event.len() > 40 || !event.chars().all(|c| c.is_ascii_alphanumeric()) {
+        if event.is_empty()
+            || event.len() > 40
+            || !event.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
+        {
             return Ok(());
         }
         private::create_dir_in(&workspace.hook_marks())?;

@@ -30,6 +30,7 @@ pub fn trust(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
         "claude" => claude(places, of_project),
         "codex" => codex(client, places, of_project),
         "gemini" => gemini(places, of_project),
+        "copilot" if of_project => vec![copilot(places)],
         _ if of_project => vec![Trust::Unknown(format!(
             "{} asks when it first sees the server, and keeps the answer to itself; should the server find no \
              workspace there, add `--dir {}` to its arguments",
@@ -212,6 +213,17 @@ fn gemini_folder(places: &Places) -> Trust {
         }
     }
     missing("Gemini CLI does not trust this folder", "start `gemini` in it and accept")
+}
+
+/// Without the folder in its list Copilot CLI runs no hook of it, and starts no server.
+fn copilot(places: &Places) -> Trust {
+    let config = json(places, Spot(Base::Copilot, "config.json")).unwrap_or_default();
+    let folders = config["trustedFolders"].as_array().into_iter().flatten();
+    let folders: Vec<&Path> = folders.filter_map(Value::as_str).map(Path::new).collect();
+    match places.root.ancestors().find(|dir| folders.contains(dir)) {
+        Some(dir) => Trust::Given(format!("{} is trusted", dir.display())),
+        None => missing("Copilot CLI does not trust this folder", "start `copilot` in it and accept"),
+    }
 }
 
 /// A file of a client as plain data; none when it is not there or cannot be read.

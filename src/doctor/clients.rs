@@ -32,6 +32,8 @@ struct Found {
     problems: Vec<Check>,
     server: bool,
     of_project: bool,
+    /// Whether one of the files is no file of another client too: what two read may have been written for the other one.
+    has_own: bool,
     argv: Vec<Vec<String>>,
     /// Each command that is our hook, with the events that run it.
     hooked: Vec<(String, Vec<&'static str>)>,
@@ -55,10 +57,14 @@ impl Doctor<'_> {
     pub(super) async fn client(&self, client: &'static Client, servers: &mut Servers) -> Vec<Check> {
         let mut found = self.configured(client);
         let mut checks = std::mem::take(&mut found.problems);
+        if !found.has_own && found.hooked.is_empty() {
+            found.files.clear();
+        }
         if found.files.is_empty() {
             if checks.is_empty() && client.is_found(&self.places) {
                 let told = format!("{} is here and not configured", client.title);
-                let fix = format!("hm init --clients {}", client.name);
+                let user = if client.files(Level::Project, &self.places).is_empty() { " --user" } else { "" };
+                let fix = format!("hm init{user} --clients {}", client.name);
                 checks.push(Check::note(format!("{} config", client.name), told).fixed_by(fix));
             }
             return checks;
@@ -135,6 +141,9 @@ impl Doctor<'_> {
                 found.files.push(shown);
             }
             found.of_project |= level == Level::Project;
+            let others = CLIENTS.iter().filter(|other| other.name != client.name);
+            let mut theirs = others.flat_map(|other| other.files(level, &self.places));
+            found.has_own |= !theirs.any(|other| other.path == file.path);
             found.server |= matches!(entry, Entry::Server(_));
         }
         found
@@ -158,8 +167,11 @@ impl Doctor<'_> {
         let tried = match servers.tried.get(argv) {
             Some(tried) => tried.clone(),
             None => {
-                // Claude Code speaks the newer protocol, the others the older one (spec 08).
-                let era = if client.name == "claude" { Era::Modern } else { Era::Legacy };
+                // Claude Code and Copilot CLI speak the newer protocol, the others the older one.
+                let era = match client.name {
+                    "claude" | "copilot" => Era::Modern,
+                    _ => Era::Legacy,
+                };
                 let tried = self.tools(argv, era).await;
                 servers.tried.insert(argv.to_owned(), tried.clone());
                 tried
@@ -200,7 +212,7 @@ impl Doctor<'_> {
         let about = format!("{} hooks", client.name);
         let when = if events.len() == hooks.events.len() { "every event" } else { &events.join(", ") };
         let mark = Mark::of(self.workspace, client, hooks.before_tool);
-        match mark.untouched(self.rehearsed(command, hooks.before_tool)).await {
+        match mark.untouched(self.rehearsed(client, command, hooks.before_tool)).await {
             Ok(took) => Check::ok(about, format!("`{command}` answers in {} ms", took.as_millis())),
             Err(why) => Check::fault(
                 about,
@@ -210,12 +222,19 @@ impl Doctor<'_> {
         }
     }
 
-    async fn rehearsed(&self, command: &str, event: &str) -> Result<Duration, String> {
+    async fn rehearsed(&self, client: &Client, command: &str, event: &str) -> Result<Duration, String> {
         let root = self.workspace.root();
-        let payload = json!({
-            "session_id": "hm-doctor", "cwd": root, "hook_event_name": event,
-            "tool_name": "Read", "tool_input": { "file_path": root.join("README.md") },
-        });
+        let file = root.join("README.md");
+        let payload = match client.name {
+            // What tells the two apart that run the same command.
+            "copilot" => json!({
+                "sessionId": "hm-doctor", "cwd": root, "toolName": "view", "toolArgs": { "path": file },
+            }),
+            _ => json!({
+                "session_id": "hm-doctor", "cwd": root, "hook_event_name": event,
+                "tool_name": "Read", "tool_input": { "file_path": file },
+            }),
+        };
         let mut shell = if cfg!(windows) {
             let mut shell = tokio::process::Command::new("cmd");
             shell.arg("/C");

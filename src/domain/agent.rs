@@ -31,6 +31,11 @@ impl AgentId {
         Self(name.into())
     }
 
+    /// Whether no pane sits there: a human and the writer go by these names.
+    pub fn is_reserved(&self) -> bool {
+        [Self::operator(), Self::system()].contains(self)
+    }
+
     /// The seat with this number of a client's panes, such as `claude-2`.
     pub fn seat(word: &str, number: u32) -> Self {
         Self(format!("{word}-{number}"))

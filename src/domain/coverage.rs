@@ -1,11 +1,12 @@
 //! Which scopes of claims the globs of a profile cover: pure, and by the form of the names alone.
-//!
-//! A path whose last part has a dot is taken for a file, any other for a directory.
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::domain::experiment::{Expect, ProfileName};
+use crate::domain::experiment::{Expect, Prediction, ProfileName};
 use crate::domain::scope::{Scope, WILD};
+
+/// The most globs without braces that one glob may stand for.
+const MAX_ALTERNATIVES: usize = 256;
 
 /// One glob as profiles mean it: `*` stays within a directory.
 ///
@@ -15,24 +16,57 @@ pub fn glob(text: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(text).literal_separator(true).build()?.compile_matcher())
 }
 
-/// Why a run of this profile, expectation and globs settles nothing about a claim with these scopes; none where it can.
-pub fn cannot_settle(
-    (profile, expect, globs): (Option<&ProfileName>, Option<Expect>, &[String]),
-    scopes: &[Scope],
-) -> Option<String> {
+/// A profile, or a run of one, as far as it decides what it can settle.
+#[derive(Debug, Clone, Copy)]
+pub struct Check<'c> {
+    /// Its name; none for a run of no profile.
+    pub profile: Option<&'c ProfileName>,
+    /// What its exit code means.
+    pub expect: Option<&'c Expect>,
+    /// What it can settle claims about.
+    pub globs: &'c [String],
+    /// Whether it runs in another directory than its own.
+    pub elsewhere: bool,
+}
+
+/// Why a run of this check settles nothing about a claim with these scopes and this prediction; none where it can.
+pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction) -> Option<String> {
+    let Check { profile, expect, globs, elsewhere } = check;
     let Some(profile) = profile else { return Some("it was no run of a profile".to_owned()) };
-    if expect.is_none() {
+    let Some(expect) = expect else {
         return Some(format!("profile `{profile}` does not say what its exit code means"));
+    };
+    if elsewhere {
+        return Some(format!(
+            "it runs in another directory than profile `{profile}` names: leave out cwd, or ask a human for a profile with that cwd"
+        ));
+    }
+    if prediction == Prediction::Fails && !expect.tells_failures() {
+        return Some(format!(
+            "profile `{profile}` does not tell a check that failed from a tool that is missing: its [expect] needs `fails` or `ran`"
+        ));
     }
     if globs.is_empty() {
         return Some(format!("profile `{profile}` names no scopes"));
     }
-    (!covers_any(globs, scopes)).then(|| {
+    let open = uncovered(globs, scopes);
+    (!open.is_empty()).then(|| {
         let listed = |all: &mut dyn Iterator<Item = &str>| all.take(4).collect::<Vec<_>>().join(", ");
-        let (is, about) =
-            (listed(&mut globs.iter().map(String::as_str)), listed(&mut scopes.iter().map(Scope::as_str)));
-        format!("profile `{profile}` is about {is} and covers none of the claim's scopes: {about}")
+        let is = listed(&mut globs.iter().map(String::as_str));
+        let open = listed(&mut open.iter().map(|scope| scope.as_str()));
+        format!("profile `{profile}` is about {is} and does not cover {open}")
     })
+}
+
+/// The scopes of a claim that keep these globs from settling it: each path that they do not cover. Of a claim without
+/// paths they cover one scope by its name.
+fn uncovered<'s>(globs: &[String], scopes: &'s [Scope]) -> Vec<&'s Scope> {
+    let covered = |scope: &Scope| globs.iter().any(|glob| covers(glob, scope));
+    if !scopes.iter().any(Scope::is_path) {
+        let any = scopes.iter().any(covered);
+        return scopes.iter().filter(|_| !any).collect();
+    }
+    scopes.iter().filter(|scope| scope.is_path() && !covered(scope)).collect()
 }
 
 /// Whether globs cover one of these scopes. No globs cover nothing.
@@ -40,8 +74,8 @@ pub fn covers_any(globs: &[String], scopes: &[Scope]) -> bool {
     scopes.iter().any(|scope| globs.iter().any(|glob| covers(glob, scope)))
 }
 
-/// Whether one glob covers a scope: a file where it matches, a directory where it can match something below it. A
-/// symbol, target or tag has no path, so only the same name covers it.
+/// Whether one glob covers a scope: it matches the path, everything below the path, or everything that the scope's own
+/// glob matches. A symbol, target or tag has no path, so only the same name covers it.
 fn covers(pattern: &str, scope: &Scope) -> bool {
     if !scope.is_path() {
         return pattern == scope.as_str();
@@ -50,53 +84,117 @@ fn covers(pattern: &str, scope: &Scope) -> bool {
     if pattern.contains(':') {
         return false;
     }
-    let last = path.rsplit('/').next().unwrap_or(path);
-    let is_glob = scope.is_glob();
-    if is_glob && !matches!(last, "*" | "**") {
-        // A file that the scope's own glob matches stands for all of them.
-        let sample = path.replace("**", "any").replace(['*', '?'], "any");
-        return glob(pattern).is_ok_and(|glob| glob.is_match(sample));
+    let is_name = !scope.is_glob() && path != ".";
+    if pattern == path || is_name && glob(pattern).is_ok_and(|glob| glob.is_match(path)) {
+        return true;
     }
-    let literal: Vec<&str> = path.split('/').take_while(|part| !part.contains(WILD)).collect();
-    let is_directory = is_glob || path == "." || !last.contains('.');
-    glob(pattern).is_ok_and(|glob| glob.is_match(path))
-        || is_directory && matches_below(pattern, if path == "." { &[] } else { &literal })
+    let (Some(ours), Some(theirs)) = (alternatives(pattern), alternatives(path)) else { return false };
+    theirs.iter().all(|path| ours.iter().any(|pattern| holds_all(pattern, path)))
 }
 
-/// Whether a glob can match something below a directory, and does not only speak of a part of it.
-fn matches_below(pattern: &str, directory: &[&str]) -> bool {
-    let certain = pattern.split('/').take_while(|part| !part.contains(WILD)).count();
-    if certain > directory.len() {
+/// The globs without braces that a glob stands for; none for one that is not read here.
+fn alternatives(text: &str) -> Option<Vec<String>> {
+    let mut whole = vec![text.to_owned()];
+    let mut plain = Vec::new();
+    while let Some(text) = whole.pop() {
+        let Some(open) = text.find('{') else {
+            plain.push(text);
+            continue;
+        };
+        // Within a class a brace is itself, and a backslash takes its meaning.
+        let close = open + text[open..].find('}')?;
+        let inner = &text[open + 1..close];
+        if inner.contains('{') || text.contains(['[', '\\']) || whole.len() + plain.len() > MAX_ALTERNATIVES {
+            return None;
+        }
+        let (before, after) = (&text[..open], &text[close + 1..]);
+        whole.extend(inner.split(',').map(|part| format!("{before}{part}{after}")));
+    }
+    Some(plain)
+}
+
+/// Whether a glob matches everything that another one matches, both without braces.
+fn holds_all(pattern: &str, path: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        text.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect()
+    };
+    let mut ours = parts(pattern);
+    if ours.ends_with(&["**".to_owned(), "*".to_owned()]) {
+        ours.pop();
+    }
+    let many = |part: &String| part == "**";
+    matches_all((&ours, &parts(path)), &many, &|ours, theirs| part_holds_all(ours, theirs))
+}
+
+/// Whether one part of a path glob matches everything that another part matches.
+fn part_holds_all(ours: &str, theirs: &str) -> bool {
+    if ours == theirs || ours == "*" {
+        return true;
+    }
+    if !theirs.contains(WILD) {
+        return glob(ours).is_ok_and(|glob| glob.is_match(theirs));
+    }
+    if [ours, theirs].iter().any(|part| part.contains(['[', '\\'])) {
         return false;
     }
-    let mut parts = pattern.split('/');
-    for name in directory {
-        match parts.next() {
-            Some("**") => return true,
-            Some(part) if glob(part).is_ok_and(|glob| glob.is_match(name)) => {}
-            _ => return false,
+    let (ours, theirs): (Vec<char>, Vec<char>) = (ours.chars().collect(), theirs.chars().collect());
+    matches_all((&ours, &theirs), &|c| *c == '*', &|ours, theirs| *ours == '?' || ours == theirs)
+}
+
+/// Whether one sequence matches everything that the other one matches. `many` says which elements stand for any number
+/// of others; `one` compares two that stand for one each.
+fn matches_all<T>(
+    (ours, theirs): (&[T], &[T]),
+    many: &dyn Fn(&T) -> bool,
+    one: &dyn Fn(&T, &T) -> bool,
+) -> bool {
+    // Whether `ours` from each place on holds all of what is left of `theirs`.
+    let mut holds = vec![false; ours.len() + 1];
+    for left in (0..=theirs.len()).rev() {
+        let before = holds.clone();
+        for at in (0..=ours.len()).rev() {
+            holds[at] = match (ours.get(at), theirs.get(left)) {
+                (None, None) => true,
+                (None, Some(_)) => false,
+                (Some(our), None) => many(our) && holds[at + 1],
+                (Some(our), Some(_)) if many(our) => holds[at + 1] || before[at],
+                (Some(our), Some(their)) => !many(their) && one(our, their) && before[at + 1],
+            };
         }
     }
-    parts.next().is_some()
+    holds[0]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::covers_any;
+    use super::{covers_any, uncovered};
+    use crate::domain::scope::Scope;
 
+    /// Red before for each line that says otherwise: a directory was covered by a glob that matches one file below it.
     #[test]
-    fn a_profile_covers_files_it_matches_and_directories_it_reaches_into() {
+    fn a_profile_covers_what_its_globs_match_as_a_whole() {
         let covers = |glob: &str, scope: &str| {
             covers_any(&[glob.to_owned()], &[scope.parse().expect("a valid scope")])
         };
         for (glob, scope) in [
             ("**/*.rs", "src/a.rs"),
-            ("**/*.rs", "src/db"),
-            ("**/*.rs", "."),
-            ("src/*.rs", "src"),
+            ("**", "src/db"),
+            ("**", "."),
+            ("**/*", "."),
+            ("src/**", "src"),
+            ("src/**", "src/db/**"),
+            ("src/*", "src/db"),
             ("src/{db,api}/**", "src/db"),
-            ("**/*.rs", "src/**"),
+            ("src/{db,api}/**", "src/{api,db}/*.rs"),
+            ("**/*.{js,ts}", "ui/*.ts"),
             ("**/*.rs", "src/*.rs"),
+            ("**/*.rs", "src/**/*.rs"),
+            ("**/*.rs", "src/e4*.rs"),
+            ("src/*_test.rs", "src/a_*_test.rs"),
+            ("app/**", "app/[id]/page.tsx"),
+            ("**/*.tsx", "app/[id]/page.tsx"),
+            ("src/[!p]*.rs", "src/a.rs"),
+            ("src/[!p]*.rs", "src/[!p]*.rs"),
             ("src/a.rs", "src/a.rs"),
             ("tag:auth", "tag:auth"),
         ] {
@@ -113,7 +211,22 @@ mod tests {
             ("src/a.rs", "src/a.rs.orig"),
             ("src", "src/db"),
             ("src/{db,api}/**", "src/web"),
+            ("src/{db,api}/**", "src/*/a.rs"),
             ("**/*.rs", "docs/**/*.md"),
+            ("**/*.py", "Makefile"),
+            ("**/*.py", "docs/readme"),
+            ("**/*.rs", "src/db"),
+            ("**/*.rs", "."),
+            ("**/*.rs", "src/**"),
+            ("src/*.rs", "src"),
+            ("src/*.rs", "src/**"),
+            ("src/*.rs", "src/**/*.rs"),
+            ("src/*.rs", "src/*"),
+            ("src/db/[!p]*.rs", "src/db/*"),
+            ("src/db/[!p]*.rs", "src/db/*.rs"),
+            ("src/?.rs", "src/*.rs"),
+            ("src/a*.rs", "src/*.rs"),
+            ("*", "."),
             ("**/*.rs", "tag:rust"),
             ("**", "symbol:Pool::get"),
             ("tag:auth", "src"),
@@ -121,5 +234,20 @@ mod tests {
             assert!(!covers(glob, scope), "{glob} does not cover {scope}");
         }
         assert!(!covers_any(&[], &["src".parse().expect("a valid scope")]));
+    }
+
+    /// Red before: one scope that the author of the claim chose was enough.
+    #[test]
+    fn a_profile_settles_a_claim_when_it_covers_each_of_its_paths() {
+        let left = |globs: &[&str], scopes: &[&str]| -> Vec<String> {
+            let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
+            let scopes: Vec<Scope> = scopes.iter().map(|scope| scope.parse().expect("a scope")).collect();
+            uncovered(&globs, &scopes).into_iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(left(&["src/*.txt"], &["src/g.rs", "src/decoy.txt"]), ["src/g.rs"]);
+        assert_eq!(left(&["src/*.txt", "src/*.rs"], &["src/g.rs", "src/decoy.txt", "tag:x"]), [""; 0]);
+        assert_eq!(left(&["tag:auth"], &["src/g.rs", "tag:auth"]), ["src/g.rs"]);
+        assert_eq!(left(&["tag:auth"], &["tag:auth", "tag:login"]), [""; 0]);
+        assert_eq!(left(&["src/**"], &["tag:auth"]), ["tag:auth"]);
     }
 }

@@ -1,5 +1,6 @@
 //! The rules: a command against the folded state gives events or a refusal.
 
+mod against;
 mod asking;
 mod contradiction;
 mod decision;
@@ -15,7 +16,7 @@ mod session;
 mod target;
 mod verdict;
 
-pub use asking::agree;
+pub use asking::{HELD, agree};
 pub use erasure::{Erasure, forget};
 pub use evidence::check_last;
 pub use loss::{Loss, accept_loss};
@@ -25,6 +26,7 @@ use self::evidence::About;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::domain::action;
 use crate::domain::agent::AgentId;
@@ -48,6 +50,7 @@ use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
 pub const ACTIVE_WITHIN: Hours = Hours(24);
@@ -111,11 +114,13 @@ impl Policy {
     }
 }
 
+/// How a policy ends that lets agents override the operator, as it says itself.
+pub const OVERRIDES: &str = ", agents_may_override_operator = true";
+
 impl std::fmt::Display for Policy {
     /// As `config.toml` says it, on one line; what agents may not do is not said.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let overrides =
-            if self.agents_may_override_operator { ", agents_may_override_operator = true" } else { "" };
+        let overrides = if self.agents_may_override_operator { OVERRIDES } else { "" };
         write!(f, "{}{overrides}", self.quorum)
     }
 }
@@ -172,12 +177,14 @@ pub fn decide_seeing(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let mut decision = match command {
-        Command::CreateClaim(create) => decision::check_claim(state, create).and_then(|()| {
-            let replaced = create.supersedes.as_slice();
-            create_claim(state, (agent, session), create, replaced, versions, now, policy)
-        }),
+        Command::CreateClaim(create) => {
+            decision::check_claim(state, (agent, session), create).and_then(|()| {
+                let replaced = create.supersedes.as_slice();
+                create_claim(state, (agent, session), create, replaced, versions, now, policy)
+            })
+        }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
-        Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm),
+        Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm, versions),
         Command::AddEvidence(add) => evidence::add(state, session, add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
@@ -189,7 +196,7 @@ pub fn decide_seeing(
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::PartTarget(part) => target::part(state, part),
         Command::KeepClaim(keep) => overrule::keep(state, agent, keep),
-        Command::RunExperiment(run) => experiment::run(state, run),
+        Command::RunExperiment(run) => experiment::run(state, (agent, session), run),
         Command::AttachExperiment(attach) => experiment::attach(state, attach, now),
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel, now),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
@@ -261,7 +268,7 @@ fn create_claim(
             if state.claim(twin).is_some_and(|claim| state.is_own(agent, session, claim)) {
                 "nothing to do: it is yours and on record".to_owned()
             } else {
-                format!("support {twin} if you agree, or challenge it if you do not")
+                format!("if you agree: {}, and if you do not: {}", support(twin), challenge(twin))
             },
         )
         .with("duplicate_of", twin));
@@ -288,7 +295,7 @@ fn create_claim(
             origin_task_id: create.origin_task_id,
             mends: create.mends,
             versions: Versions::new(),
-            asks: asking::asked(create),
+            asks: asking::asked_with_owner(create, supersession.as_ref()),
             objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
         }
         .into(),
@@ -313,6 +320,10 @@ fn create_claim(
             .into(),
         );
     }
+    let waits_for = match &supersession {
+        Some(Supersession::Proposed(old)) => Some(*old),
+        Some(Supersession::Now(_) | Supersession::OnceConfirmed { .. }) | None => None,
+    };
     match supersession {
         None => {}
         Some(Supersession::Now(events)) => decision.events.extend(events),
@@ -323,7 +334,7 @@ fn create_claim(
         Some(Supersession::OnceConfirmed { old, owner }) => decision.warnings.push(Warning {
             code: WarningCode::SupersessionProposed,
             message: format!(
-                "claim {old} belongs to {owner}: it stays in force until this claim is confirmed"
+                "claim {old} belongs to {owner}, who is asked: it stays in force until this claim is confirmed"
             ),
             claim_id: Some(old),
         }),
@@ -338,7 +349,7 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, agent, about, &told));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some(asking::next(create));
+    decision.next = Some(asking::next(create, waits_for));
     Ok(decision)
 }
 
@@ -422,7 +433,7 @@ fn dead_end_warnings(
 /// What a claim says, in its first line, and which claim it is.
 fn quotation(state: &State, id: ClaimId) -> String {
     let said = state.claim(id).map_or("", |claim| claim.statement().lines().next().unwrap_or_default());
-    format!("\"{}\" (hivemind://claims/{id})", action::quoted(said, MAX_QUOTED_CHARS))
+    format!("\"{}\" (`hivemind://claims/{id}`)", action::quoted(said, MAX_QUOTED_CHARS))
 }
 
 enum Supersession {
@@ -510,22 +521,29 @@ fn take_position(
     if let (Position::Challenge, Some(reason)) = (take.position, &take.reason)
         && overrule::stands(agent, claim, policy)
     {
-        return overrule::propose(state, agent, (take.claim_id, Override::Challenge), reason);
+        return overrule::propose(state, (agent, session), (take.claim_id, Override::Challenge), reason);
     }
 
     // A caller that wrote the whole id knows it.
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
     let cited = cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new() });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
+    // A human who types in the session of a pane is not the pane.
     let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {
-        *name != agent && state.seats().are_one_pane(session, Some(there))
+        let are_agents = !name.is_reserved() && !agent.is_reserved();
+        *name != agent && are_agents && state.seats().are_one_pane(session, Some(there))
     };
+    let instead_of: Vec<AgentId> =
+        claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect();
+    let mut formerly = other_names(state, (agent, session));
+    formerly.retain(|name| !instead_of.contains(name));
     let taken = PositionTaken {
         claim_id: take.claim_id,
         position: take.position,
         reason: take.reason.clone(),
         evidence_ref,
-        instead_of: claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect(),
+        instead_of,
+        formerly,
         still: false,
         versions: Versions::new(),
     };
@@ -544,13 +562,30 @@ fn take_position(
     if take.position == Position::Challenge {
         decision.events.extend(contradiction::on_challenge(state, agent, take.claim_id, claim));
     }
-    if status == Status::Confirmed {
-        let (events, warning) = take_place(state, (take.claim_id, &after), false, policy);
+    let counting = counting(state, &after, policy);
+    let counts = take.position == Position::Support && counting.contains(&agent);
+    // Only what confirms it, or is a vote for it, puts it in the place of another claim.
+    if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
+        let by_silence = after.by_silence && counting.is_empty();
+        let (events, warning) = take_place(state, (take.claim_id, &after), by_silence, policy);
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
-    decision.next = next_step(state, agent, take.position, (&after, status), now, policy);
+    decision.next = next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy);
+    if take.position == Position::Support {
+        decision.warnings.extend(contradiction::on_support(state, (agent, session), take.claim_id));
+    }
+    if *agent == AgentId::operator() && take.position == Position::Support {
+        let turned_down = overrule::turned_down(state, (take.claim_id, claim), take.reason.as_ref());
+        decision.next = overrule::out_of_force(&turned_down).or(decision.next);
+        decision.events.extend(turned_down);
+    }
     Ok(decision)
+}
+
+/// The other names that the pane of a speaker had.
+fn other_names(state: &State, (agent, session): Speaker<'_>) -> Vec<AgentId> {
+    state.seats().names(session).filter(|name| *name != agent).cloned().collect()
 }
 
 /// A claim that takes positions.
@@ -558,8 +593,8 @@ fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
     let claim = known_claim(state, id)?;
     if claim.status == Status::Deprecated {
         let hint = match claim.superseded_by {
-            Some(successor) => format!("take a position on its successor {successor}"),
-            None => "make a new claim that supersedes it".to_owned(),
+            Some(successor) => format!("take a position on its successor: {}", support(successor)),
+            None => format!("make a new claim: {}", instead_of(id, claim)),
         };
         let message = format!("claim {id} is deprecated and takes no more positions");
         return Err(Rejection::new(Code::ClaimDeprecated, message, hint));
@@ -571,17 +606,20 @@ fn affirm_claim(
     state: &State,
     (agent, session): Speaker<'_>,
     affirm: &AffirmClaim,
+    versions: &Versions,
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
     let held = claim.positions.get(agent).copied();
-    if !state.is_own(agent, session, claim) && held != Some(Position::Challenge) {
+    if !state.owns(agent, session, claim) && held != Some(Position::Challenge) {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
             format!(
-                "ask {} or a challenger; or support or challenge it: that is about its files as they are now",
-                claim.owner
+                "ask {} or a challenger; or say what you hold of its files as they are now: {}, or {}",
+                claim.owner,
+                support(claim_id),
+                challenge(claim_id)
             ),
         ));
     }
@@ -592,11 +630,23 @@ fn affirm_claim(
         reason,
         evidence_ref: None,
         instead_of: Vec::new(),
+        formerly: Vec::new(),
         still: true,
         versions: Versions::new(),
     };
-    let next = (claim.status == Status::Contested)
+    let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let of_other = supporters.map(|(agent, _)| agent).filter(|agent| claim.sights.saw_other(agent, versions));
+    let of_other: Vec<String> = of_other.map(ToString::to_string).collect();
+    let of_other = (!of_other.is_empty()).then(|| {
+        format!(
+            "{} supported other content, which confirms nothing anew: ask for a support of the files as they are now",
+            of_other.join(", ")
+        )
+    });
+    let run = (claim.status == Status::Contested)
         .then(|| "a blocking run on its files as they are now settles it".to_owned());
+    let next: Vec<String> = of_other.into_iter().chain(run).collect();
+    let next = (!next.is_empty()).then(|| next.join("; "));
     Ok(Decision { events: vec![taken.into()], next, ..Decision::default() })
 }
 
@@ -619,7 +669,7 @@ fn take_place(
         return lapsed(format!("claim {old_id} was superseded by {other} in the meantime"), other);
     }
     if old.claim_type == ClaimType::Decision {
-        let message = format!("claim {old_id} is a decision: only record_decision supersedes it");
+        let message = format!("claim {old_id} is a decision: only another decision supersedes it");
         return lapsed(message, old_id);
     }
     if by_silence && old.is_proven && old.status != Status::Deprecated {
@@ -657,26 +707,38 @@ fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy)
 
 /// An owner's word on their own claim is the claim itself.
 fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
-    let refused = |what: &str, hint: &str| {
+    let refused = |what: &str, hint: String| {
         let message = format!("claim {} is your own, so {what}", take.claim_id);
         Err(Rejection::new(Code::OwnClaim, message, hint))
     };
     match take.position {
         Position::Challenge => {
-            let otherwise = "deprecate it, or create a claim that supersedes it";
-            refused("you cannot challenge it", &decision::way_out(claim, otherwise))
+            let end = if claim.claim_type == ClaimType::Decision {
+                format!("decide anew: {}", decision::instead_of(take.claim_id, claim))
+            } else {
+                let end = json!({ "claim_id": take.claim_id, "reason": way::REASON });
+                let end = way::call("deprecate_claim", &end);
+                format!("{end}, or {}", instead_of(take.claim_id, claim))
+            };
+            refused("you cannot challenge it", end)
         }
         Position::Support if !policy.quorum.owner_counts => refused(
             "your support does not count",
-            "another agent supports it, or an experiment settles it (run_experiment with claim_id)",
+            format!(
+                "another agent supports it, or a run shows it: {}",
+                way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": take.claim_id }))
+            ),
         ),
         Position::Support | Position::Abstain => Ok(()),
     }
 }
 
-/// The agents whose support counts.
+/// The agents whose support counts. A support of content from before the last `still` keeps a confirmed claim
+/// confirmed, and confirms nothing anew.
 fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let supporters = supporters
+        .filter(|(agent, _)| claim.status == Status::Confirmed || !claim.sights.is_before_change(agent));
     let is_own = |agent: &AgentId| state.is_own(agent, claim.taken_in.get(agent), claim);
     let counts = |agent: &&AgentId| policy.quorum.owner_counts || !is_own(agent);
     supporters.map(|(agent, _)| agent).filter(counts).collect()
@@ -709,18 +771,22 @@ fn next_step(
     state: &State,
     agent: &AgentId,
     position: Position,
-    (claim, status): (&Claim, Status),
+    (id, claim, status): (ClaimId, &Claim, Status),
     now: Timestamp,
     policy: &Policy,
 ) -> Option<String> {
     let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let supporters = counting(state, claim, policy);
     match (position, status) {
-        (Position::Challenge, _) => Some(format!(
-            "settled when {}, or every challenger supports or abstains; \
-             cite what you saw with report_event and add_evidence (relation contradicts)",
-            decision::way_out(claim, &format!("{} deprecates it", claim.owner))
-        )),
+        (Position::Challenge, _) => {
+            let seen = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "contradicts" });
+            Some(format!(
+                "settled when {} {}, or every challenger supports or abstains; cite what you saw: {}",
+                claim.owner,
+                decision::way_out(claim),
+                way::call("add_evidence", &seen)
+            ))
+        }
         (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
             Some(format!("confirmed: agreed by {}", names(&supporters)))
         }
@@ -732,11 +798,12 @@ fn next_step(
             let lacking = supports_needed(policy).saturating_sub(supporters.len());
             let missing = missing(state, claim, now, policy);
             Some(if claim.owner == *agent && !policy.quorum.owner_counts {
-                "your own support does not count: another agent must support it".to_owned()
+                "your own support does not count: it waits for the support of another agent".to_owned()
             } else if !missing.is_empty() {
-                format!("not confirmed yet: {} must support it, too", names(&missing))
+                format!("not confirmed yet: it waits for the support of {}", names(&missing))
             } else {
-                format!("not confirmed yet: it lacks {lacking} of {} supports", supports_needed(policy))
+                let supports = if lacking == 1 { "support" } else { "supports" };
+                format!("not confirmed yet: it waits for {lacking} more {supports}")
             })
         }
         (Position::Support, Status::Contested) => {
@@ -760,7 +827,7 @@ fn deprecate_claim(
         return Err(Rejection::new(
             Code::InvalidTransition,
             format!("claim {} is deprecated already, and that is final", deprecate.claim_id),
-            "make a new claim that supersedes it",
+            format!("make a new claim: {}", instead_of(deprecate.claim_id, claim)),
         )
         .with("from", claim.status)
         .with("to", Status::Deprecated));
@@ -770,18 +837,18 @@ fn deprecate_claim(
             Code::NotAllowed,
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
             format!(
-                "challenge it with a reason, or ask {} or the architect: {}",
-                claim.owner,
-                decision::way_out(claim, "they may deprecate it")
+                "{}, or ask {} to end it",
+                challenge(deprecate.claim_id),
+                decision::with_architect(&claim.owner)
             ),
         ));
     }
     if overrule::stands(agent, claim, policy) {
         let asked = (deprecate.claim_id, Override::Deprecate);
-        return overrule::propose(state, agent, asked, &deprecate.reason);
+        return overrule::propose(state, (agent, session), asked, &deprecate.reason);
     }
     if *agent != AgentId::operator() {
-        decision::stays(deprecate.claim_id, claim)?;
+        decision::stays(state, (agent, session), deprecate.claim_id, claim)?;
     }
     Ok(Decision {
         events: vec![
@@ -791,6 +858,7 @@ fn deprecate_claim(
                 to: Status::Deprecated,
                 reason: deprecate.reason.clone(),
                 by_silence: false,
+                keeps_proof: false,
             }
             .into(),
         ],
@@ -828,7 +896,7 @@ fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejecti
             }
             .into(),
         ],
-        next: Some(format!("cite it as evidence: evidence_ref {}", report.event_id)),
+        next: Some(format!("to cite it as evidence: {}", cite(report.event_id))),
         ..Decision::default()
     })
 }
@@ -864,12 +932,12 @@ fn check_list(argument: &str, len: usize) -> Result<(), Rejection> {
 }
 
 fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> bool {
-    state.is_own(agent, session, claim) || [AgentId::architect(), AgentId::operator()].contains(agent)
+    state.owns(agent, session, claim) || [AgentId::architect(), AgentId::operator()].contains(agent)
 }
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
     let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
-    StatusChanged { claim_id, from, to, reason, by_silence: false }.into()
+    StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into()
 }
 
 /// The end of a claim whose time is over, and of the contradictions it was part of.
@@ -884,9 +952,33 @@ fn known_claim(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
         Rejection::new(
             Code::UnknownClaim,
             format!("no claim has the id {id}"),
-            "take the id from a receipt or from hivemind://claims",
+            "take the id from a receipt or from `hivemind://claims`",
         )
     })
+}
+
+fn support(id: ClaimId) -> String {
+    way::call("support", &json!({ "claim_id": id }))
+}
+
+fn challenge(id: ClaimId) -> String {
+    way::call("challenge", &json!({ "claim_id": id, "reason": way::REASON }))
+}
+
+fn cite(event: EventId) -> String {
+    let cited = json!({ "claim_id": "CLAIM", "evidence_ref": event, "relation": "supports" });
+    way::call("add_evidence", &cited)
+}
+
+/// The step that puts a new claim about the same in the place of one.
+fn instead_of(id: ClaimId, claim: &Claim) -> String {
+    if claim.claim_type == ClaimType::Decision {
+        return decision::instead_of(id, claim);
+    }
+    let instead = json!({
+        "statement": "STATEMENT", "claim_type": claim.claim_type, "scopes": claim.scopes, "supersedes": id,
+    });
+    way::call("create_claim", &instead)
 }
 
 /// An id minted by a front is used once: a second use could overwrite a claim or close a circle of
@@ -904,9 +996,9 @@ fn known_event(state: &State, id: EventId) -> Result<(), Rejection> {
     }
     let nearest: Vec<String> = state.nearest_events(id).iter().map(ToString::to_string).collect();
     let hint = if nearest.is_empty() {
-        "report what you saw with report_event and cite the id it returns".to_owned()
+        "`hivemind://events` lists what can be cited".to_owned()
     } else {
-        format!("the nearest ids are {}; or report_event and cite the id it returns", nearest.join(", "))
+        format!("the nearest ids are {}; `hivemind://events` lists them all", nearest.join(", "))
     };
     Err(Rejection::new(Code::UnknownEvidence, format!("no event in the ledger has the id {id}"), hint))
 }

@@ -71,7 +71,8 @@ pub struct ClaimCreated {
     pub objection_until: Option<Timestamp>,
 }
 
-/// A claim moved from one status to another.
+/// A claim moved from one status to another, or stays proposed because something stood against it when silence would
+/// have confirmed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusChanged {
     /// Which claim.
@@ -85,6 +86,9 @@ pub struct StatusChanged {
     /// Whether no objection within the time that its owner gave moved it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_silence: bool,
+    /// Whether an earlier proof stands after a run that came to no outcome.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_proof: bool,
 }
 
 /// A claim took another's place: both links are set by this one event.
@@ -124,6 +128,16 @@ pub struct PositionTaken {
     /// Names under which the same pane took a position before: this one replaces those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<AgentId>,
+    /// Other names that the same pane had: it answers for those too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<AgentId>,
+}
+
+impl PositionTaken {
+    /// Every name for which it answers, taken by this agent.
+    pub fn speaks_for<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a AgentId> {
+        self.instead_of.iter().chain(&self.formerly).chain([agent])
+    }
 }
 
 /// An event of the ledger was tied to a claim.
@@ -177,6 +191,9 @@ pub struct EvidenceRetracted {
     pub relation: Relation,
     /// Why it is taken back.
     pub reason: Reason,
+    /// Whether the operator took it back: then a run that contradicted the claim hinders no proof any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_operator: bool,
 }
 
 /// One side of a contradiction.
@@ -252,6 +269,9 @@ pub struct OverrideProposed {
     /// What that decision is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Scope>,
+    /// Other names that the pane of the agent had: it objects under those too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<AgentId>,
 }
 
 /// The operator keeps a claim: what agents proposed against it is settled.
@@ -443,6 +463,13 @@ pub struct ExperimentCompleted {
     /// Where the end was on record first, if it is said again because its first record was erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restates: Option<Place>,
+}
+
+impl ExperimentCompleted {
+    /// What the run is compared by, with the hash of its tree wherever that is known.
+    pub fn full_key(&self) -> Option<RunKey> {
+        self.key.clone().map(|key| key.with_tree(self.outcome.git.as_ref()))
+    }
 }
 
 /// A place in the ledger.
@@ -720,7 +747,7 @@ pub struct BeliefsSnapshotted {
 pub enum Guard {
     /// A negative claim.
     Claim(ClaimId),
-    /// A task whose holder asks others to stay away from its files.
+    /// A task: it asks others to stay away from its files, and its own session to settle it.
     Task(TaskId),
 }
 
@@ -734,12 +761,13 @@ impl Guard {
     }
 }
 
-/// An agent was warned right before it repeated a dead end, or changed a file that somebody holds.
+/// An agent was warned right before it repeated a dead end or changed a file that another agent holds, or was reminded at
+/// the end of a turn of a task that its session holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardFired {
     /// What warned.
     pub guard: Guard,
-    /// What matched: the command, the path or the error.
+    /// What matched: the command, the path or the error; at the end of a turn `end of turn`.
     pub matched: CommandLine,
 }
 
@@ -823,9 +851,13 @@ pub struct CommandRan {
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
-    /// Whether a pipe hides how it ended: exit code and failure are those of the last command of the pipe.
+    /// Whether the line hides how one of its commands ended: exit code and failure are those of the last command of a
+    /// pipe, or of the whole line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_last: bool,
+    /// Whether its end was not seen: it ran on in the background, or was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen: bool,
     /// The commands of the line in normal form, paths relative to the root; none where the line cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandLine>,

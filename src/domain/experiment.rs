@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::coverage;
+use crate::domain::coverage::{self, Check};
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason};
@@ -61,11 +61,50 @@ impl fmt::Display for ProfileName {
 }
 
 /// What turns an exit code into support or contradiction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// The exit code that supports; every other contradicts.
+    /// The exit code that supports.
     pub exit: i32,
+    /// The exit codes that contradict. A run with any other code has no outcome. Empty: every other code contradicts.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub fails: BTreeSet<i32>,
+    /// A regular expression that the output matches where the check ran. A run without a match has no outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<String>,
+}
+
+impl Expect {
+    /// The exit codes of shells and of `env` for a program that cannot be run, or is not there.
+    pub const NOT_RUN: [i32; 2] = [126, 127];
+
+    /// Whether a failure shows that the check ran, and not that its tool is missing.
+    pub fn tells_failures(&self) -> bool {
+        !self.fails.is_empty() || self.ran.is_some()
+    }
+
+    /// Whether a run with this exit code has an outcome, as far as the code says.
+    pub fn is_outcome(&self, code: Option<i32>) -> bool {
+        let not_run = code.is_some_and(|code| Self::NOT_RUN.contains(&code));
+        let declared = || code.is_some_and(|code| code == self.exit || self.fails.contains(&code));
+        !not_run && (self.fails.is_empty() || declared())
+    }
+}
+
+impl fmt::Display for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit {} passes, ", self.exit)?;
+        if self.fails.is_empty() {
+            f.write_str("any other fails")?;
+        } else {
+            let codes: Vec<String> = self.fails.iter().map(i32::to_string).collect();
+            write!(f, "exit {} fails, any other shows nothing", codes.join(" or "))?;
+        }
+        match &self.ran {
+            Some(ran) => write!(f, "; output without `{ran}` shows nothing"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a run may use; one more byte, file or second and the system refuses or ends it.
@@ -123,6 +162,9 @@ pub struct Plan {
     pub argv: Vec<String>,
     /// The directory, canonical.
     pub cwd: PathBuf,
+    /// Whether the caller chose another directory than the profile's own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
     /// Which variables it gets.
     pub env: Environment,
     /// Variables it gets besides, with their values: those of our own by which an agent finds its way back.
@@ -147,9 +189,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Why a run of it settles nothing about a claim with these scopes; none where it can.
-    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
-        coverage::cannot_settle((self.profile.as_ref(), self.expect, &self.scopes), scopes)
+    /// Why a run of it settles nothing about a claim with these scopes and this prediction; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
+        let Self { profile, expect, scopes: globs, elsewhere, .. } = self;
+        let (profile, expect, elsewhere) = (profile.as_ref(), expect.as_ref(), *elsewhere);
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
     }
 
     /// The command as a person would type it, for display only: nothing ever runs this text.
@@ -237,7 +281,7 @@ crate::domain::claim::word!(
         TimedOut = "timed_out",
         /// Somebody stopped it.
         Canceled = "canceled",
-        /// It never started, or whoever ran it is gone.
+        /// It never started, its check did not run, or the process that ran it is gone.
         Aborted = "aborted",
     }
 );
@@ -274,6 +318,14 @@ pub struct RunGit {
     /// The directory of the run below the top of the work tree, with a slash at its end; none for the top itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
+}
+
+impl RunGit {
+    /// The tree of the commit and the digest of what differs from it; none where either is not known.
+    fn content(&self) -> Option<(&str, &str)> {
+        let diff = if self.dirty { self.diff.as_deref()? } else { "clean" };
+        Some((self.tree.as_deref()?, diff))
+    }
 }
 
 /// One stream of a run, as far as the ledger vouches for it.
@@ -357,20 +409,21 @@ impl RunOutcome {
     /// its parameters. None where the content is not known, such as outside a repository.
     pub fn key(&self, what: &str) -> Option<RunKey> {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
-        let tree = git.tree.as_deref()?;
-        let diff = if git.dirty { git.diff.as_deref()? } else { "clean" };
-        let hash = |parts: &[&str]| {
-            let mut hash = Sha256::new();
-            for part in parts {
-                hash.update(part.len().to_le_bytes());
-                hash.update(part);
-            }
-            hex::encode(hash.finalize())
-        };
+        let (tree, diff) = git.content()?;
         let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
         let content = hash(&[&test, tree, diff, self.tool.as_deref().unwrap_or_default()]);
-        Some(RunKey { test, content })
+        Some(RunKey { test, content, tree: Some(hash(&[tree, diff])) })
     }
+}
+
+/// SHA-256 of some texts in their order, in hex.
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hex::encode(hash.finalize())
 }
 
 /// What runs are compared by.
@@ -380,4 +433,18 @@ pub struct RunKey {
     pub test: String,
     /// Equal where the tree, the uncommitted changes and the tool's version are the same too, SHA-256 in hex.
     pub content: String,
+    /// Equal where the tree and the uncommitted changes are the same, for runs of any test, SHA-256 in hex. None in
+    /// events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+}
+
+impl RunKey {
+    /// The key with the hash of the tree, which events of older releases leave out.
+    #[must_use]
+    pub fn with_tree(mut self, git: Option<&RunGit>) -> Self {
+        let known = git.and_then(RunGit::content).map(|(tree, diff)| hash(&[tree, diff]));
+        self.tree = self.tree.or(known);
+        self
+    }
 }

@@ -123,13 +123,11 @@ impl Sort {
     /// The code of a refusal of what names none, and where all are listed.
     pub const fn refusal(self) -> (Code, &'static str) {
         match self {
-            Self::Claim => (Code::UnknownClaim, "hivemind://claims and hm claim list show all"),
-            Self::Task => (Code::UnknownTask, "hivemind://tasks and hm task list show all"),
-            Self::Plan | Self::Phase => (Code::UnknownPlan, "hivemind://plan and hm plan show show all"),
-            Self::Run => (Code::UnknownRun, "hivemind://experiments and hm experiment list show all"),
-            Self::Contradiction => {
-                (Code::UnknownClaim, "hivemind://contradictions and hm contradictions show all")
-            }
+            Self::Claim => (Code::UnknownClaim, "`hivemind://claims` shows all"),
+            Self::Task => (Code::UnknownTask, "`hivemind://tasks` shows all"),
+            Self::Plan | Self::Phase => (Code::UnknownPlan, "`hivemind://plan` shows all"),
+            Self::Run => (Code::UnknownRun, "`hivemind://experiments` shows all"),
+            Self::Contradiction => (Code::UnknownClaim, "`hivemind://contradictions` shows all"),
         }
     }
 

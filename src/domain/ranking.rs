@@ -85,6 +85,11 @@ impl Question {
         &self.order
     }
 
+    /// Whether this word is looked for.
+    pub fn asks(&self, word: &str) -> bool {
+        self.words.contains_key(word)
+    }
+
     /// `L` of spec 12: how much of the question a text answers, from its tokens in their order.
     pub fn relevance(&self, tokens: &[&str]) -> f64 {
         let mut times: HashMap<&str, u32> = HashMap::new();
@@ -143,6 +148,17 @@ pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
             base(candidate) + NEIGHBOUR * before.max(next)
         })
         .collect()
+}
+
+/// [`nearness`] with the position of each, the nearest first, and of equals the newer one.
+pub fn nearest(candidates: &[Candidate]) -> Vec<(f64, u64)> {
+    let mut nearest: Vec<(f64, u64)> = nearness(candidates)
+        .into_iter()
+        .zip(candidates)
+        .map(|(near, candidate)| (near, candidate.seq))
+        .collect();
+    nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    nearest
 }
 
 /// The score of a claim: its nearness, moved a little by the events tied to it and by how far it is trusted

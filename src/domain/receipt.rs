@@ -54,6 +54,8 @@ pub enum WarningCode {
     DependencyInvalidated,
     /// A file of the claim holds something else than the challenge, or the claim, was about.
     ChangedSince,
+    /// What a file of the claim holds is not known: it is too large, no regular file, or not in the work tree.
+    Unversioned,
     /// The session took a seat: the agent it is from now on.
     Seated,
     /// The session took another seat than it had: a pane took that while it was away.

@@ -1,33 +1,40 @@
-//! Which claims an agent should see first, and which are too old to show: pure, recomputed at every read.
+//! Which claims an agent should see first, and which sink: pure, recomputed at every read.
 
 use std::cmp::Ordering;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::claim::{ClaimType, Status};
+use crate::domain::scope::Scope;
 use crate::domain::time::{Hours, Timestamp};
 
-/// What every claim starts with (spec 04).
-const BASE: f64 = 0.5;
 /// For a link to an active task (spec 04).
 const LINKED: f64 = 0.3;
-/// For a touch within [`RECENT`] (spec 04).
-const TOUCHED: f64 = 0.2;
 /// For a scope that matches the files the session touched (spec 04).
 const AT_THE_FILES: f64 = 0.2;
 /// What effective confidence above one half adds, and below it takes away (spec 04).
 const CONFIDENCE: f64 = 0.1;
+/// For a touch within [`RECENT`] (spec 04).
+const TOUCHED: f64 = 0.1;
 /// A touch is recent for so long (spec 04).
 const RECENT: Hours = Hours(24);
+/// From this share of the best answer on, a claim answers what the session is about: a dead end is at hand, and an old
+/// proposal does not sink.
+pub const ANSWERS: f64 = 0.3;
+/// Relevance and its parts are rounded to so many parts of one, so that ties are ties on every machine.
+const PARTS: f64 = 1e6;
+/// Path components of a scope that names no path: a target and a tag belong to a team, a symbol to one place in a file.
+const TEAM_DEPTH: usize = 1;
+const SYMBOL_DEPTH: usize = 4;
 
-/// After how long without a touch a claim of each type goes stale; a dead end never does.
+/// After how long without a touch a proposed claim of each type sinks; a dead end never does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StaleAfter {
     /// Facts.
     pub fact: Hours,
-    /// Decisions.
-    pub decision: Hours,
+    /// Decisions; none: a decision in force never sinks.
+    pub decision: Option<Hours>,
     /// Hypotheses.
     pub hypothesis: Hours,
 }
@@ -35,7 +42,7 @@ pub struct StaleAfter {
 impl Default for StaleAfter {
     /// Three days each (spec 04).
     fn default() -> Self {
-        Self { fact: Hours(72), decision: Hours(72), hypothesis: Hours(72) }
+        Self { fact: Hours(72), decision: None, hypothesis: Hours(72) }
     }
 }
 
@@ -43,7 +50,7 @@ impl StaleAfter {
     const fn of(&self, claim_type: ClaimType) -> Option<Hours> {
         match claim_type {
             ClaimType::Fact => Some(self.fact),
-            ClaimType::Decision => Some(self.decision),
+            ClaimType::Decision => self.decision,
             ClaimType::Hypothesis => Some(self.hypothesis),
             ClaimType::Negative => None,
         }
@@ -57,38 +64,92 @@ pub struct Footing {
     pub claim_type: ClaimType,
     /// Where it is in its life.
     pub status: Status,
-    /// Whether another claim took its place.
-    pub superseded: bool,
     /// When it was last touched.
     pub touched_at: Timestamp,
-    /// Whether it came from a task that is active.
+    /// How well it answers what the session is about, 0 to 1: the best answer has 1.
+    pub answers: f64,
+    /// Whether it came from a task the session works on, or lies at a scope that such a task names.
     pub linked_to_active_task: bool,
-    /// Whether its scope matches a file the session touched.
+    /// Whether its scope matches a file the session touched or locked.
     pub touches_session_files: bool,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
 }
 
+/// What the relevance of a claim is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// How well it answers the text of intent, tasks and prompt.
+    pub search: f64,
+    /// The link to a task.
+    pub task: f64,
+    /// The files of the session.
+    pub files: f64,
+    /// Trust above or below one half.
+    pub confidence: f64,
+    /// A touch in the last day.
+    pub recent: f64,
+}
+
+impl Parts {
+    /// The relevance.
+    pub fn total(self) -> f64 {
+        rounded(self.search + self.task + self.files + self.confidence + self.recent)
+    }
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * PARTS).round() / PARTS
+}
+
 impl Footing {
-    /// Whether it is no longer in force, or was left alone for too long with no active task to speak for it.
-    pub fn is_stale(&self, after: &StaleAfter, now: Timestamp) -> bool {
-        if self.status == Status::Deprecated || self.superseded {
-            return true;
-        }
-        let hours = after.of(self.claim_type).filter(|_| !self.linked_to_active_task);
-        hours.is_some_and(|hours| !self.touched_at.is_within(hours, now))
+    /// Whether it is a proposal that nobody touched for too long, and nothing about the work speaks for it.
+    pub fn sinks(&self, after: &StaleAfter, now: Timestamp) -> bool {
+        self.status == Status::Proposed
+            && !self.is_at_hand()
+            && after.of(self.claim_type).is_some_and(|hours| !self.touched_at.is_within(hours, now))
     }
 
-    /// How much it matters to this reader, 0 to 1.
-    pub fn relevance(&self, now: Timestamp) -> f64 {
-        let when = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
-        let score = BASE
-            + when(self.linked_to_active_task, LINKED)
-            + when(now.ms().saturating_sub(self.touched_at.ms()) < RECENT.ms(), TOUCHED)
-            + when(self.touches_session_files, AT_THE_FILES)
-            + CONFIDENCE * (self.confidence - 0.5);
-        score.clamp(0.0, 1.0)
+    /// Whether it is about the work of the session: linked to its tasks, at its files, or a good answer.
+    pub fn is_at_hand(&self) -> bool {
+        self.linked_to_active_task || self.touches_session_files || self.answers >= ANSWERS
     }
+
+    /// Whether it is a decision in force or confirmed.
+    pub fn is_settled(&self) -> bool {
+        self.claim_type == ClaimType::Decision || self.status == Status::Confirmed
+    }
+
+    /// What its relevance is made of.
+    pub fn parts(&self, now: Timestamp) -> Parts {
+        let when = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
+        Parts {
+            search: rounded(self.answers),
+            task: when(self.linked_to_active_task, LINKED),
+            files: when(self.touches_session_files, AT_THE_FILES),
+            confidence: rounded(CONFIDENCE * (self.confidence - 0.5)),
+            recent: when(now.ms().saturating_sub(self.touched_at.ms()) < RECENT.ms(), TOUCHED),
+        }
+    }
+
+    /// How much it matters to this reader.
+    pub fn relevance(&self, now: Timestamp) -> f64 {
+        self.parts(now).total()
+    }
+}
+
+/// How much a claim is about: less for each directory its widest scope lies below. Every scope of the whole repository
+/// reaches furthest.
+pub fn reach(scopes: &[String]) -> i64 {
+    let depth = |text: &String| match text.parse::<Scope>() {
+        Ok(scope) if scope.is_whole() => 0,
+        Ok(scope) if scope.is_path() => scope.as_str().split('/').count(),
+        Ok(scope) if scope.as_str().starts_with("symbol:") => SYMBOL_DEPTH,
+        Ok(_) => TEAM_DEPTH,
+        Err(_) => usize::MAX,
+    };
+    let widest = scopes.iter().map(depth).min().unwrap_or(usize::MAX);
+    -i64::try_from(widest).unwrap_or(i64::MAX)
 }
 
 /// The order of two claims, each a relevance and the ledger position of its last change: what matters more
@@ -99,7 +160,7 @@ pub fn by_relevance(left: (f64, u64), right: (f64, u64)) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::{Footing, StaleAfter, by_relevance};
+    use super::{Footing, StaleAfter, by_relevance, reach};
     use crate::domain::claim::{ClaimType, Status};
     use crate::domain::time::{Hours, Timestamp};
 
@@ -108,9 +169,9 @@ mod tests {
     fn fact() -> Footing {
         Footing {
             claim_type: ClaimType::Fact,
-            status: Status::Confirmed,
-            superseded: false,
+            status: Status::Proposed,
             touched_at: TOUCHED,
+            answers: 0.0,
             linked_to_active_task: false,
             touches_session_files: false,
             confidence: 0.5,
@@ -122,42 +183,40 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_adds_its_share_and_the_sum_stays_a_share() {
-        let relevance = |footing: Footing, hours| (footing.relevance(after(hours)) * 100.0).round();
-        assert_eq!(relevance(fact(), 24), 50.0);
-        assert_eq!(relevance(fact(), 23), 70.0);
-        assert_eq!(relevance(Footing { linked_to_active_task: true, ..fact() }, 24), 80.0);
-        assert_eq!(relevance(Footing { touches_session_files: true, ..fact() }, 24), 70.0);
-        assert_eq!(relevance(Footing { confidence: 0.9, ..fact() }, 24), 54.0);
-        assert_eq!(relevance(Footing { confidence: 0.0, ..fact() }, 24), 45.0);
-        let all = Footing { linked_to_active_task: true, touches_session_files: true, ..fact() };
-        assert_eq!(relevance(Footing { confidence: 1.0, ..all }, 0), 100.0);
+    fn each_reason_adds_its_share() {
+        let relevance = |footing: Footing, hours| footing.relevance(after(hours));
+        assert_eq!(relevance(fact(), 24), 0.0);
+        assert_eq!(relevance(fact(), 23), 0.1);
+        assert_eq!(relevance(Footing { answers: 1.0, ..fact() }, 24), 1.0);
+        assert_eq!(relevance(Footing { linked_to_active_task: true, ..fact() }, 24), 0.3);
+        assert_eq!(relevance(Footing { touches_session_files: true, ..fact() }, 24), 0.2);
+        assert_eq!(relevance(Footing { confidence: 0.9, ..fact() }, 24), 0.04);
+        assert_eq!(relevance(Footing { confidence: 0.0, ..fact() }, 24), -0.05);
+        let all =
+            Footing { answers: 0.7, linked_to_active_task: true, touches_session_files: true, ..fact() };
+        assert_eq!(relevance(Footing { confidence: 1.0, ..all }, 0), 1.35);
         // A clock that went back makes nothing old.
-        assert_eq!(fact().relevance(Timestamp::from_ms(0)), 0.7);
+        assert_eq!(fact().relevance(Timestamp::from_ms(0)), 0.1);
     }
 
     #[test]
-    fn what_nobody_touched_for_three_days_is_stale_unless_a_task_or_its_type_speaks_for_it() {
-        let stale = |footing: Footing, hours| footing.is_stale(&StaleAfter::default(), after(hours));
-        assert!(!stale(fact(), 72));
-        assert!(fact().is_stale(&StaleAfter::default(), Timestamp::from_ms(after(72).ms() + 1)));
-        assert!(!stale(Footing { linked_to_active_task: true, ..fact() }, 1_000));
-        assert!(!stale(Footing { claim_type: ClaimType::Negative, ..fact() }, 1_000));
-        let short = StaleAfter { decision: Hours(1), ..StaleAfter::default() };
-        let decision = Footing { claim_type: ClaimType::Decision, ..fact() };
-        assert!(decision.is_stale(&short, after(2)) && !fact().is_stale(&short, after(2)));
-    }
-
-    #[test]
-    fn what_is_no_longer_in_force_is_stale_whatever_speaks_for_it() {
-        for claim_type in [ClaimType::Fact, ClaimType::Negative] {
-            let linked = Footing { claim_type, linked_to_active_task: true, ..fact() };
-            for gone in
-                [Footing { status: Status::Deprecated, ..linked }, Footing { superseded: true, ..linked }]
-            {
-                assert!(gone.is_stale(&StaleAfter::default(), after(0)), "{gone:?}");
-            }
+    fn only_a_proposal_that_nobody_touched_sinks_unless_it_is_at_hand() {
+        let sinks = |footing: Footing, hours| footing.sinks(&StaleAfter::default(), after(hours));
+        assert!(!sinks(fact(), 72));
+        assert!(fact().sinks(&StaleAfter::default(), Timestamp::from_ms(after(72).ms() + 1)));
+        for kept in [
+            Footing { status: Status::Confirmed, ..fact() },
+            Footing { claim_type: ClaimType::Decision, ..fact() },
+            Footing { claim_type: ClaimType::Negative, ..fact() },
+            Footing { linked_to_active_task: true, ..fact() },
+            Footing { touches_session_files: true, ..fact() },
+            Footing { answers: 0.3, ..fact() },
+        ] {
+            assert!(!sinks(kept, 100_000), "{kept:?}");
         }
+        let short = StaleAfter { decision: Some(Hours(1)), ..StaleAfter::default() };
+        let decision = Footing { claim_type: ClaimType::Decision, ..fact() };
+        assert!(decision.sinks(&short, after(2)) && !fact().sinks(&short, after(2)));
     }
 
     #[test]
@@ -165,5 +224,14 @@ mod tests {
         let mut claims = [(0.5, 7), (0.7, 1), (0.5, 9), (0.7, 2)];
         claims.sort_by(|left, right| by_relevance(*left, *right));
         assert_eq!(claims, [(0.7, 2), (0.7, 1), (0.5, 9), (0.5, 7)]);
+    }
+
+    #[test]
+    fn a_wider_scope_reaches_further() {
+        let reach =
+            |scopes: &[&str]| reach(&scopes.iter().map(|scope| (*scope).to_owned()).collect::<Vec<_>>());
+        let wider = [&["."][..], &["target:db"], &["src/db"], &["src/db/pool.rs"], &["src/a/b/c/d.rs"], &[]];
+        assert!(wider.windows(2).all(|pair| reach(pair[0]) > reach(pair[1])));
+        assert_eq!(reach(&["src/db/pool.rs", "src"]), reach(&["src"]));
     }
 }

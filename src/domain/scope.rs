@@ -8,6 +8,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::domain::clean;
 
 /// The most scopes one claim may have (spec 02).
 pub const MAX_SCOPES: usize = 16;
@@ -53,7 +56,10 @@ impl Scope {
     /// [`BadScope`] with the way to write it instead.
     pub fn parse(text: &str, root: &str) -> Result<Self, BadScope> {
         match typed_path(text)? {
-            None => Self::as_written(text, root),
+            None => {
+                let scope = Self::as_written(text, root)?;
+                if scope.is_target() { Self::target(scope.name()) } else { Ok(scope) }
+            }
             Some(path) => {
                 let scope = Self::as_written(path, root)?;
                 scope.check_glob()?;
@@ -89,10 +95,21 @@ impl Scope {
     /// [`BadScope`].
     pub fn target(name: &str) -> Result<Self, BadScope> {
         let name = name.trim();
-        Self::as_written(
-            &format!("target:{}", strip_prefix_ignoring_case(name, "target:").unwrap_or(name)),
-            "",
-        )
+        let name = strip_prefix_ignoring_case(name, "target:").unwrap_or(name);
+        // What nobody sees, and how a name stands in a path or a sentence, makes no other target.
+        let seen: String = name.nfkc().filter(|c| !clean::is_hidden(*c)).collect();
+        let seen = seen.trim().trim_end_matches(|c: char| c == '.' || c == '/' || c.is_whitespace());
+        let mut seen = seen;
+        while let Some(rest) = seen.strip_prefix("./") {
+            seen = rest.trim_start();
+        }
+        Self::as_written(&format!("target:{seen}"), "")
+    }
+
+    /// Whether two names differ only in letters of other scripts that look alike.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        let seen = |scope: &Self| -> String { scope.name().chars().map(lookalike).collect() };
+        self != other && !(self.0.is_ascii() && other.0.is_ascii()) && seen(self) == seen(other)
     }
 
     fn parse_path(text: &str, root: &str) -> Result<Self, BadScope> {
@@ -187,6 +204,34 @@ pub fn typed_path(text: &str) -> Result<Option<&str>, BadScope> {
             Err(BadScope::Unexpanded(text.to_owned()))
         }
         path => Ok(Some(path)),
+    }
+}
+
+/// The Latin letter that a small letter of the Cyrillic, Greek or Armenian script looks like.
+const fn lookalike(c: char) -> char {
+    match c {
+        'а' | 'α' => 'a',
+        'ԁ' => 'd',
+        'е' => 'e',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'հ' => 'h',
+        'і' | 'ι' | 'ı' => 'i',
+        'ј' => 'j',
+        'к' | 'κ' => 'k',
+        'ӏ' => 'l',
+        'п' | 'ո' => 'n',
+        'о' | 'ο' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'г' => 'r',
+        'ѕ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ԝ' | 'ω' => 'w',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' => 'y',
+        c => c,
     }
 }
 

@@ -43,6 +43,14 @@ pub struct SeatsOf {
     pub first: Option<AgentId>,
 }
 
+impl SeatsOf {
+    /// Whether a seat is one of this client's.
+    fn has(&self, seat: &AgentId) -> bool {
+        let number = seat.as_str().strip_prefix(&self.word).and_then(|rest| rest.strip_prefix('-'));
+        self.first.as_ref() == Some(seat) || number.is_some_and(|number| number.parse::<u32>().is_ok())
+    }
+}
+
 /// What only the writer can see.
 pub struct Ground<'a> {
     /// Whether the process of a session's client runs; none where this machine does not know.
@@ -62,12 +70,13 @@ pub struct Seat {
     pub told: Option<Warning>,
 }
 
-/// The agent of a caller that is not pinned, in its session, which may go on from a parent. `may_take` says whether the
-/// command is one that takes a seat.
+/// The agent of a caller that is not pinned, in its session. `may_take` says whether the command is one that takes a
+/// seat. A session that goes on from a parent is the parent's pane only where that pane left a seat of the same client:
+/// the caller names the parent, and any session is listed.
 ///
 /// # Errors
 /// `agent_required` when the session has no seat and may take none, `agent_mismatch` when the caller names another
-/// agent than its own, or a session of another pane.
+/// agent than its own or a session of another pane, and when its session is the operator's.
 pub fn seat(
     state: &State,
     unpinned: &Unpinned,
@@ -79,22 +88,35 @@ pub fn seat(
     let seats = state.seats();
     let Some(own) = unpinned.pane.as_ref().or(session) else { return Err(nobody("no session is named")) };
     let pane = seats.pane(own);
-    // A session that goes on from another one is that one's pane, whatever process it is in.
+    if let Some(reserved) = pane.filter(|pane| pane.agent.is_reserved()) {
+        return Err(Rejection::new(
+            Code::AgentMismatch,
+            format!("session {own} is {}'s, and this pane is an agent's", reserved.agent),
+            "start this pane in a session of its own (HM_SESSION), or pin its agent (--agent, HM_AGENT)",
+        ));
+    }
     let parent = parent.filter(|_| pane.is_none()).and_then(|parent| Some((parent, seats.pane(parent)?)));
-    let mut seat = match (pane, parent) {
-        (None, Some((parent, before))) if may_take => {
-            let mut seat = match &unpinned.client {
-                Some(client) if !seats.still_holds(parent) => {
-                    taken(state, parent, Some(before), client, now, ground)
+    let mut seat = match (pane, parent, &unpinned.client) {
+        (None, Some((parent, before)), Some(client)) if may_take => {
+            let goes_on = before.is_seated && client.has(&before.agent) && !is_occupied(before, now, ground);
+            if goes_on {
+                let mut seat = taken(state, parent, Some(before), client, now, ground);
+                let (agent, session, pane) = (seat.agent.clone(), own.clone(), Some(parent.clone()));
+                let client = Some(client.name.clone());
+                seat.events = vec![AgentSeated { agent, client, session, pane }.into()];
+                seat
+            } else {
+                let mut seat = taken(state, own, None, client, now, ground);
+                if let Some(told) = &mut seat.told {
+                    told.message.push_str(&format!(
+                        "; you do not go on as {} of session {parent}: that pane is there, or no seat of your client",
+                        before.agent
+                    ));
                 }
-                _ => Seat { agent: before.agent.clone(), events: Vec::new(), told: None },
-            };
-            let client = unpinned.client.as_ref().map(|client| client.name.clone());
-            let (agent, session, pane) = (seat.agent.clone(), own.clone(), Some(parent.clone()));
-            seat.events = vec![AgentSeated { agent, client, session, pane }.into()];
-            seat
+                seat
+            }
         }
-        (Some(pane), _) if !pane.is_seated || seats.still_holds(own) || !may_take => {
+        (Some(pane), ..) if !pane.is_seated || seats.still_holds(own) || !may_take => {
             Seat { agent: pane.agent.clone(), events: Vec::new(), told: None }
         }
         _ => match &unpinned.client {
@@ -112,14 +134,15 @@ pub fn seat(
     if let Some(session) = session.filter(|session| *session != own) {
         match seats.pane(session) {
             Some(_) if seats.first(session) == seats.first(own) => {}
-            Some(other) => {
+            other if other.is_some() || seats.knows(session) => {
+                let whose = other.map_or("another pane", |other| other.agent.as_str());
                 return Err(Rejection::new(
                     Code::AgentMismatch,
-                    format!("session {session} is {}'s, and this pane is {}", other.agent, seat.agent),
+                    format!("session {session} is {whose}'s, and this pane is {}", seat.agent),
                     "leave out `session`; name a session that you split off, or a new one",
                 ));
             }
-            None => {
+            _ => {
                 let client = unpinned.client.as_ref().map(|client| client.name.clone());
                 let (agent, session) = (seat.agent.clone(), session.clone());
                 seat.events.push(AgentSeated { agent, client, session, pane: Some(own.clone()) }.into());

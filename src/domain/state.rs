@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 pub use deed::Deed;
 pub use seats::{Pane, Seats};
+pub(in crate::domain) use silence::Heard;
 pub use stability::{COUNTS_FOR, Stability};
 pub use work::Work;
 
@@ -23,17 +24,18 @@ use crate::domain::candidates::{Candidates, Words};
 use crate::domain::claim::{
     ClaimType, ContradictionKind, Outcome, Override, Position, Relation, Resolution, Share, Status, Trigger,
 };
-use crate::domain::coverage;
+use crate::domain::coverage::{self, Check};
 use crate::domain::decide::Policy;
 use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
-    Place, PositionTaken, Recorded, ResearcherSpawned, Side,
+    Place, PositionTaken, Recorded, ResearcherSpawned, Side, StatusChanged,
 };
 use crate::domain::experiment::{
     ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
 };
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
+use crate::domain::plan::Hold;
 use crate::domain::scope::Scope;
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
@@ -62,6 +64,8 @@ pub struct Claim {
     pub evidence: BTreeSet<(EventId, Relation)>,
     /// The agent and the session that tied each of these.
     pub tied_by: BTreeMap<(EventId, Relation), (AgentId, Option<SessionId>)>,
+    /// Events that contradicted it until an agent other than the operator took them back.
+    pub taken_back: BTreeSet<EventId>,
     /// The claim it would replace once confirmed.
     pub proposes_to_supersede: Option<ClaimId>,
     /// The claim that took its place.
@@ -124,9 +128,25 @@ impl Claim {
             self.positions.remove(name);
             self.taken_in.remove(name);
             self.answered.remove(name);
+            self.sights.forget(name);
         }
         self.positions.insert(agent.clone(), taken.position);
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
+    }
+
+    /// Puts it where a move says.
+    pub(in crate::domain) fn go(&mut self, change: &StatusChanged) {
+        if change.from == Status::PendingProof {
+            // A move that is said again after an erasure finds no run to wait for.
+            let run = self.pending_run.take().or(self.proof);
+            if !change.keeps_proof {
+                self.is_proven = change.to == Status::Confirmed;
+                self.proof = run.filter(|_| self.is_proven);
+                self.answered =
+                    if self.is_proven { self.challengers().cloned().collect() } else { BTreeSet::new() };
+            }
+        }
+        self.status = change.to;
     }
 
     /// Whether the operator recorded or supports it.
@@ -177,6 +197,8 @@ pub struct Run {
     pub expects: Option<Expect>,
     /// What its profile can settle claims about.
     pub scopes: Vec<String>,
+    /// Whether it ran in another directory than its profile's own.
+    pub elsewhere: bool,
     /// What it is compared by.
     pub key: Option<RunKey>,
     /// Where it is.
@@ -198,12 +220,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Why it settles nothing about a claim with these scopes; none where it can.
-    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
+    /// Why it settles nothing about a claim with these scopes and this prediction; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         if self.asserted {
             return Some("only the word of its recorder stands for it".to_owned());
         }
-        coverage::cannot_settle((self.profile.as_ref(), self.expects, &self.scopes), scopes)
+        let Self { profile, expects, scopes: globs, elsewhere, .. } = self;
+        let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
     }
 }
 
@@ -312,6 +336,8 @@ pub struct State {
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     /// Claims that silence may still confirm, by when.
     silences: BTreeSet<(Timestamp, ClaimId)>,
+    /// What was heard of those.
+    heard: BTreeMap<ClaimId, silence::Heard>,
     events: BTreeMap<EventId, u64>,
     /// Events in which a hook says what it saw, with what they name.
     observed: BTreeMap<EventId, Deed>,
@@ -323,7 +349,8 @@ pub struct State {
     policy: Policy,
     /// Refusals and changes of the rules of which no agent took note, and whom each concerns.
     notices: BTreeMap<Uuid, AgentId>,
-    redacted: BTreeSet<EventId>,
+    /// Each event whose payload was erased, with the position of the event that says so.
+    redacted: BTreeMap<EventId, u64>,
     edits: Edits,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
@@ -396,9 +423,25 @@ impl State {
         self.seats = before;
     }
 
-    /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one.
+    /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one. Its
+    /// support of it counts for nothing.
     pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
         claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
+    }
+
+    /// Whether the caller has an owner's rights over a claim. A session is named by its caller, so only a caller that
+    /// speaks under a name of the session's pane has the rights of the pane.
+    pub fn owns(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
+        let is_panes = || self.seats.names(session).any(|name| name == agent);
+        let is_own = self.is_own(agent, session, claim);
+        is_own && (claim.owner == *agent || (!claim.owner.is_reserved() && is_panes()))
+    }
+
+    /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
+    /// same pane under another one.
+    pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
+        let is_one_voice = || hold.agent == *agent || self.seats.names(session).any(|name| name == agent);
+        session == Some(&hold.session) && is_one_voice()
     }
 
     /// The claim of this type, not deprecated, that already says this about these scopes.
@@ -466,6 +509,12 @@ impl State {
         self.run_of.get(&event).and_then(|id| Some((*id, self.runs.get(id)?)))
     }
 
+    /// Whether two ids mean one event, or the end of one run, which is said again when its record is erased.
+    pub fn are_one_event(&self, one: EventId, other: EventId) -> bool {
+        let run = |id: EventId| self.run_of.get(&id);
+        one == other || run(one).is_some_and(|of| run(other) == Some(of))
+    }
+
     /// The runs of a request that asked for several, by the first of them, in their order.
     pub fn series(&self, first: RunId) -> impl Iterator<Item = (RunId, &Run)> {
         let runs = self.series.get(&first).into_iter().flatten();
@@ -509,7 +558,7 @@ impl State {
 
     /// Whether an operator had this event's payload erased.
     pub fn is_redacted(&self, id: EventId) -> bool {
-        self.redacted.contains(&id)
+        self.redacted.contains_key(&id)
     }
 
     /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
@@ -554,24 +603,14 @@ impl State {
         self.work.evolve(recorded);
         self.edits.evolve(recorded);
         self.seats.evolve(recorded);
+        self.hear(recorded);
         let Some(event) = &recorded.event else { return };
         match event {
             Event::ClaimCreated(created) => self.add_claim(recorded, created),
             Event::StatusChanged(change) => {
                 self.hear_of_move(change, recorded.at);
                 if let Some(claim) = self.claims.get_mut(&change.claim_id) {
-                    if change.from == Status::PendingProof {
-                        // A move that is said again after an erasure finds no run to wait for.
-                        let run = claim.pending_run.take().or(claim.proof);
-                        claim.is_proven = change.to == Status::Confirmed;
-                        claim.proof = run.filter(|_| claim.is_proven);
-                        claim.answered = if claim.is_proven {
-                            claim.challengers().cloned().collect()
-                        } else {
-                            BTreeSet::new()
-                        };
-                    }
-                    claim.status = change.to;
+                    claim.go(change);
                     if change.to == Status::Deprecated {
                         self.retire(change.claim_id);
                     }
@@ -592,16 +631,19 @@ impl State {
                 }
                 self.hear_of_position(&recorded.agent, taken);
                 if let Some(claim) = self.claims.get_mut(&taken.claim_id) {
-                    claim.sights.took(recorded.seq, &recorded.agent, taken);
                     if !taken.still {
                         claim.take(&recorded.agent, recorded.session.as_ref(), taken);
                     }
+                    claim.sights.took(recorded.seq, &recorded.agent, taken);
                 }
             }
             Event::EvidenceAdded(added) => {
                 if let Some(claim) = self.claims.get_mut(&added.claim_id) {
                     let link = (added.evidence_ref, added.relation);
                     claim.evidence.insert(link);
+                    if added.relation == Relation::Contradicts {
+                        claim.taken_back.remove(&added.evidence_ref);
+                    }
                     claim.tied_by.insert(link, (recorded.agent.clone(), recorded.session.clone()));
                 }
             }
@@ -610,6 +652,9 @@ impl State {
                     let link = (retracted.evidence_ref, retracted.relation);
                     claim.evidence.remove(&link);
                     claim.tied_by.remove(&link);
+                    if retracted.relation == Relation::Contradicts && !retracted.by_operator {
+                        claim.taken_back.insert(retracted.evidence_ref);
+                    }
                 }
             }
             // A decision whose claim was erased is in force nowhere: nobody could replace it.
@@ -687,7 +732,7 @@ impl State {
                 }
             }
             Event::EventRedacted(redaction) => {
-                self.redacted.insert(redaction.event_id);
+                self.redacted.insert(redaction.event_id, recorded.seq);
             }
             Event::ToolUsed(_) => {
                 self.observed.insert(recorded.id, Deed::Tool);
@@ -754,8 +799,9 @@ impl State {
             relation: queued.relation,
             prediction: queued.prediction,
             series: queued.series,
-            expects: queued.plan.expect,
+            expects: queued.plan.expect.clone(),
             scopes: queued.plan.scopes.clone(),
+            elsewhere: queued.plan.elsewhere,
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -795,6 +841,7 @@ impl State {
             series: None,
             expects: None,
             scopes: Vec::new(),
+            elsewhere: false,
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -818,13 +865,22 @@ impl State {
         {
             self.last_done.insert(session.clone(), (place.seq, completed.run_id.first_event()));
         }
-        run.key = completed.key.clone();
+        run.key = completed.full_key();
         // The end of a run is said again when its first record is erased.
         if let Some(key) = completed.key.as_ref().filter(|_| run.completed.is_none()) {
-            self.stability.add(key, run.state == RunState::Succeeded, place.at);
+            self.stability.add(key, run.state == RunState::Succeeded, place, completed.stable_again);
         }
         run.completed = Some(recorded.id);
         self.run_of.insert(recorded.id, completed.run_id);
+        // Evidence keeps the id of an end that was erased. Each erasure stands right before the end that is said again.
+        let (first, mut again) = (place.seq, recorded.seq);
+        while again > first
+            && let Some((erased, _)) = self.redacted.iter().find(|(_, at)| **at + 1 == again)
+            && let Some(seq) = self.events.get(erased)
+        {
+            self.run_of.insert(*erased, completed.run_id);
+            again = *seq;
+        }
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);
     }
@@ -836,6 +892,7 @@ impl State {
         let expires_at = created.ttl_hours.map(|ttl| recorded.at.plus(ttl));
         self.expiries.extend(expires_at.map(|at| (at, created.claim_id)));
         self.silences.extend(created.objection_until.map(|at| (at, created.claim_id)));
+        self.ask_for_objections(recorded, created);
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
             for scope in created.scopes.iter().chain(trigger_paths) {
@@ -853,6 +910,7 @@ impl State {
             taken_in: BTreeMap::new(),
             evidence: BTreeSet::new(),
             tied_by: BTreeMap::new(),
+            taken_back: BTreeSet::new(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,
             pending_run: None,
@@ -919,9 +977,10 @@ impl State {
 
 /// Profile, its content and arguments as one text: equal for runs of the same.
 fn what_runs(queued: &ExperimentQueued) -> String {
-    let Plan { profile, profile_sha256, .. } = &queued.plan;
+    let Plan { profile, profile_sha256, elsewhere, cwd, .. } = &queued.plan;
     let sha256 = profile_sha256.as_deref().unwrap_or_default();
-    format!("{profile:?} {sha256} {:?}", queued.args)
+    let place = if *elsewhere { format!(" in {}", cwd.display()) } else { String::new() };
+    format!("{profile:?} {sha256} {:?}{place}", queued.args)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::agent::AgentId;
 use super::checkout::Checkout;
@@ -19,6 +20,7 @@ use super::rejection::Rejection;
 use super::scope::Scope;
 use super::state::{Claim, Run, State};
 use super::text::Worktree;
+use super::way;
 
 /// The largest file that has a version, in bytes. A source file is smaller; a dump is not read for each position.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -79,6 +81,7 @@ pub struct Sight {
 pub struct Sights {
     created: Sight,
     challenges: BTreeMap<AgentId, Sight>,
+    supports: BTreeMap<AgentId, Sight>,
     /// The last time that its owner or a challenger said that it is still meant.
     still: Option<Sight>,
 }
@@ -96,14 +99,28 @@ impl Sights {
             self.still = Some(sight);
             return;
         }
-        for name in &taken.instead_of {
-            self.challenges.remove(name);
-        }
-        if taken.position == Position::Challenge {
-            self.challenges.insert(agent.clone(), sight);
-        } else {
-            self.challenges.remove(agent);
-        }
+        match taken.position {
+            Position::Challenge => self.challenges.insert(agent.clone(), sight),
+            Position::Support => self.supports.insert(agent.clone(), sight),
+            Position::Abstain => None,
+        };
+    }
+
+    /// An agent takes another position.
+    pub(super) fn forget(&mut self, agent: &AgentId) {
+        self.challenges.remove(agent);
+        self.supports.remove(agent);
+    }
+
+    /// Whether an agent supported the claim before the last `still`, and saw other content.
+    pub(super) fn is_before_change(&self, agent: &AgentId) -> bool {
+        let (Some(still), Some(saw)) = (&self.still, self.supports.get(agent)) else { return false };
+        saw.seq < still.seq && differ(&saw.versions, &still.versions)
+    }
+
+    /// Whether the content that an agent supported differs from this.
+    pub(super) fn saw_other(&self, agent: &AgentId, versions: &Versions) -> bool {
+        self.supports.get(agent).is_some_and(|saw| differ(&saw.versions, versions))
     }
 
     /// What a run must have seen to say something about the claim: for a run that the claim waits for, the content
@@ -117,6 +134,11 @@ impl Sights {
             _ => said,
         }
     }
+}
+
+/// Whether a file of both holds something else.
+pub fn differ(before: &Versions, now: &Versions) -> bool {
+    before.iter().any(|(scope, content)| now.get(scope).is_some_and(|holds| holds != content))
 }
 
 /// Who last edited each file, in each work tree.
@@ -198,15 +220,17 @@ fn change(
     (before, since): (&Sight, Since),
     now: &Versions,
 ) -> Option<Change> {
-    let differs = |(scope, content): &(&Scope, &Content)| now.get(*scope) != Some(*content);
+    // Earlier releases took a glob for the name of a file that is not there.
+    let is_none = |(scope, content): &(&Scope, &Content)| scope.is_glob() && **content == Content::Absent;
+    let differs = |seen: &(&Scope, &Content)| !is_none(seen) && now.get(seen.0) != Some(seen.1);
     let mut changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
     let scope = changed.next()?;
     let by = state.edits().after(before.seq, worktree, scope).cloned();
     Some(Change { scope: scope.clone(), others: changed.count(), by, since })
 }
 
-/// How the files that a run saw when it was queued differ from those of a claim. `waits` says whether the claim waits
-/// for the run. None where nothing was seen before: an older claim, or scopes without a version.
+/// How the files that a run saw when it was queued differ from those of a claim, or from those of the challenge that a
+/// claim which waits for the run has to answer. None where nothing was seen before: an older claim, or scopes without a version.
 pub fn changed_since(
     state: &State,
     claim: &Claim,
@@ -214,7 +238,9 @@ pub fn changed_since(
     saw: &Versions,
     worktree: Option<&Worktree>,
 ) -> Option<Change> {
-    change(state, worktree, claim.sights.binding(waits, &claim.answered), saw)
+    // Who challenges a claim in another work tree sees other content there, and does not make it the claim's.
+    let bound = |waits| change(state, worktree, claim.sights.binding(waits, &claim.answered), saw);
+    bound(waits).or_else(|| bound(false))
 }
 
 /// Why a run that ended says nothing about its claim: its files differ from those of the claim, or do not hold any
@@ -226,25 +252,61 @@ pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: 
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
 }
 
-/// Why a run that is over is no evidence of a claim: it is about other content of the files that it saw.
-pub fn changed_for_evidence(run: &Run, claim: &Claim) -> Option<String> {
-    let (sight, _) = claim.sights.binding(false, &claim.answered);
-    changed_for_new(run, sight.versions.iter())
+/// Why a run that is over is no evidence of a claim that it was not queued for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unlike {
+    /// It saw other content: how the content differs.
+    Other(String),
+    /// Its queueing did not record what this file held.
+    Unseen(Scope),
 }
 
-/// [`changed_for_evidence`] for a claim that is just made. `versions` is what the files of its scopes hold.
-pub fn changed_for_new<'a>(
+impl fmt::Display for Unlike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(how) => write!(f, "it is about another version, {how}"),
+            Self::Unseen(scope) => {
+                write!(f, "what `{scope}` held when it was queued is not on record; run it about the claim")
+            }
+        }
+    }
+}
+
+impl Unlike {
+    /// The reason with a way forward for the claim.
+    pub fn with_way(&self, claim: ClaimId, (claim_type, scopes): (ClaimType, &[Scope])) -> String {
+        match self {
+            Self::Other(_) => format!("{self}; {}", way_forward(claim, Some(claim_type), Some(scopes))),
+            Self::Unseen(_) => {
+                let run = json!({ "profile": "PROFILE", "claim_id": claim });
+                format!("{self}: {}", way::call("run_experiment", &run))
+            }
+        }
+    }
+}
+
+/// Why a run that is over is no evidence of a claim: it saw other content of its files, or did not see them.
+pub fn unlike_claim(run: &Run, claim: &Claim) -> Option<Unlike> {
+    let (sight, _) = claim.sights.binding(false, &claim.answered);
+    unlike_new(run, sight.versions.iter())
+}
+
+/// [`unlike_claim`] for a claim that is just made. `versions` is what the files of its scopes hold.
+pub fn unlike_new<'a>(
     run: &Run,
-    mut versions: impl Iterator<Item = (&'a Scope, &'a Content)>,
-) -> Option<String> {
+    versions: impl Iterator<Item = (&'a Scope, &'a Content)> + Clone,
+) -> Option<Unlike> {
     if let Some(why) = &run.undecided {
-        return Some(why.to_string());
+        return Some(Unlike::Other(why.to_string()));
     }
     let differs = |(scope, content): &(&Scope, &Content)| {
         run.saw.versions.get(*scope).is_some_and(|saw| saw != *content)
     };
-    let (scope, _) = versions.find(differs)?;
-    Some(format!("`{scope}` held something else when it was queued"))
+    if let Some((scope, _)) = versions.clone().find(differs) {
+        return Some(Unlike::Other(format!("`{scope}` held something else when it was queued")));
+    }
+    let mut unseen = versions.map(|(scope, _)| scope).filter(|scope| !run.saw.versions.contains_key(*scope));
+    unseen.next().cloned().map(Unlike::Unseen)
 }
 
 /// What a front looks at before it submits a command.
@@ -325,7 +387,11 @@ pub fn witnessed(
                 code: WarningCode::ChangedSince,
                 message: format!(
                     "{change}: this run will neither confirm nor contradict claim {claim_id}; {}",
-                    way_forward(*claim_id, claim.map(|claim| claim.claim_type))
+                    way_forward(
+                        *claim_id,
+                        claim.map(|claim| claim.claim_type),
+                        claim.map(|claim| claim.scopes.as_slice())
+                    )
                 ),
                 claim_id: Some(*claim_id),
             }));
@@ -336,13 +402,33 @@ pub fn witnessed(
 }
 
 /// What to do about a claim whose files changed. A decision is replaced by another decision.
-pub fn way_forward(claim: impl fmt::Display, claim_type: Option<ClaimType>) -> String {
-    let (tool, line) = match claim_type {
-        Some(ClaimType::Decision) => ("record_decision", "decision record"),
-        _ => ("create_claim", "claim create"),
+pub fn way_forward(
+    claim: impl fmt::Display,
+    claim_type: Option<ClaimType>,
+    scopes: Option<&[Scope]>,
+) -> String {
+    let claim = claim.to_string();
+    let scopes = scopes.map_or_else(|| json!(["SCOPE"]), |scopes| json!(scopes));
+    let instead = match claim_type {
+        Some(ClaimType::Decision) => {
+            let instead = json!({
+                "statement": "STATEMENT", "scopes": scopes, "rationale": way::REASON, "supersedes": [claim],
+                "mends": true,
+            });
+            way::call("record_decision", &instead)
+        }
+        _ => {
+            let claim_type = claim_type.unwrap_or(ClaimType::Fact);
+            let instead = json!({
+                "statement": "STATEMENT", "claim_type": claim_type, "scopes": scopes, "supersedes": claim,
+                "mends": true,
+            });
+            way::call("create_claim", &instead)
+        }
     };
+    let still = way::call("still", &json!({ "claim_id": claim }));
     format!(
-        "state what holds now with {tool} (supersedes {claim}, mends true; hm {line} --supersedes {claim} --mends), \
-         or, as its owner or challenger, say that it is still meant and run again (hm claim still {claim})"
+        "state what holds now: {instead}, or, as its owner or challenger, say that it is still meant and run again: \
+         {still}"
     )
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Call, Client, Moment, ToolCall, ToolOutcome, patch};
+use crate::pack;
 
 /// How much of an output is kept, in bytes: the first error stands in it or nowhere useful.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
@@ -10,41 +11,102 @@ const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 const PATH_FIELDS: [&str; 7] =
     ["file_path", "path", "notebook_path", "filePath", "absolute_path", "target_file", "target_notebook"];
 /// Where they put the text that is written.
-const TEXT_FIELDS: [&str; 6] = ["content", "contents", "new_string", "new_str", "new_source", "code_edit"];
+const TEXT_FIELDS: [&str; 9] = [
+    "content",
+    "contents",
+    "new_string",
+    "newString",
+    "new_str",
+    "new_source",
+    "code_edit",
+    "file_text",
+    "code",
+];
 /// Where they put the line for the shell.
 const COMMAND_FIELDS: [&str; 2] = ["command", "cmd"];
+/// Where they put the tool's arguments.
+const INPUT_FIELDS: [&str; 3] = ["tool_input", "toolArgs", "args"];
+/// Where a tool puts several edits.
+const EDITS_FIELDS: [&str; 2] = ["edits", "replacements"];
 /// Where they put the directory it runs in.
 const DIR_FIELDS: [&str; 5] = ["workdir", "working_directory", "dir_path", "directory", "cwd"];
 /// Tools that change a file without text for it, in lower case.
 const DELETING: [&str; 2] = ["delete", "delete_file"];
 
 impl Call {
-    /// Reads what a client wrote to its hook.
-    pub fn parse(client: Client, json: &str) -> Self {
+    /// Reads what a client wrote to the hook of `named`. `in_copilot` says whether the environment is that of Copilot CLI.
+    pub fn parse(named: Client, in_copilot: bool, json: &str) -> Self {
         let payload: Value = serde_json::from_str(json).unwrap_or_default();
-        let event = text(&payload, &["hook_event_name"]).unwrap_or_default();
+        let client = caller(named, in_copilot, &payload);
+        let event = text(&payload, &["hook_event_name", "hookEventName"]);
+        let event = event.unwrap_or_else(|| unnamed_event(client, &payload).to_owned());
         let root = payload.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
         Self {
+            named,
             client,
-            session: text(&payload, &["session_id", "conversation_id"]),
+            session: text(&payload, &["session_id", "conversation_id", "sessionId", "sessionID"]),
             cwd: text(&payload, &["cwd"]).or_else(|| root.map(str::to_owned)),
-            moment: moment(&event, &payload),
+            moment: moment(client, &event, &payload),
             event,
         }
     }
 }
 
+/// Which client runs the hook of `named`. Copilot CLI, Cursor and VS Code also run what `.claude/settings.json` has, and
+/// VS Code what `.github/hooks/` has. Variables of the environment are inherited by a client in another client's shell, so
+/// they count only together with the payload: that of Claude Code tells no time.
+fn caller(named: Client, in_copilot: bool, payload: &Value) -> Client {
+    let has = |field: &str| payload.get(field).is_some();
+    let is_claudes = named == Client::Claude;
+    let is_copilots = named == Client::Copilot;
+    if is_claudes && has("cursor_version") {
+        Client::Cursor
+    } else if is_claudes && in_copilot && has("timestamp") {
+        Client::Copilot
+    } else if (is_claudes || is_copilots) && has("hookEventName")
+        || is_copilots && has("hook_event_name") && !in_copilot
+    {
+        Client::VsCode
+    } else {
+        named
+    }
+}
+
+/// The event of a payload that names none: each event of Copilot CLI has fields of its own.
+fn unnamed_event(client: Client, payload: &Value) -> &'static str {
+    let has = |field: &str| payload.get(field).is_some();
+    let event = |field, event| has(field).then_some(event);
+    if client != Client::Copilot {
+        return "";
+    }
+    if has("toolName") {
+        let after = event("toolResult", "postToolUse").or_else(|| event("error", "postToolUseFailure"));
+        return after.unwrap_or("preToolUse");
+    }
+    let named = event("prompt", "userPromptSubmitted").or_else(|| event("source", "sessionStart"));
+    named
+        .or_else(|| event("stop_hook_active", "agentStop"))
+        .or_else(|| event("reason", "sessionEnd"))
+        .unwrap_or_default()
+}
+
 /// The events of all clients: no name means two things.
-fn moment(event: &str, payload: &Value) -> Moment {
+fn moment(client: Client, event: &str, payload: &Value) -> Moment {
     match event {
-        "SessionStart" | "sessionStart" => {
+        "SessionStart" | "sessionStart" | "session.start" => {
             Moment::SessionStart { source: text(payload, &["source", "trigger"]) }
         }
-        "UserPromptSubmit" | "BeforeAgent" | "beforeSubmitPrompt" => {
+        // What is told goes into the prompt of the summary.
+        "experimental.session.compacting" => Moment::SessionStart { source: Some("compact".to_owned()) },
+        "UserPromptSubmit"
+        | "BeforeAgent"
+        | "beforeSubmitPrompt"
+        | "userPromptSubmitted"
+        | "chat.message" => {
             let text = text(payload, &["prompt", "user_prompt"]).unwrap_or_default();
             Moment::Prompt { text: without_our_own(&text).to_owned() }
         }
-        "PreToolUse" | "BeforeTool" | "preToolUse" | "beforeShellExecution" => {
+        "PreToolUse" | "BeforeTool" | "preToolUse" | "beforeShellExecution" | "tool.execute.before" => {
             Moment::BeforeTool(tool_call(payload))
         }
         "PostToolUse"
@@ -53,19 +115,26 @@ fn moment(event: &str, payload: &Value) -> Moment {
         | "postToolUse"
         | "postToolUseFailure"
         | "afterShellExecution"
-        | "afterFileEdit" => Moment::AfterTool(tool_call(payload), outcome(event, payload)),
-        "Stop" | "AfterAgent" | "stop" => Moment::Stop {
+        | "afterFileEdit"
+        | "tool.execute.after" => Moment::AfterTool(tool_call(payload), outcome(client, event, payload)),
+        "Stop" | "AfterAgent" | "stop" | "agentStop" => Moment::Stop {
             already_reminded: flag(payload, "stop_hook_active")
                 || payload.get("loop_count").and_then(Value::as_i64).is_some_and(|count| count > 0),
             said: text(payload, &["last_assistant_message", "prompt_response"]),
         },
-        "SessionEnd" | "sessionEnd" => Moment::SessionEnd { reason: text(payload, &["reason"]) },
+        "SessionEnd" | "sessionEnd" | "session.end" => {
+            Moment::SessionEnd { reason: text(payload, &["reason"]) }
+        }
         _ => Moment::Other,
     }
 }
 
-/// Gemini CLI puts what a hook said at the start before the first prompt, and hands it all to the next hook.
+/// What the user said. Gemini CLI puts what a hook said at the start before the first prompt, and hands it all to the next
+/// hook. A reminder at the end of a turn is the next prompt of Copilot CLI and Qwen Code.
 fn without_our_own(prompt: &str) -> &str {
+    if prompt.starts_with(pack::STOP_GATE_OPENING) {
+        return "";
+    }
     let end = "</hook_context>";
     match prompt.find(end) {
         Some(at) if prompt.trim_start().starts_with("<hook_context>") => {
@@ -76,27 +145,29 @@ fn without_our_own(prompt: &str) -> &str {
 }
 
 fn tool_call(payload: &Value) -> ToolCall {
-    let name = text(payload, &["tool_name"]).unwrap_or_default();
+    let name = text(payload, &["tool_name", "toolName", "tool"]).unwrap_or_default();
     // The events of Cursor for one kind of tool have its input beside the rest.
-    let given = payload.get("tool_input").unwrap_or(payload);
+    let within = INPUT_FIELDS.iter().find_map(|field| payload.get(field));
+    let given = within.unwrap_or(payload);
     let parsed: Option<Value> = given.as_str().and_then(|json| serde_json::from_str(json).ok());
     let input = parsed.as_ref().unwrap_or(given);
     let line = COMMAND_FIELDS.iter().find_map(|field| command(input.get(field)?));
-    let patch = [line.as_deref(), text(input, &["input", "patch"]).as_deref(), given.as_str()]
+    let patch = [line.as_deref(), text(input, &["input", "patch", "patchText"]).as_deref(), given.as_str()]
         .into_iter()
         .flatten()
         .find_map(patch::read);
     let is_patch_tool = name.ends_with("apply_patch");
     let mut call = ToolCall {
         command: line.filter(|_| !is_patch_tool),
-        dir: text(input, &DIR_FIELDS).filter(|_| payload.get("tool_input").is_some()),
+        dir: text(input, &DIR_FIELDS).filter(|_| within.is_some()),
         ..ToolCall::default()
     };
     if let Some((paths, added)) = patch {
         call.paths = paths;
         call.text = Some(added);
     } else if call.command.is_none() {
-        let edits = input.get("edits").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let edits = EDITS_FIELDS.iter().find_map(|field| input.get(field)?.as_array());
+        let edits = edits.map(Vec::as_slice).unwrap_or_default();
         let parts = || std::iter::once(input).chain(edits);
         let texts = parts().flat_map(|part| TEXT_FIELDS.iter().filter_map(|field| part.get(field)?.as_str()));
         let written: Vec<&str> = texts.collect();
@@ -120,32 +191,41 @@ fn command(value: &Value) -> Option<String> {
     (!line.trim().is_empty()).then_some(line)
 }
 
-fn outcome(event: &str, payload: &Value) -> ToolOutcome {
-    let given = ["tool_response", "tool_output", "result_json"].iter().find_map(|field| payload.get(field));
+fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
+    let fields = ["tool_response", "tool_output", "result_json", "toolResult", "tool_result"];
+    let given = fields.iter().find_map(|field| payload.get(field));
     let parsed: Option<Value> = given
         .and_then(Value::as_str)
         .and_then(|json| serde_json::from_str(json).ok())
         .filter(|value: &Value| value.is_object());
     let response = parsed.as_ref().or(given).unwrap_or(payload);
     let error = text(payload, &["error", "error_message"]).or_else(|| message(response.get("error")?));
+    let told = if client == Client::Copilot { told_by_copilot } else { told };
     let error_told = error.as_deref().map(told);
-    let text_told = text(response, &["llmContent"]).or_else(|| response.as_str().map(str::to_owned));
+    let text_told = text(response, &["llmContent", "textResultForLlm", "text_result_for_llm"]);
+    let text_told = text_told.or_else(|| response.as_str().map(str::to_owned));
     let text_told = text_told.as_deref().map(told);
     let told = [&error_told, &text_told].into_iter().flatten().find_map(|(exit, _)| *exit);
-    let mut said: Vec<String> = error.iter().cloned().collect();
+    let mut said: Vec<String> = error_told.iter().map(|(_, output)| output.clone()).collect();
     said.extend(["stderr", "stdout", "output"].iter().filter_map(|field| text(response, &[field])));
     said.extend(text_told.map(|(_, output)| output));
     let output = said.iter().filter(|text| !text.trim().is_empty()).cloned().collect::<Vec<_>>().join("\n");
     let number =
         |value: &Value| ["exit_code", "exitCode"].iter().find_map(|field| value.get(field)?.as_i64());
     let exit = number(response).or_else(|| number(response.get("metadata")?)).or(told);
-    let is_error = flag(response, "is_error")
+    let failure = text(response, &["resultType", "result_type"]).is_some_and(|kind| kind == "failure");
+    let is_error = failure
+        || flag(response, "is_error")
         || flag(response, "isError")
         || response.get("success").and_then(Value::as_bool) == Some(false);
     let is_interrupted = flag(payload, "is_interrupt") || flag(response, "interrupted");
+    let input = payload.get("tool_input").unwrap_or(payload);
+    let is_aside = ["run_in_background", "is_background"].iter().any(|field| flag(input, field));
+    let unseen = is_interrupted || is_aside;
     ToolOutcome {
-        exit,
-        failed: !is_interrupted
+        exit: exit.filter(|_| !unseen),
+        unseen,
+        failed: !unseen
             && (event.ends_with("Failure")
                 || error.is_some()
                 || is_error
@@ -159,15 +239,31 @@ fn outcome(event: &str, payload: &Value) -> ToolOutcome {
     }
 }
 
-/// What Gemini CLI writes below the output of a command, in this order.
-const BELOW: [&str; 4] = ["Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
+/// What Gemini CLI writes below the output of a command, in this order; Qwen Code, its fork, has an error first.
+const BELOW: [&str; 5] = ["Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
+
+/// The exit code that Copilot CLI writes below the output of a command, and what was put out.
+fn told_by_copilot(text: &str) -> (Option<i64>, String) {
+    let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    let code = last.strip_prefix("<shellId: ").and_then(|last| last.strip_suffix('>'));
+    match code.and_then(|code| code.rsplit_once(" completed with exit code ")?.1.parse().ok()) {
+        Some(code) => (Some(code), output.to_owned()),
+        None => (None, text.to_owned()),
+    }
+}
 
 /// The exit code that a text tells, and what was put out. Claude Code and the patches of Codex have `Exit code 2` for
-/// a first line, Gemini CLI has it below the output; elsewhere it is the output, which may say anything.
+/// a first line, Gemini CLI has it below the output, Qwen Code also the command above it; elsewhere it is the output,
+/// which may say anything.
 fn told(text: &str) -> (Option<i64>, String) {
     let code = |said: &str| said.trim_start_matches(':').trim().parse().ok();
     let framed = text.strip_prefix("<untrusted_context>\n");
-    let Some(framed) = framed.and_then(|text| text.strip_suffix("\n</untrusted_context>")) else {
+    let framed = framed.and_then(|text| text.strip_suffix("\n</untrusted_context>"));
+    let of_qwen = || {
+        let after = text.strip_prefix("Command: ")?.split_once("\nDirectory: ")?.1;
+        Some(&after[after.find("\nOutput: ")? + 1..])
+    };
+    let Some(framed) = framed.or_else(of_qwen) else {
         let first = text.lines().next().and_then(|line| line.strip_prefix("Exit code"));
         return (first.and_then(code), text.to_owned());
     };
@@ -177,7 +273,7 @@ fn told(text: &str) -> (Option<i64>, String) {
         let Some((above, line)) = output.rsplit_once('\n') else { break };
         if let Some(said) = line.strip_prefix(label) {
             output = above;
-            exit = (*label == BELOW[0]).then(|| code(said)).flatten();
+            exit = exit.or_else(|| (*label == "Exit Code: ").then(|| code(said)).flatten());
         }
     }
     let output = output.strip_prefix("Output: ").unwrap_or(output);

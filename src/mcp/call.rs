@@ -5,7 +5,7 @@ use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, Tool};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, RequestMetaObject, ResourceContents, Tool};
 use rmcp::service::RequestContext;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::following::Waiting;
 use super::http;
 use super::server::Server;
+use super::tools::read_memory::ReadMemoryArguments;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::clean;
@@ -83,7 +84,7 @@ fn session_in(meta: &RequestMetaObject) -> Option<SessionId> {
 }
 
 /// What the client calls itself: in each request, or once at the start.
-fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
+pub(super) fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
     let told = || request.peer.peer_info().map(|info| info.client_info.name.clone());
     request.meta.client_info().map(|client| client.name).or_else(told)
 }
@@ -150,7 +151,13 @@ impl Server {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&self.identified(&call.arguments)?)?;
         let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
+        if let Some(named) = common.session.as_ref().filter(|_| unpinned.is_none()) {
+            self.may_speak_in(named, &own)?;
+        }
         let session = common.session.unwrap_or_else(|| own.clone());
+        if unpinned.is_none() && session != own {
+            self.check_session(&agent, &session)?;
+        }
         let likely = unpinned.as_ref().and_then(|_| self.agent_of(&own));
         let asker = Asker { id: system::new_id(), agent: likely.unwrap_or(agent), session };
         let command = build(arguments, &asker)?;
@@ -170,6 +177,44 @@ impl Server {
             versions: Versions::new(),
             command,
         })
+    }
+
+    /// Reads a resource as a tool call.
+    pub(super) async fn read_for(&self, call: Call) -> CallToolResult {
+        let ReadMemoryArguments { uri } = match parse(&call.arguments) {
+            Ok(given) => given,
+            Err(rejection) => return refused(&self.guarded(&call, rejection).await),
+        };
+        let session = self.caller().session_unless(call.session.clone());
+        match self.read(&uri, &session).await {
+            Ok(read) => {
+                let mut texts = Vec::new();
+                for contents in read.contents {
+                    if let ResourceContents::TextResourceContents { text, .. } = contents {
+                        texts.push(ContentBlock::text(text));
+                    }
+                }
+                CallToolResult::success(texts)
+            }
+            Err(error) => refused(&match denial(self.front(), "tools/call", &uri) {
+                Some(denial) => denial.into(),
+                None => Rejection::invalid("uri", error.message),
+            }),
+        }
+    }
+
+    /// Refuses the session of another agent to a pinned pane that names it. Of a pane that is not pinned the writer
+    /// says whose its sessions are, and the host of many agents knows theirs.
+    fn check_session(&self, agent: &AgentId, session: &SessionId) -> Result<(), Rejection> {
+        let is_free = self.caller().is_any_agent() || *agent == AgentId::operator();
+        match self.agent_of(session).filter(|other| !is_free && other != agent) {
+            None => Ok(()),
+            Some(other) => Err(Rejection::new(
+                Code::AgentMismatch,
+                format!("session {session} is {other}'s, and this pane is {agent}"),
+                "leave out `session`; name a session of your own, or a new one",
+            )),
+        }
     }
 
     /// Who a call speaks for, and in which session of its pane.

@@ -70,6 +70,8 @@ impl ToolAnswer {
 
 #[derive(Debug)]
 struct Listener {
+    /// What the client calls itself.
+    name: String,
     updates: mpsc::UnboundedSender<String>,
 }
 
@@ -77,7 +79,7 @@ impl ClientHandler for Listener {
     fn get_info(&self) -> ClientConfig {
         let mut config = ClientConfig::default();
         config.protocol_version = ProtocolVersion::V_2025_06_18;
-        config.client_info = Implementation::new("hm-pane", env!("CARGO_PKG_VERSION"));
+        config.client_info = Implementation::new(&*self.name, env!("CARGO_PKG_VERSION"));
         config
     }
 
@@ -128,7 +130,19 @@ impl Pane {
     ///
     /// # Errors
     /// [`PaneError`].
-    pub async fn run(mut command: tokio::process::Command, era: Era) -> Result<Self, PaneError> {
+    pub async fn run(command: tokio::process::Command, era: Era) -> Result<Self, PaneError> {
+        Self::called("hm-pane", command, era).await
+    }
+
+    /// [`Pane::run`] as a client of another name.
+    ///
+    /// # Errors
+    /// [`PaneError`].
+    pub async fn called(
+        name: &str,
+        mut command: tokio::process::Command,
+        era: Era,
+    ) -> Result<Self, PaneError> {
         command.kill_on_drop(true);
         let (transport, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn()?;
         let (updates, received) = mpsc::unbounded_channel();
@@ -139,7 +153,8 @@ impl Pane {
             }
         };
         let client =
-            Listener { updates }.serve_with_lifecycle(transport, lifecycle).await.map_err(Box::new)?;
+            Listener { name: name.to_owned(), updates }.serve_with_lifecycle(transport, lifecycle).await;
+        let client = client.map_err(Box::new)?;
         Ok(Self { client, era, updates: received, listening: None })
     }
 

@@ -66,8 +66,9 @@ impl Server {
             "id" if template.starts_with("hivemind://contradictions") => {
                 self.of_store(|store| store.names_beginning(Sort::Contradiction, typed, MOST))
             }
-            "id" => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
+            "id" | "why" => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
             "run" => self.of_store(|store| store.names_beginning(Sort::Run, typed, MOST)),
+            "explain" => Ok(starting(["true"].into_iter(), typed)),
             "profile" => Ok(self.profiles(typed)),
             "scope" => self.of_store(|store| store.scopes(typed, MOST)),
             "target" => self.of_store(|store| {

@@ -17,6 +17,7 @@ use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::Rejection;
 use crate::domain::versions::Versions;
 use crate::identity::Speaker;
+use crate::reads::Reads;
 use crate::store::ExperimentView;
 use crate::{system, views};
 
@@ -75,6 +76,11 @@ impl Server {
                     let state = finished.as_ref().map_or(RunState::Queued, |run| run.status);
                     request.tell(started.elapsed(), &state.to_string()).await;
                 }
+            }
+            if finished.as_ref().is_some_and(ExperimentView::is_over) {
+                let folded = |reads: &mut Reads| reads.store().ok().flatten()?.folded().ok();
+                let as_of = self.with_reads(folded).map_or(0, |folded| folded.seq);
+                self.opened(&[run.to_string()], as_of, &speaker.1);
             }
         }
         self.answered(&tool, &receipt, finished.as_ref())

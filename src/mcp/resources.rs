@@ -55,7 +55,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
 /// Address, name, description of each template (RFC 6570).
 const TEMPLATES: [(&str, &str, &str); 21] = [
     (
-        "hivemind://context/{agent}{?session,budget,context_window,used_tokens}",
+        "hivemind://context/{agent}{?session,budget,context_window,used_tokens,explain,why}",
         "context-of",
         "What an agent should know, as a session sees it; budget in characters, or the window of the model in tokens",
     ),
@@ -193,6 +193,9 @@ impl Server {
                 ErrorData::internal_error(error.to_string(), None)
             }
         })?;
+        if moment.is_none() {
+            self.opened(&views::opened(&view, &answer), answer.seq, session);
+        }
         let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
         let (mut text, mut json) = (answer.text, answer.json);
         if let Some(next) = next {

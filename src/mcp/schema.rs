@@ -12,20 +12,30 @@ use crate::domain::experiment::Prediction;
 use crate::domain::plan::TaskStatus;
 use crate::domain::session::{Role, Source};
 
-/// The input schema of a tool: its own arguments and what every tool takes.
+/// The input schema of a tool that writes: its own arguments and what every such tool takes.
 pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
-    let generator = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
-    let mut schema = portable(generator.into_root_schema_for::<T>().to_value());
-    let object = schema.as_object_mut().expect("arguments are a struct");
-    object.retain(|key, _| ["type", "properties", "required"].contains(&key.as_str()));
-    object.insert("additionalProperties".to_owned(), json!(false));
+    let mut object = object::<T>();
     let properties = object.entry("properties").or_insert_with(|| json!({}));
     let properties = properties.as_object_mut().expect("properties are an object");
     // What they mean is said once, in the server's instructions: with every tool it would not fit 10 kB.
     for every_tool in ["agent", "session", "idempotency_key"] {
         properties.insert(every_tool.to_owned(), json!({ "type": "string" }));
     }
-    Arc::new(object.clone())
+    Arc::new(object)
+}
+
+/// The input schema of a tool that takes nothing but its own arguments.
+pub(super) fn bare<T: JsonSchema>() -> Arc<JsonObject> {
+    Arc::new(object::<T>())
+}
+
+fn object<T: JsonSchema>() -> JsonObject {
+    let generator = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
+    let mut schema = portable(generator.into_root_schema_for::<T>().to_value());
+    let object = schema.as_object_mut().expect("arguments are a struct");
+    object.retain(|key, _| ["type", "properties", "required"].contains(&key.as_str()));
+    object.insert("additionalProperties".to_owned(), json!(false));
+    object.clone()
 }
 
 /// Takes out what some client was seen to break on.

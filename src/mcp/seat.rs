@@ -7,9 +7,13 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, EndSession, Submission};
 use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::rejection::{Code, Rejection};
 use crate::domain::seat::Unpinned;
 use crate::domain::versions::Versions;
 use crate::system;
+
+/// The most sessions of one line that are followed: each is a context that was full.
+const MAX_PARENTS: usize = 64;
 
 impl Server {
     /// The agent whose eyes a resource or a prompt is for: the pinned one, else that of the session.
@@ -36,6 +40,28 @@ impl Server {
             let known = reads.store().ok()??.session(session.as_str()).ok()??;
             Some(AgentId::recorded(known.agent))
         })
+    }
+
+    /// A server that was started in a session, or whose client is in one, speaks in that session and in those that go on
+    /// from it. A host of many agents speaks where it likes.
+    pub(super) fn may_speak_in(&self, named: &SessionId, own: &SessionId) -> Result<(), Rejection> {
+        if self.caller().is_any_agent() || !self.caller().has_session() {
+            return Ok(());
+        }
+        let parent = |session: &SessionId| {
+            self.with_reads(|reads| {
+                reads.store().ok()??.session(session.as_str()).ok()??.parent_session?.parse().ok()
+            })
+        };
+        let mut line = std::iter::successors(Some(named.clone()), parent).take(MAX_PARENTS);
+        if line.any(|session| session == *own) {
+            return Ok(());
+        }
+        Err(Rejection::new(
+            Code::AgentMismatch,
+            format!("this pane is in session {own} and cannot speak in session {named}"),
+            "leave out `session`, or name a session that you split off",
+        ))
     }
 
     /// Says, once, that this process is the session, where no client names one: the seat is free when it is gone.

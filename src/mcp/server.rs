@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::contained::{contained, panicked};
 use super::heads::Heads;
 use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
-use super::tools::Toolsets;
+use super::tools::{Toolset, Toolsets, read_memory};
 use super::{call, prompts, resources};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
@@ -33,6 +33,7 @@ use crate::domain::scope::Scope;
 use crate::identity::Caller;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
+use crate::session_news::SessionNews;
 use crate::views;
 use crate::workspace::Workspace;
 use crate::writer::Front;
@@ -65,7 +66,10 @@ struct Shared {
     /// Who may start a read that can take long.
     long_reads: Semaphore,
     root: String,
+    /// The tools every client is offered.
     tools: ToolRouter<Server>,
+    /// The same, and what clients need that read no resource.
+    all_tools: ToolRouter<Server>,
     /// The session that this process is itself, once it has written.
     word: OnceLock<SessionId>,
 }
@@ -112,6 +116,7 @@ impl Server {
             idle_reads: Mutex::new(vec![reads]),
             long_reads: Semaphore::new(LONG_READS),
             tools: toolsets.tools(),
+            all_tools: toolsets.tools() + Toolset::Read.tools(),
             word: OnceLock::new(),
         };
         Self { shared: Arc::new(shared), caller: Arc::new(caller), client: Arc::default() }
@@ -140,6 +145,12 @@ impl Server {
 
     pub(super) fn tools(&self) -> &ToolRouter<Self> {
         &self.shared.tools
+    }
+
+    /// What a client is offered: one whose model reads no resource gets a tool for that.
+    fn tools_for(&self, context: &RequestContext<RoleServer>) -> &ToolRouter<Self> {
+        let needs_to_read = call::client_of(context).is_some_and(|client| read_memory::is_needed(&client));
+        if needs_to_read { &self.shared.all_tools } else { &self.shared.tools }
     }
 
     pub(super) fn word(&self) -> &OnceLock<SessionId> {
@@ -205,6 +216,14 @@ impl Server {
         asking.await.map_err(|_| panicked())
     }
 
+    /// What was shown to the client's session is no news to it any more.
+    pub(super) fn opened(&self, ids: &[String], as_of: u64, session: &SessionId) {
+        if let Some(state_home) = self.shared.state_home.as_deref().filter(|_| !ids.is_empty()) {
+            // At worst it is told of it once more.
+            let _ = SessionNews::of(state_home, &self.shared.workspace, session).open(ids, as_of);
+        }
+    }
+
     /// Answers a request whose error may quote the request. When the request holds a secret, the error names the
     /// rule that found it instead. A panic becomes an internal error of this request alone.
     async fn respond<T>(
@@ -244,7 +263,7 @@ impl Server {
     /// The same server with other tools. The server must not have been cloned.
     pub(super) fn offering(self, tools: ToolRouter<Self>) -> Self {
         let shared = Arc::into_inner(self.shared).expect("one owner");
-        Self { shared: Arc::new(Shared { tools, ..shared }), ..self }
+        Self { shared: Arc::new(Shared { all_tools: tools.clone(), tools, ..shared }), ..self }
     }
 }
 
@@ -277,14 +296,14 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        Ok(ListToolsResult::with_all_items(self.shared.tools.list_all()))
+        Ok(ListToolsResult::with_all_items(self.tools_for(&context).list_all()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.tools.get(name).cloned()
+        self.shared.all_tools.get(name).cloned()
     }
 
     async fn call_tool(
@@ -296,7 +315,8 @@ impl ServerHandler for Server {
             let denial = call::denial(self.front(), "tools/call", &request.name);
             return Ok(call::refused(&denial.map_or(rejection, Rejection::from)).into());
         }
-        let called = contained(self.shared.tools.call(ToolCallContext::new(self, request, context))).await;
+        let tools = self.tools_for(&context);
+        let called = contained(tools.call(ToolCallContext::new(self, request, context))).await;
         called.map(|answer| self.named_answer(answer))
     }
 

@@ -287,11 +287,10 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
         }
         // Nearly everything may move something in it; what hooks merely see does not.
-        View::Context(of) => Ok(match event {
+        View::Context(of) | View::Explained(of, _) => Ok(match event {
             Event::ToolUsed(_)
             | Event::CommandRan(_)
             | Event::GuardFired(_)
-            | Event::TurnRecorded(_)
             | Event::SpoolFlushed(_)
             | Event::ResearcherSpawned(_)
             | Event::MessageSent(_)
@@ -300,6 +299,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::AttentionSeen(_)
             | Event::MemoryDenied(_) => false,
             Event::FileEdited(_)
+            | Event::TurnRecorded(_)
             | Event::SessionStarted(_)
             | Event::AgentSeated(_)
             | Event::SessionEnded(_) => {

@@ -1,4 +1,4 @@
-//! The tools: each file is a schema and one submit. No tool reads memory.
+//! The tools: each file is a schema and one submit. One reads memory, for clients that read no resource.
 
 mod add_evidence;
 mod alias_target;
@@ -9,6 +9,7 @@ mod deprecate_claim;
 mod intent;
 mod plan;
 mod positions;
+pub(super) mod read_memory;
 mod record_decision;
 mod record_outcome;
 mod report_event;
@@ -41,14 +42,21 @@ pub enum Toolset {
     Session,
     /// What keeps the team's memory in order.
     Guard,
+    /// What clients without a resource tool read with; they are offered it unasked.
+    Read,
 }
 
 impl Toolset {
     /// Every set, with the name it goes by.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("core", Self::Core), ("plan", Self::Plan), ("session", Self::Session), ("guard", Self::Guard)];
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("core", Self::Core),
+        ("plan", Self::Plan),
+        ("session", Self::Session),
+        ("guard", Self::Guard),
+        ("read", Self::Read),
+    ];
 
-    fn tools(self) -> ToolRouter<Server> {
+    pub(super) fn tools(self) -> ToolRouter<Server> {
         match self {
             Self::Core => {
                 Server::create_claim_route()
@@ -73,13 +81,14 @@ impl Toolset {
                     + Server::still_route()
                     + Server::retract_evidence_route()
             }
+            Self::Read => Server::read_memory_route(),
         }
     }
 }
 
 /// No set has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no toolset: use core, plan, session, guard or all, several with commas")]
+#[error("`{0}` is no toolset: use core, plan, session, guard, read or all, several with commas")]
 pub struct BadToolset(String);
 
 /// The sets a front offers.
@@ -87,6 +96,7 @@ pub struct BadToolset(String);
 pub struct Toolsets(Vec<Toolset>);
 
 impl Toolsets {
+    /// The tools that every client is offered.
     pub(super) fn tools(&self) -> ToolRouter<Server> {
         self.0.iter().map(|set| set.tools()).fold(ToolRouter::new(), |all, tools| all + tools)
     }

@@ -118,13 +118,13 @@ pub(super) fn parse(
             // A session has no agent before its first write; the receipt of that write names it.
             let agent = (caller.me)().unwrap_or_else(|| AgentId::recorded(UNSEATED));
             let session = Some(caller.session.to_string());
-            View::Context(context(&mut parameters, agent, session)?)
+            context(&mut parameters, agent, session)?
         }
         ("attention", "") => {
             let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
             View::Attention(named.or_else(|| (caller.me)()))
         }
-        ("context", name) => View::Context(context(&mut parameters, agent(caller, name)?, None)?),
+        ("context", name) => context(&mut parameters, agent(caller, name)?, None)?,
         _ => return Err(unknown()),
     };
     match parameters.0.first() {
@@ -200,22 +200,21 @@ fn limit(parameters: &mut Parameters) -> Result<usize, BadAddress> {
     }
 }
 
-/// `context_window` (tokens) raises the budget; with `used_tokens` beside it the context says when to split.
-fn context(
-    parameters: &mut Parameters,
-    agent: AgentId,
-    session: Option<String>,
-) -> Result<ContextOf, BadAddress> {
+/// `context_window` (tokens) raises the budget; with `used_tokens` beside it the context says when to split. `explain`
+/// asks why it shows what it shows, `why` about one claim.
+fn context(parameters: &mut Parameters, agent: AgentId, session: Option<String>) -> Result<View, BadAddress> {
     let window_tokens = parameters.parse("context_window")?;
     let used_tokens: Option<u64> = parameters.parse("used_tokens")?;
     let budget = parameters.parse("budget")?.unwrap_or_else(|| pack::budget_for(window_tokens));
     let window = used_tokens.zip(window_tokens);
-    Ok(ContextOf {
+    let of = ContextOf {
         agent,
         session: parameters.take("session").or(session),
         budget,
         window: window.map(|(used_tokens, window_tokens)| pack::Window { used_tokens, window_tokens }),
-    })
+    };
+    let (explain, why) = (parameters.parse("explain")?.unwrap_or(false), parameters.parse("why")?);
+    Ok(if explain || why.is_some() { View::Explained(of, why) } else { View::Context(of) })
 }
 
 fn statuses(parameters: &mut Parameters) -> Result<Vec<Status>, BadAddress> {
@@ -401,6 +400,9 @@ mod tests {
             &[
                 "hivemind://context",
                 "hivemind://context/QA?budget=500&format=json",
+                "hivemind://context?explain=true",
+                "hivemind://context?why=0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47",
+                "hivemind://context?explain=loudly",
                 "hivemind://context/sage",
                 "hivemind://attention",
                 "hivemind://attention?agent=ana&format=json",
@@ -440,6 +442,9 @@ mod tests {
             expect![[r#"
                 hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None })
                 hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, budget: 500, window: None }) json
+                hivemind://context?explain=true -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None }, None)
+                hivemind://context?why=0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None }, Some(ClaimId(0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47)))
+                hivemind://context?explain=loudly -> explain: provided string was not `true` or `false`
                 hivemind://context/sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
                 hivemind://attention -> Attention(Some(AgentId("devops")))
                 hivemind://attention?agent=ana&format=json -> Attention(Some(AgentId("analyst"))) json
@@ -450,9 +455,9 @@ mod tests {
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
-                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), owner: None, session: None, task: None, since: None, until: None, before: None, limit: 5 }, seen: Seen({}) })
-                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, task: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), before: None, limit: 50 }, seen: Seen({}) })
-                hivemind://claims?since=90m&until=%2357 -> Claims(ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, owner: None, session: None, task: None, since: Some(Time(Timestamp(1795304437834))), until: Some(Seq(57)), before: None, limit: 50 })
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), places: [], owner: None, session: None, task: None, since: None, until: None, before: None, limit: 5 }, seen: Seen({}) })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), before: None, limit: 50 }, seen: Seen({}) })
+                hivemind://claims?since=90m&until=%2357 -> Claims(ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, since: Some(Time(Timestamp(1795304437834))), until: Some(Seq(57)), before: None, limit: 50 })
                 hivemind://experiments?since=2d&until=1795309837834 -> Experiments(ExperimentFilter { status: None, profile: None, claim: None, since: Some(Time(Timestamp(1795137037834))), until: Some(Time(Timestamp(1795309837834))), before: None, limit: 50 })
                 hivemind://status?at=soon -> at: `soon` is no moment: give a time (2026-11-20T22:10:00Z), a date (2026-11-20, its beginning in UTC), epoch milliseconds, how long ago (45s, 90m, 2h, 3d, 1w), or a ledger position (#1200)
                 hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit

@@ -26,14 +26,18 @@ pub struct Entries {
     pub tasks: Vec<Task>,
     /// What the session keeps through compaction.
     pub anchors: Vec<Anchor>,
-    /// Claims, in any order; those that are stale are counted only.
+    /// Claims in force, in any order.
     pub claims: Vec<Claim>,
     /// Claims that might have been given besides, and were not: they are counted as left out.
     pub unseen_claims: u64,
-    /// After how long a claim is stale.
+    /// Whether there is an intent, a task, a prompt or a file to ask the memory about.
+    pub is_asked: bool,
+    /// After how long a proposed claim sinks.
     pub stale_after: StaleAfter,
-    /// Dead ends in force; those that match nothing active are not shown.
+    /// Dead ends in force: those at hand, in any order, and the newest of the others, which fill spare room.
     pub anti_patterns: Vec<AntiPattern>,
+    /// Dead ends in force that are not here.
+    pub unseen_dead_ends: u64,
     /// What a session that was split off starts with besides.
     pub turn0: Option<Turn0>,
     /// What the team has before it.
@@ -79,6 +83,17 @@ pub enum Attention {
         claim: Claim,
         /// Id of the run.
         run: Option<String>,
+    },
+    /// A claim that silence will confirm, and that asks no agent by name.
+    Silence {
+        /// Id of the claim.
+        claim: String,
+        /// What it says: all of it.
+        statement: String,
+        /// Whose it is.
+        by: String,
+        /// What is left until silence agrees.
+        left: Span,
     },
     /// A lease about to end.
     Lease {
@@ -212,21 +227,41 @@ pub struct Claim {
     pub touched_at: Timestamp,
     /// Ledger position of its last change.
     pub seq: u64,
-    /// Whether another claim took its place.
-    pub superseded: bool,
-    /// Whether it came from a task that is active.
+    /// What it was chosen over, each with the reason.
+    pub rejected: Vec<String>,
+    /// What it took the place of.
+    pub replaced: Option<Replaced>,
+    /// How well it answers what the session is about, 0 to 1.
+    pub answers: f64,
+    /// Whether it came from a task that is active, or lies at a scope that such a task names.
     pub linked_to_active_task: bool,
-    /// Whether its scope matches a file the session touched.
+    /// Whether its scope matches a file the session touched or locked.
     pub touches_session_files: bool,
 }
 
+/// What a claim took the place of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replaced {
+    /// A claim that was right until this one mended what it was about.
+    Mended(String),
+    /// A dead end.
+    DeadEnd(String),
+    /// Another claim.
+    Claim(String),
+}
+
 impl Claim {
+    /// Whether it is about what the session works on.
+    pub fn is_at_hand(&self) -> bool {
+        self.footing().is_at_hand()
+    }
+
     pub(super) fn footing(&self) -> Footing {
         Footing {
             claim_type: self.claim_type,
             status: self.status,
-            superseded: self.superseded,
             touched_at: self.touched_at,
+            answers: self.answers,
             linked_to_active_task: self.linked_to_active_task,
             touches_session_files: self.touches_session_files,
             confidence: self.confidence,
@@ -243,7 +278,7 @@ pub struct AntiPattern {
     pub trigger: Option<String>,
     /// Why it failed.
     pub because: Option<String>,
-    /// Whether it is about an active task or about files the session touched.
+    /// Whether it is at hand: about an active task or files of the session, or a good answer to what that is about.
     pub matches: bool,
 }
 

@@ -7,6 +7,9 @@ use crate::domain::checkout::Checkout;
 /// Ids of each kind that the gate names; more would be read by nobody.
 const MAX_NAMED: usize = 5;
 
+/// How a reminder of [`stop_gate`] begins.
+pub const STOP_GATE_OPENING: &str = "Before you stop, settle what is open:";
+
 /// What a session leaves open, as ids: stored text has no place where an agent is told what to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gate {
@@ -48,13 +51,28 @@ pub fn stop_gate(gate: &Gate) -> Option<String> {
         .filter(|(ids, ..)| !ids.is_empty())
         .map(|(ids, one, many, settled_by)| {
             let what = if ids.len() == 1 { one } else { many };
-            let named: Vec<String> = ids.iter().take(MAX_NAMED).map(|id| line(id, MAX_ID_CHARS)).collect();
-            let more = ids.len().saturating_sub(MAX_NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("- {} {what}: {}{more} ({settled_by})", ids.len(), named.join(", "))
+            format!("- {} {what}: {} ({settled_by})", ids.len(), named(ids))
         })
         .collect();
-    (!lines.is_empty()).then(|| format!("Before you stop, settle what is open:\n{}\n", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("{STOP_GATE_OPENING}\n{}\n", lines.join("\n")))
+}
+
+/// What an agent reads with its next prompt of claims it made without evidence; the empty string for none.
+pub fn evidence_due(claims: &[String]) -> String {
+    match claims {
+        [] => String::new(),
+        claims => format!(
+            "hivemind: no evidence yet for your {}: report_event and add_evidence, or deprecate_claim\n",
+            named(claims)
+        ),
+    }
+}
+
+fn named(ids: &[String]) -> String {
+    let named: Vec<String> = ids.iter().take(MAX_NAMED).map(|id| line(id, MAX_ID_CHARS)).collect();
+    let more = ids.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &more
 }
 
 /// Who an agent is and what is around it.

@@ -11,7 +11,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::coverage;
+use crate::domain::coverage::{self, Check};
+use crate::domain::experiment::Prediction;
 use crate::domain::scope::Scope;
 
 pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
@@ -146,14 +147,15 @@ impl Profile {
         self.argv.iter().map(Element::to_string).collect()
     }
 
-    /// Whether a run of it can say something about any of these scopes, which no agent's can. A directory counts when a glob could
-    /// match below it; symbols, targets and tags count where the profile names them.
+    /// Whether a run of it can say something about any of these scopes, which no agent's can. Symbols, targets and tags
+    /// count where the profile names them.
     pub fn speaks_to(&self, scopes: &[Scope]) -> bool {
         self.agent.is_none() && (self.scopes.is_empty() || coverage::covers_any(&self.scopes, scopes))
     }
 
-    /// Why a run of it settles nothing about a claim with these scopes; none where it can.
-    pub fn cannot_settle(&self, scopes: &[Scope]) -> Option<String> {
-        coverage::cannot_settle((Some(&self.name), self.expect, &self.scopes), scopes)
+    /// Why a run of it settles nothing about a claim with these scopes and this prediction; none where it can.
+    pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
+        let (profile, expect, globs) = (Some(&self.name), self.expect.as_ref(), &self.scopes);
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere: false }, scopes, prediction)
     }
 }

@@ -23,7 +23,7 @@ pub enum State {
     TimedOut,
     /// Somebody stopped it.
     Canceled,
-    /// It never started, or whoever ran it is gone.
+    /// It never started, its check did not run, or the process that ran it is gone.
     Aborted,
 }
 
@@ -66,7 +66,7 @@ pub struct Exit {
 
 impl Exit {
     /// The state of a process that ran to its end.
-    pub fn judged(self, expect: Option<Expect>) -> State {
+    pub fn judged(self, expect: Option<&Expect>) -> State {
         let wanted = expect.map_or(0, |expect| expect.exit);
         if self.code == Some(wanted) { State::Succeeded } else { State::Failed }
     }
@@ -123,7 +123,7 @@ impl Meta {
     /// What the run says about a claim it is linked to: nothing without a declared expectation, nothing when it
     /// is inconclusive.
     pub fn relation(&self) -> Option<Relation> {
-        self.plan.expect?;
+        self.plan.expect.as_ref()?;
         match self.state {
             State::Succeeded => Some(Relation::Supports),
             State::Failed => Some(Relation::Contradicts),

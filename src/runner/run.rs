@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use regex::Regex;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::artifacts::{self, META, RESULT, STDERR, STDOUT};
 use super::capture::{Captured, Seen, Stream};
-use super::profile::Plan;
+use super::profile::{Expect, Plan};
 use super::provenance::{self, Git, Host, Program, fingerprint};
 use super::report::{Exit, Meta, Report, State};
 use super::result::{ExperimentResult, Subject};
@@ -234,7 +235,7 @@ pub fn run(
     let mut tell = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
     // The watchdog of the process that gave the order counts the timeout from here.
     tell(At { clock, over: false });
-    let watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
+    let mut watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
         Ok(started) => {
             let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
             watch.until_over(&order.plan, tell)
@@ -249,6 +250,13 @@ pub fn run(
     let duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let stdout = stdout.finish(&dir, STDOUT).map_err(failed)?;
     let stderr = stderr.finish(&dir, STDERR).map_err(failed)?;
+    if watched.state.is_conclusive()
+        && let Some(expect) = &order.plan.expect
+        && let Some(why) = without_check(expect, watched.exit, &dir).map_err(failed)?
+    {
+        watched.state = State::Aborted;
+        watched.problem = Some(why);
+    }
     let hidden = |texts: &[String]| texts.iter().map(|text| redacted(text, &secrets)).collect();
     let mut meta = Meta {
         schema_version: Meta::SCHEMA_VERSION.to_owned(),
@@ -275,6 +283,22 @@ pub fn run(
     };
     let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref()).map_err(failed)?;
     Ok(Report { artifacts: dir, meta, meta_sha256 })
+}
+
+/// Why a run that came to its end has no outcome: nothing shows that its check ran. None where it did.
+fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<String>> {
+    if !expect.is_outcome(exit.code) {
+        let code = exit.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+        return Ok(Some(format!("its check did not run to its end: {code} is no outcome of this profile")));
+    }
+    let Some(ran) = &expect.ran else { return Ok(None) };
+    let pattern = Regex::new(ran).map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))?;
+    for name in [STDOUT, STDERR] {
+        if pattern.is_match(&std::fs::read_to_string(dir.join(name))?) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(format!("its check did not run, or ran no test: the output matches no `{ran}`")))
 }
 
 /// Writes result and meta; the meta last, for it says that the rest is whole.
@@ -441,7 +465,12 @@ impl Watch<'_> {
         let exit = tree.exit().unwrap_or_default();
         let problem = (left_behind > 0)
             .then(|| format!("{left_behind} processes of the run could not be ended in time"));
-        Watched { state: stopped.unwrap_or_else(|| exit.judged(plan.expect)), exit, problem, left_behind }
+        Watched {
+            state: stopped.unwrap_or_else(|| exit.judged(plan.expect.as_ref())),
+            exit,
+            problem,
+            left_behind,
+        }
     }
 }
 

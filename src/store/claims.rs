@@ -31,6 +31,8 @@ pub struct ClaimFilter {
     pub claim_type: Option<ClaimType>,
     /// About this scope, anything below it, or anything above it.
     pub scope: Option<Scope>,
+    /// About any of these, as `scope`; empty for anywhere.
+    pub places: Vec<Scope>,
     /// Whose.
     pub owner: Option<String>,
     /// Made in this session.
@@ -66,6 +68,7 @@ impl ClaimFilter {
     fn starts_at_status(&self) -> bool {
         !self.status.is_empty()
             && self.scope.is_none()
+            && self.places.is_empty()
             && self.session.is_none()
             && self.task.is_none()
             && self.id.is_none()
@@ -207,6 +210,12 @@ pub struct PositionHeld {
     pub evidence_ref: Option<String>,
     /// Since when, epoch ms.
     pub at: i64,
+    /// Whether it is a support of other content than the claim is about since it was said to be still meant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub before_change: bool,
+    /// Ledger position of its event.
+    #[serde(skip)]
+    pub seq: u64,
 }
 
 /// One event tied to a claim.
@@ -310,6 +319,12 @@ pub struct ClaimView {
     pub successors: Vec<String>,
     /// Every agent's latest position, by agent.
     pub positions: Vec<PositionHeld>,
+    /// The last of the positions that are held no more, in ledger order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub former_positions: Vec<PositionHeld>,
+    /// How many there were before those.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub former_positions_left_out: u64,
     /// Every event tied to it, in ledger order.
     pub evidence_items: Vec<Evidence>,
     /// Evidence that was taken back, in ledger order.
@@ -337,6 +352,11 @@ pub struct ClaimView {
     pub history: Vec<StatusChange>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, c.mended, \
@@ -345,7 +365,7 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
-    "SELECT agent, position, reason, evidence_ref, created_at, claim_id FROM consensus";
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
 /// What follows the creation of a claim, from where `claim_status_history` has it.
 pub(super) const MOVE: &str =
     "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
@@ -361,6 +381,7 @@ impl Reader {
         let found =
             self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
         let Some((summary, own)) = found else { return Ok(None) };
+        let (former_positions, former_positions_left_out) = self.former(&id)?;
         let Own {
             session,
             ttl_hours,
@@ -371,10 +392,13 @@ impl Reader {
             asks,
             objection_until,
         } = own;
+        let waits = objection_until.is_some() && self.waits_for_operator(&id)?.is_some();
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
             positions: self.positions(&id)?,
+            former_positions,
+            former_positions_left_out,
             evidence_items: self.evidence(&id)?,
             retracted: self.retracted(&id)?,
             contradictions: self.contradictions_of(&id)?,
@@ -391,7 +415,7 @@ impl Reader {
             affirmed_seq,
             unversioned: Vec::new(),
             asks,
-            objection_until,
+            objection_until: objection_until.filter(|_| !waits),
         }))
     }
 
@@ -444,11 +468,8 @@ impl Reader {
             let Some((column, value)) = moment.map(made_at) else { continue };
             select.require_if(&format!("c.{column} {comparison}"), Some(value));
         }
-        let around = filter.scope.as_ref().map(|scope| self.around(scope)).transpose()?;
         let mut position = "c.created_seq";
-        if let Some(limits) =
-            filter.limits(&around.unwrap_or_default()).filter(|_| !filter.starts_at_status())
-        {
+        if let Some(limits) = filter.limits(&self.around_of(filter)?).filter(|_| !filter.starts_at_status()) {
             // CROSS JOIN keeps the order: one claim, or the newest in the index first.
             if filter.id.is_some() {
                 select.from =
@@ -592,6 +613,8 @@ pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
         reason: row.get(2)?,
         evidence_ref: row.get(3)?,
         at: row.get(4)?,
+        before_change: false,
+        seq: row.get::<_, i64>(6)? as u64,
     })
 }
 

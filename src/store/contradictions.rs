@@ -39,7 +39,7 @@ pub struct SideView {
     /// Why the agent stands against the claim, where both sides are one claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
-    /// Whether the operator owns or supports the claim.
+    /// Whether the operator stands by the claim, so that its end is the operator's move.
     #[serde(skip)]
     pub is_the_operators: bool,
 }
@@ -60,6 +60,9 @@ pub struct Contradiction {
     pub left: SideView,
     /// The side that brought it about.
     pub right: SideView,
+    /// The decisions in force on the target, where two are on one.
+    #[serde(skip)]
+    pub in_force: Vec<String>,
     /// What ended it; none while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Resolution>,
@@ -97,16 +100,15 @@ pub struct ContradictionPage {
 
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
-     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, p.reason, \
+     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, \
+     coalesce(p.reason, (SELECT f.reason FROM former_positions f WHERE f.claim_id = x.right_claim \
+     AND x.left_claim = x.right_claim AND f.agent = x.right_agent AND f.position = 'challenge' \
+     ORDER BY f.seq DESC LIMIT 1)), \
      l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, \
      CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
      AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END, \
      CASE WHEN r.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
-     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END, \
-     l.owner = 'operator' OR EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
-     AND s.position = 'support' AND s.agent = 'operator'), \
-     r.owner = 'operator' OR EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
-     AND s.position = 'support' AND s.agent = 'operator') \
+     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
@@ -172,21 +174,36 @@ impl Reader {
             is_over |= self.is_expired(&side.claim_id);
             side.status = side.status.map(|stands| self.status_of(&side.claim_id, stands));
             side.basis = side.basis.filter(|_| side.status == Some(Status::Confirmed));
+            side.is_the_operators = self.is_the_operators(&side.claim_id)?;
         }
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
         }
+        if both.kind == ContradictionKind::Target && both.cause.is_none() {
+            both.in_force = self.decisions_beside(&both.left.claim_id)?;
+        }
         Ok(Some(both))
     }
 
-    /// Whether the operator owns or supports a claim.
+    /// The decisions in force on the target of a decision, that one included, oldest first.
+    fn decisions_beside(&self, decision: &str) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT d.claim_id FROM decisions d JOIN claims c ON c.id = d.claim_id \
+                   JOIN targets t ON t.name = d.target WHERE c.status <> 'deprecated' AND t.canonical = \
+                   (SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1) \
+                   ORDER BY d.created_seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        self.kept_of(statement.query([decision])?, |row| row.get::<_, String>(0))
+    }
+
+    /// Whether the operator owns or supports a claim, and the policy on record lets no agent override that.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn is_the_operators(&self, claim: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND owner = 'operator') OR EXISTS \
                    (SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
-        Ok(self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0))?)
+        let is_the_operators: bool = self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0))?;
+        Ok(is_the_operators && !self.agents_may_override_operator()?)
     }
 
     /// The contradictions a claim is or was part of, oldest first.
@@ -265,6 +282,7 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
         is_own: left.agent == right.agent,
         left,
         right,
+        in_force: Vec::new(),
         cause: cause.map(|cause| cause.parse()).transpose().map_err(malformed)?,
         detected_at: row.get(4)?,
         resolved_at: row.get(5)?,
@@ -278,7 +296,7 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
     let scopes: Option<String> = row.get(first + 4)?;
     let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
     let status = status.map(|status| status.parse()).transpose().map_err(malformed)?;
-    let (proof, by_silence, operators) = if first == LEFT { (20, 26, 28) } else { (21, 27, 29) };
+    let (proof, by_silence) = if first == LEFT { (20, 26) } else { (21, 27) };
     let (proof, by_silence): (Option<String>, Option<bool>) = (row.get(proof)?, row.get(by_silence)?);
     Ok(SideView {
         status,
@@ -294,6 +312,6 @@ fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
         created_at: row.get(first + 5)?,
         claim_type: None,
         challenge: None,
-        is_the_operators: row.get::<_, Option<bool>>(operators)?.unwrap_or_default(),
+        is_the_operators: false,
     })
 }

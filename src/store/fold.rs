@@ -22,8 +22,8 @@ const CHUNK: usize = 2_000;
 /// sessions from the moment they are split off and what they were told, and triggers that are globs, 11 seats, predictions, what
 /// was seen of files, retracted evidence, which name an alias was joined to, proposals against the operator's word,
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
-/// letters from digits, 12 short names of claims, runs,
-/// contradictions and sessions.
+/// letters from digits, 12 what a pane answers for under its other names, the policy on record, positions that are
+/// held no more, and short names of claims, runs, contradictions and sessions.
 pub const FOLD_VERSION: u32 = 12;
 
 /// Chunks that may wait between the thread that reads and the one that writes.
@@ -40,7 +40,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 23;
+const LAST_MIGRATION: i64 = 24;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

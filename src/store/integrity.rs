@@ -3,18 +3,19 @@
 use rusqlite::{Row, params};
 
 use super::{
-    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, plan, proposals,
+    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, former, plan, proposals,
     researchers, retracted, sessions,
 };
 use crate::domain::time::Timestamp;
 
 /// The tables whose rows belong to a claim.
-pub const TABLES_ABOUT_CLAIMS: [&str; 11] = [
+pub const TABLES_ABOUT_CLAIMS: [&str; 12] = [
     "claims",
     "claim_evidence",
     "retracted_evidence",
     "claim_moves",
     "consensus",
+    "former_positions",
     "decisions",
     "decision_alternatives",
     "decision_outcomes",
@@ -43,7 +44,7 @@ struct Shown {
 }
 
 /// Everything that views show, but what [`Reader::claims_of`] finds by its claim only.
-const SHOWN: [Shown; 14] = [
+const SHOWN: [Shown; 15] = [
     Shown { select: claims::whole_rows, table: "claims", key: "c.id", read: claims::is_legible },
     Shown {
         select: || claims::EVIDENCE.to_owned(),
@@ -66,6 +67,12 @@ const SHOWN: [Shown; 14] = [
     Shown {
         select: || claims::POSITION.to_owned(),
         table: "consensus",
+        key: "claim_id",
+        read: |row| Ok(claims::position(row).map(drop)?),
+    },
+    Shown {
+        select: || former::FORMER.to_owned(),
+        table: "former_positions",
         key: "claim_id",
         read: |row| Ok(claims::position(row).map(drop)?),
     },
@@ -205,7 +212,7 @@ impl Reader {
     ) -> Result<Vec<String>, StoreError> {
         let cited = match table {
             "claims" => "id",
-            "claim_evidence" | "retracted_evidence" | "consensus" => "evidence_ref",
+            "claim_evidence" | "retracted_evidence" | "consensus" | "former_positions" => "evidence_ref",
             _ => return Ok(Vec::new()),
         };
         let column = claim_column(table);

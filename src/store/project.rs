@@ -19,8 +19,8 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, json, names, plan, proposals, questions, researchers,
-    retracted, sessions, silence, triggers, versions,
+    StoreError, completions, experiments, files, former, json, names, plan, proposals, questions,
+    researchers, retracted, sessions, silence, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -242,7 +242,7 @@ fn status_changed(
     if body.to == Status::Deprecated {
         proposals::settled(db, body.claim_id)?;
     }
-    if body.from == Status::PendingProof {
+    if body.from == Status::PendingProof && !body.keeps_proof {
         experiments::settled(db, &claim, body)?;
     }
     triggers::moved(db, &claim, body.to)
@@ -262,6 +262,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         versions::affirmed(db, at, body)?;
         return touch(db, at, body.claim_id);
     }
+    former::replaced(db, at, body)?;
     for name in &body.instead_of {
         db.prepare_cached("DELETE FROM consensus WHERE claim_id = ?1 AND agent = ?2")?
             .execute(params![body.claim_id.to_string(), name.as_str()])?;
@@ -462,15 +463,17 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
     touch(db, at, body.claim_id)
 }
 
-/// Changes that loosened the rules stay listed until a change does not.
+/// Changes that loosened the rules stay listed until a change does not. The last row holds the policy on record: a
+/// change that did not loosen it is written as one from itself to itself.
 fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
     let PolicyChanged { quorum, was, .. } = *body;
     let now = Policy { quorum, agents_may_override_operator: body.agents_may_override_operator };
     let before = Policy { quorum: was, agents_may_override_operator: body.agents_might_override_operator };
-    if !now.is_looser_than(&before) {
+    let is_looser = now.is_looser_than(&before);
+    if !is_looser {
         db.prepare_cached("DELETE FROM loosened_policies")?.execute([])?;
-        return Ok(());
     }
+    let before = if is_looser { before } else { now };
     db.prepare_cached(
         "INSERT INTO loosened_policies (seq, event_id, policy, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?

@@ -10,9 +10,9 @@ use crate::domain::event::{OverrideProposed, Recorded};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Statement};
-use crate::store::plan::word;
+use crate::store::plan::{list, word};
 
-pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, p.asks, p.proposed_by, \
+pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, c.scopes, p.asks, p.proposed_by, \
      p.reason, p.successor, p.statement, p.target, p.proposed_at \
      FROM override_proposals p JOIN claims c ON c.id = p.claim_id";
 
@@ -59,6 +59,9 @@ pub struct ProposalView {
     pub claim: String,
     /// Whose it is.
     pub owner: String,
+    /// What it is about.
+    #[serde(skip)]
+    pub scopes: Vec<String>,
     /// What was asked for.
     pub asks: Override,
     /// Who asked.
@@ -96,6 +99,7 @@ pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<ProposalView> {
         claim_id: row.get("claim_id")?,
         claim: row.get("claim")?,
         owner: row.get("owner")?,
+        scopes: list(row, "scopes")?,
         asks: word(row, "asks")?,
         proposed_by: row.get("proposed_by")?,
         reason: row.get("reason")?,

@@ -1,6 +1,6 @@
 //! Who is asked for a position, and did not answer yet.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::{ClaimSummary, Reader, StoreError};
@@ -19,11 +19,17 @@ pub struct Question {
     /// The claim that the agent supported and that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// The agent's own claim that this one would replace once it is confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_replace: Option<String>,
     /// Since when, epoch ms.
     pub asked_at: i64,
-    /// Until when silence is no agreement, epoch ms.
+    /// Until when silence is no agreement, epoch ms; none where the operator is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<i64>,
+    /// The claim that the operator stands by and that this one would replace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
 }
 
 impl Reader {
@@ -34,18 +40,44 @@ impl Reader {
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
         let sql = format!(
-            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until FROM questions q \
-             JOIN claims c ON c.id = q.claim_id WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
+            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id FROM questions q \
+             JOIN claims c ON c.id = q.claim_id \
+             LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
+             WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;
         let mut questions = Vec::new();
-        for Asked { claim, agent, instead_of, asked_at, until } in asked {
+        for Asked { claim, agent, instead_of, would_replace, asked_at, until } in asked {
             // The claim's time may be over.
-            let claim = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
-            questions.extend(claim.map(|claim| Question { claim, agent, instead_of, asked_at, until }));
+            let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
+            let waits_for = self.waits_for_operator(&claim)?;
+            let until = until.filter(|_| waits_for.is_none());
+            questions.extend(summary.map(|claim| Question {
+                claim,
+                agent,
+                instead_of,
+                would_replace,
+                asked_at,
+                until,
+                waits_for,
+            }));
         }
         Ok(questions)
+    }
+
+    /// The claim that the operator stands by and that a claim would replace: silence agrees to nothing there.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn waits_for_operator(&self, claim: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT old.id FROM claims c JOIN claims old ON old.id = c.proposes_to_supersede WHERE c.id = ?1 \
+                   AND old.superseded_by IS NULL AND old.status <> 'deprecated' AND NOT EXISTS (SELECT 1 FROM \
+                   consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
+        let old: Option<String> =
+            self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0)).optional()?;
+        let Some(old) = old else { return Ok(None) };
+        Ok(self.is_the_operators(&old)?.then_some(old))
     }
 }
 
@@ -53,6 +85,7 @@ struct Asked {
     claim: String,
     agent: String,
     instead_of: Option<String>,
+    would_replace: Option<String>,
     asked_at: i64,
     until: Option<i64>,
 }
@@ -64,6 +97,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         instead_of: row.get(2)?,
         asked_at: row.get(3)?,
         until: row.get(4)?,
+        would_replace: row.get(5)?,
     })
 }
 
@@ -106,7 +140,7 @@ fn ask(
 pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     let mut answer = db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?;
     // A pane that changed its seat answers for what it was, too.
-    for agent in body.instead_of.iter().chain([&at.agent]) {
+    for agent in body.speaks_for(&at.agent) {
         answer.execute(params![body.claim_id.to_string(), agent.as_str()])?;
     }
     Ok(())

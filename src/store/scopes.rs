@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::index::Around;
-use super::{Reader, StoreError};
+use super::{ClaimFilter, Reader, StoreError};
 use crate::domain::scope::Scope;
 
 /// Scopes a glob is spelled out as; one that matches more is looked up by its directory.
@@ -21,6 +21,19 @@ pub(super) fn add(db: &Connection, scope: &Scope, seq: i64) -> Result<(), StoreE
 }
 
 impl Reader {
+    /// What the scope and the places of a filter are looked up by in the index.
+    pub(super) fn around_of(&self, filter: &ClaimFilter) -> Result<Around, StoreError> {
+        let mut around =
+            filter.scope.as_ref().map(|scope| self.around(scope)).transpose()?.unwrap_or_default();
+        for place in &filter.places {
+            let Around { below, at } = self.around(place)?;
+            around.below.extend(below);
+            // The whole workspace lies around every place, and says nothing about any.
+            around.at.extend(at.into_iter().filter(|scope| scope != "."));
+        }
+        Ok(around)
+    }
+
     /// What a scope is looked up by in the index.
     pub(super) fn around(&self, scope: &Scope) -> Result<Around, StoreError> {
         let whole = scope.as_str().strip_suffix("/**").and_then(|directory| directory.parse::<Scope>().ok());

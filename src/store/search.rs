@@ -118,15 +118,15 @@ struct Found {
 }
 
 /// The best score a claim got, and the old claims that led to it.
-struct Credit {
-    score: f64,
-    seq: u64,
+pub(super) struct Credit {
+    pub(super) score: f64,
+    pub(super) seq: u64,
     through: Vec<(f64, u64, String)>,
 }
 
 /// What claims that may be shown were credited with, by id.
 #[derive(Default)]
-struct Credits(HashMap<String, Credit>);
+pub(super) struct Credits(HashMap<String, Credit>);
 
 impl Credits {
     fn add(&mut self, id: &str, score: f64, seq: u64) -> &mut Credit {
@@ -140,7 +140,7 @@ impl Credits {
         self.0.values().filter(|credit| credit.score > score).count() >= claims
     }
 
-    fn ranked(self) -> Vec<(String, Credit)> {
+    pub(super) fn ranked(self) -> Vec<(String, Credit)> {
         let mut ranked: Vec<(String, Credit)> = self.0.into_iter().collect();
         ranked.sort_by(|(a, one), (b, other)| {
             ranking::better((one.score, one.seq, a), (other.score, other.seq, b))
@@ -151,7 +151,7 @@ impl Credits {
 
 impl Search {
     /// The words of the question.
-    fn tokens(&self) -> Vec<String> {
+    pub(super) fn tokens(&self) -> Vec<String> {
         let text: String = self.query.chars().take(MAX_QUERY_CHARS).collect();
         let mut known = HashSet::new();
         tokens(&text)
@@ -201,7 +201,7 @@ impl Reader {
             return Ok(SearchPage::default());
         }
         let candidates = self.candidates(search, &question)?;
-        let mut ranked = self.credits(search, &candidates)?.ranked();
+        let mut ranked = self.credits(search, ranking::nearest(&candidates))?.ranked();
         ranked.retain(|(_, credit)| !search.seen.0.contains(&credit.seq));
         let has_more = ranked.len() > search.filter.limit;
         ranked.truncate(search.filter.limit);
@@ -237,7 +237,7 @@ impl Reader {
     }
 
     /// The question, weighed against what is known.
-    fn question(&self, tokens: &[String]) -> Result<Question, StoreError> {
+    pub(super) fn question(&self, tokens: &[String]) -> Result<Question, StoreError> {
         let corpus = self
             .db
             .prepare_cached(CORPUS)?
@@ -258,9 +258,12 @@ impl Reader {
     }
 
     /// The claims most like the question.
-    fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
-        let around = search.filter.scope.as_ref().map(|scope| self.around(scope)).transpose()?;
-        let around = around.unwrap_or_default();
+    pub(super) fn candidates(
+        &self,
+        search: &Search,
+        question: &Question,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        let around = self.around_of(&search.filter)?;
         let expression = search.expression(question, &around);
         // Where the question is limited, few may pass, and then nobody has to say which are the best: FTS5 would
         // look at every claim that holds a word, whatever the limits, before it can.
@@ -303,11 +306,7 @@ impl Reader {
 
     /// Credits the claims that may be shown, nearest first, until no other can be among the best. A
     /// superseded claim credits the one in force.
-    fn credits(&self, search: &Search, candidates: &[Candidate]) -> Result<Credits, StoreError> {
-        let nearness = ranking::nearness(candidates);
-        let mut nearest: Vec<(f64, u64)> =
-            nearness.into_iter().zip(candidates).map(|(near, candidate)| (near, candidate.seq)).collect();
-        nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    pub(super) fn credits(&self, search: &Search, nearest: Vec<(f64, u64)>) -> Result<Credits, StoreError> {
         // One more than is shown says whether there is a next page.
         let wanted = search.filter.limit + search.seen.0.len() + 1;
         let mut credits = Credits::default();

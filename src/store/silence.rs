@@ -1,24 +1,72 @@
 //! Until when silence may still confirm a claim, by the rules of the state (`domain/state/silence.rs`).
 
 use rusqlite::{Connection, params};
+use serde::Serialize;
 
-use super::StoreError;
+use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
 use crate::domain::event::{OverrideProposed, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
+
+/// A claim that names no agent to ask, and that silence will confirm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Silence {
+    /// The claim.
+    pub claim: ClaimSummary,
+    /// When it is agreed by silence, epoch ms.
+    pub until: i64,
+    /// The agents that took a position on it.
+    pub heard: Vec<String>,
+}
+
+impl Silence {
+    /// Whether an agent may still say what it thinks of the claim.
+    pub fn concerns(&self, agent: &AgentId) -> bool {
+        self.claim.owner != agent.as_str() && !self.heard.iter().any(|heard| heard == agent.as_str())
+    }
+}
+
+impl Reader {
+    /// Proposed claims that ask no agent by name and wait for objections, the first to be agreed first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn silences(&self, limit: usize) -> Result<Vec<Silence>, StoreError> {
+        let sql = "SELECT id, objection_until, \
+                   (SELECT json_group_array(agent) FROM consensus WHERE claim_id = c.id) AS heard FROM claims c \
+                   WHERE objection_until IS NOT NULL AND asks IS NULL AND status = ?1 \
+                   ORDER BY objection_until, id LIMIT ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query(params![Status::Proposed.as_str(), limit as i64])?;
+        let waiting = self.kept_of(rows, |row| -> rusqlite::Result<(String, i64, String)> {
+            Ok((row.get("id")?, row.get("objection_until")?, row.get("heard")?))
+        })?;
+        let mut silences = Vec::new();
+        for (id, until, heard) in waiting {
+            let heard = serde_json::from_str(&heard).unwrap_or_default();
+            // The claim's time may be over.
+            let claim = self.claim_summary(&id)?.filter(|claim| claim.status == Status::Proposed);
+            silences.extend(claim.map(|claim| Silence { claim, until, heard }));
+        }
+        Ok(silences)
+    }
+}
 
 /// An objection ends the silence, withdrawn or not.
 pub(super) fn heard(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     if body.position != Position::Challenge {
         return Ok(());
     }
-    body.instead_of.iter().chain([&at.agent]).try_for_each(|agent| object(db, body.claim_id, agent))
+    body.speaks_for(&at.agent).try_for_each(|agent| object(db, body.claim_id, agent))
 }
 
 /// Where the operator stands by a claim, an objection is a proposal.
 pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) -> Result<(), StoreError> {
-    if body.asks == Override::Challenge { object(db, body.claim_id, &at.agent) } else { Ok(()) }
+    if body.asks != Override::Challenge {
+        return Ok(());
+    }
+    body.formerly.iter().chain([&at.agent]).try_for_each(|agent| object(db, body.claim_id, agent))
 }
 
 /// A run or a deprecation decides in the place of silence. So does every move after the time for objections.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{BadWord, ClaimType, Status};
+use crate::domain::decide::OVERRIDES;
 
 /// How many claims there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -129,7 +130,8 @@ impl Reader {
     pub fn loosened_policies(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
         let sql = format!(
             "SELECT event_id, policy, was, changed_at, seq FROM loosened_policies \
-             WHERE NOT EXISTS (SELECT 1 FROM seen_notices WHERE id = event_id) ORDER BY seq DESC LIMIT {limit}"
+             WHERE policy <> was AND NOT EXISTS (SELECT 1 FROM seen_notices WHERE id = event_id) \
+             ORDER BY seq DESC LIMIT {limit}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let read = |row: &Row<'_>| -> rusqlite::Result<LoosenedPolicy> {
@@ -142,6 +144,17 @@ impl Reader {
             })
         };
         self.kept_of(statement.query([])?, read)
+    }
+
+    /// Whether the policy on record lets agents put out of force what the operator stands by.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn agents_may_override_operator(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT policy FROM loosened_policies ORDER BY seq DESC LIMIT 1";
+        let policy: Option<String> =
+            self.db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        Ok(policy.is_some_and(|policy| policy.ends_with(OVERRIDES)))
     }
 
     /// Queued commands that did not pass and of which no agent took note, newest first.

@@ -11,12 +11,14 @@ use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, page};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
+use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
+use crate::domain::way;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Question,
-    Reader, SideView, StoreError,
+    Reader, SideView, Silence, StoreError,
 };
 
 /// The name under which a damaged ledger stands among the faults.
@@ -30,8 +32,8 @@ const QUESTION_CHARS: usize = 2_100;
 /// A refused command nobody sent again within so many milliseconds, a day, is history.
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
 
-/// Stands for a rationale: long enough for the rule, and typed as it is it says that none was given.
-const RATIONALE: &str = "\"WHY, IN A SENTENCE\"";
+/// Characters of a step that are shown. One that is cut could not be taken.
+pub(super) const COMMAND_CHARS: usize = 4_000;
 /// A week after the rules were loosened, the operator has had time to see it.
 const POLICY_FOR_MS: i64 = 7 * 24 * 3_600_000;
 
@@ -56,6 +58,8 @@ word!(
         Policy = "policy",
         /// Something that does not fit together.
         Fault = "fault",
+        /// A claim that silence will confirm, and that asks no agent by name.
+        Silence = "silence",
     }
 );
 
@@ -72,9 +76,13 @@ impl Kind {
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
             Self::Policy => ("policy", "hivemind://events?type=policy.changed"),
             Self::Fault => ("fault", "hivemind://status"),
+            Self::Silence => ("claim that silence confirms", "hivemind://claims?status=proposed"),
         }
     }
 }
+
+/// Stands for every agent but the owner of a claim, where the reader is none in particular.
+const ANY_AGENT: &str = "any other agent";
 
 /// The agents whose move it is, each with the commands that settle the entry when that agent runs them.
 type Moves = BTreeMap<String, Vec<String>>;
@@ -116,6 +124,13 @@ pub(super) fn attention(
 ) -> Result<Answer, StoreError> {
     let mut needs = needs(store, now)?;
     needs.extend(faults(runs));
+    let silences = store.silences(MAX_LIMIT)?;
+    needs.extend(
+        silences
+            .iter()
+            .filter(|silence| agent.is_none_or(|agent| silence.concerns(agent)))
+            .map(|silence| self::silence(silence, agent)),
+    );
     if store.left_out() > 0 {
         let what = match store.left_out() {
             1 => "1 row of the read models cannot be read and is left out".to_owned(),
@@ -182,7 +197,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     }
     for claim in contested.iter().filter(|claim| !disputed.contains(&claim.id)) {
         needs.push(Need {
-            hint: Some(proof_of(&claim.id)),
+            hint: proof_of(&claim.id, Some(claim.claim_type), &claim.scopes),
             ..Need::new(
                 Kind::Contested,
                 vec![claim.id.clone()],
@@ -197,8 +212,10 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;
         };
-        let settle =
-            ["done", "open"].map(|end| format!("hm task update {} {end} --token {}", task.name, task.token));
+        let settle = ["done", "open"].map(|end| {
+            let end = json!({ "task_id": task.name, "status": end, "fencing_token": task.token });
+            way::bare("update_task", &end)
+        });
         let moves = task.holder.iter().flat_map(|holder| move_of(holder, settle.clone())).collect();
         needs.push(Need {
             changed_at: until - EXPIRES_SOON_MS,
@@ -212,7 +229,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         let what =
             format!("{} was queued and did not pass ({}): {}", refused.kind, refused.code, refused.message);
         Need {
-            hint: Some("the record: `hm log --type command.rejected`".to_owned()),
+            hint: Some("the record: `hivemind://events?type=command.rejected`".to_owned()),
             ..Need::new(
                 Kind::Rejected,
                 vec![refused.command_id.clone()],
@@ -225,7 +242,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     let loosened = store.loosened_policies(MAX_LIMIT)?.into_iter();
     let loosened = loosened.filter(|change| now.ms() - change.changed_at <= POLICY_FOR_MS);
     needs.extend(loosened.map(|change| Need {
-        hint: Some("the record: `hm log --type policy.changed`".to_owned()),
+        hint: Some("the record: `hivemind://events?type=policy.changed`".to_owned()),
         ..Need::new(
             Kind::Policy,
             vec![change.event_id.clone()],
@@ -272,13 +289,14 @@ impl Need {
 /// A question to one agent.
 fn question(question: &Question) -> Need {
     let claim = &question.claim;
-    let settle = [
-        format!("hm claim support {}", claim.id),
-        format!("hm claim challenge {} --reason REASON", claim.id),
-        format!("hm claim abstain {}", claim.id),
-    ];
+    let settle = [position("support", &claim.id), challenge(&claim.id), position("abstain", &claim.id)];
     let mut ids = vec![claim.id.clone()];
     let mut what = vec![format!("{} asks: {}", claim.owner, claim.statement)];
+    if let Some(old) = &question.would_replace {
+        ids.push(old.clone());
+        what =
+            vec![format!("{} would put this in the place of your claim: {}", claim.owner, claim.statement)];
+    }
     if let Some(old) = &question.instead_of {
         ids.push(old.clone());
         what = vec![format!(
@@ -287,10 +305,24 @@ fn question(question: &Question) -> Need {
         )];
     }
     let is_open = claim.status == Status::Proposed;
+    let waits_for = question.waits_for.as_ref();
+    let hint = waits_for.map(|old| format!("it waits for the operator, who stands by {old}"));
     Need {
         until: question.until.filter(|_| is_open),
-        hint: claim.agreed_by_silence.then(|| "agreed by silence so far".to_owned()),
+        hint: hint.or_else(|| claim.agreed_by_silence.then(|| "agreed by silence so far".to_owned())),
         ..Need::new(Kind::Question, ids, question.asked_at, move_of(&question.agent, settle), what)
+    }
+}
+
+/// A claim that is agreed by silence unless the reader objects.
+fn silence(silence: &Silence, reader: Option<&AgentId>) -> Need {
+    let Silence { claim, until, .. } = silence;
+    let reader = reader.map_or(ANY_AGENT, AgentId::as_str);
+    let moves = move_of(reader, [challenge(&claim.id), position("support", &claim.id)]);
+    let what = vec![format!("{}: {}", claim.owner, claim.statement)];
+    Need {
+        until: Some(*until),
+        ..Need::new(Kind::Silence, vec![claim.id.clone()], claim.created_at, moves, what)
     }
 }
 
@@ -308,13 +340,15 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
             move_of(&mover(left), [end_of(&left.claim_id, left.claim_type, &left.scopes)])
         }
         ContradictionKind::Supersession => {
-            let settle = ["support", "abstain"].map(|verb| format!("hm claim {verb} {}", right.claim_id));
+            let settle = ["support", "abstain"].map(|tool| position(tool, &right.claim_id));
             move_of(&left.agent, settle)
         }
         ContradictionKind::Target => {
             // Neither owner may put the other's decision out of force.
-            let another = decided_instead(&left.claim_id, &left.scopes);
-            let settle = format!("{another} --supersedes {}", right.claim_id);
+            let sides = [left.claim_id.as_str(), right.claim_id.as_str()];
+            let others = both.in_force.iter().map(String::as_str).filter(|id| !sides.contains(id));
+            let all: Vec<&str> = sides.into_iter().chain(others).collect();
+            let settle = decided_instead(&all, &left.scopes);
             let is_the_operators = left.is_the_operators || right.is_the_operators;
             move_of(&self::mover(AgentId::architect().as_str(), is_the_operators), [settle])
         }
@@ -363,7 +397,10 @@ fn dispute(both: &Contradiction) -> Need {
     if both.kind == ContradictionKind::Position {
         let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
         what.push(format!("{} challenges it{reason}", right.agent));
-        hint = Some(proof_of(&left.claim_id));
+        // A run is waited for by a contested claim alone.
+        if left.status == Some(Status::Contested) && !left.is_the_operators {
+            hint = proof_of(&left.claim_id, left.claim_type, &left.scopes);
+        }
     }
     if left.claim_id != right.claim_id {
         ids.push(right.claim_id.clone());
@@ -375,7 +412,17 @@ fn dispute(both: &Contradiction) -> Need {
 /// What an agent asked for against the operator's word, and what the operator would type.
 fn proposal(asked: ProposalView) -> Need {
     let ProposalView {
-        claim_id, claim, owner, asks, proposed_by, reason, successor, statement, target, ..
+        claim_id,
+        claim,
+        owner,
+        scopes,
+        asks,
+        proposed_by,
+        reason,
+        successor,
+        statement,
+        target,
+        ..
     } = asked;
     let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
     let wish = match asks {
@@ -389,20 +436,23 @@ fn proposal(asked: ProposalView) -> Need {
     let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {wish}{why}")];
     let what = what.into_iter().chain(decided).collect();
     let instead = match (asks, &successor) {
-        (Override::Supersede, Some(successor)) => format!("hm claim support {successor}"),
+        (Override::Supersede, Some(successor)) => position("support", successor),
         (Override::Decide, Some(successor)) => {
-            format!("hm decision record --claim {successor} --supersedes {claim_id} --rationale {RATIONALE}")
+            let decided =
+                json!({ "claim_id": successor, "supersedes": [claim_id], "rationale": way::REASON });
+            way::bare("record_decision", &decided)
         }
-        (Override::Decide, None) => decided_instead(&claim_id, target.as_slice()),
+        (Override::Decide, None) => {
+            decided_instead(&[&claim_id], if target.is_some() { target.as_slice() } else { &scopes })
+        }
         // An owner challenges nothing of their own.
-        (Override::Challenge, _) if owner != AgentId::operator().as_str() => {
-            format!("hm claim challenge {claim_id} --reason REASON")
-        }
+        (Override::Challenge, _) if owner != AgentId::operator().as_str() => challenge(&claim_id),
         (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None, &[]),
     };
+    let hint = successor.as_ref().map(|rival| format!("keeping it puts {rival} out of force"));
     let ids = std::iter::once(claim_id.clone()).chain(successor).collect();
     let moves = move_of(AgentId::operator().as_str(), [format!("hm claim keep {claim_id}"), instead]);
-    Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what)
+    Need { hint, ..Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what) }
 }
 
 /// A claim that waits for a run, and the run.
@@ -416,8 +466,9 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     let mut hint = None;
     if let Some(run) = run {
         since = run.created_at;
-        moves = move_of(&run.requested_by, [format!("hm experiment show {} --wait", run.run_id)]);
-        hint = Some(format!("to stop it: `hm experiment cancel {}`", run.run_id));
+        moves = move_of(&run.requested_by, [format!("hivemind://experiments/{}", run.run_id)]);
+        hint =
+            Some(format!("to stop it: {}", way::call("cancel_experiment", &json!({ "run_id": run.run_id }))));
         ids.push(run.run_id);
     }
     let what = vec![claim.statement.clone()];
@@ -442,25 +493,38 @@ fn its_end(store: &Reader, claim: &ClaimSummary) -> Result<Moves, StoreError> {
 /// What puts a claim out of force: of a decision another one does.
 fn end_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> String {
     if claim_type == Some(ClaimType::Decision) {
-        return decided_instead(claim, scopes);
+        return decided_instead(&[claim], scopes);
     }
-    format!("hm claim deprecate {claim} --reason REASON")
+    way::bare("deprecate_claim", &json!({ "claim_id": claim, "reason": "REASON" }))
 }
 
-/// What puts another decision in the place of one, about the same target.
-fn decided_instead(decision: &str, scopes: &[String]) -> String {
-    let target = scopes.iter().find_map(|scope| scope.strip_prefix("target:"));
+/// What puts another decision in the place of some, about the same target.
+fn decided_instead(decisions: &[&str], scopes: &[String]) -> String {
+    let mut instead = json!({ "statement": "STATEMENT", "rationale": way::REASON, "supersedes": decisions });
     // Without a target it is about its scopes.
-    let target = match (target, scopes.first()) {
-        (Some(name), _) => format!(" --target {}", shell_words::quote(name)),
-        (None, Some(scope)) => format!(" --scope {}", shell_words::quote(scope)),
-        (None, None) => String::new(),
-    };
-    format!("hm decision record STATEMENT{target} --rationale {RATIONALE} --supersedes {decision}")
+    match scopes.iter().find_map(|scope| scope.strip_prefix("target:")) {
+        Some(name) => instead["target"] = name.into(),
+        None if !scopes.is_empty() => instead["scopes"] = scopes.into(),
+        None => {}
+    }
+    way::bare("record_decision", &instead)
 }
 
-fn proof_of(claim: &str) -> String {
-    format!("a run may decide instead: `hm experiment run PROFILE --claim {claim} --blocking`")
+fn position(tool: &str, claim: &str) -> String {
+    way::bare(tool, &json!({ "claim_id": claim }))
+}
+
+fn challenge(claim: &str) -> String {
+    way::bare("challenge", &json!({ "claim_id": claim, "reason": "REASON" }))
+}
+
+/// The run that decides instead. A run decides about files, and about no decision.
+fn proof_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> Option<String> {
+    let is_of_files = scopes.iter().any(|scope| scope.parse().is_ok_and(|scope: Scope| scope.is_path()));
+    (is_of_files && claim_type != Some(ClaimType::Decision)).then(|| {
+        let run = json!({ "profile": "PROFILE", "claim_id": claim, "blocking": true });
+        format!("a run may decide instead: {}", way::call("run_experiment", &run))
+    })
 }
 
 /// A number needs no quotes: a shell takes what follows a `#` for a comment.
@@ -497,23 +561,23 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
         let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
         need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
     }
-    // What is new is first, then what waits longest, and of leases what ends first.
-    needs.sort_by(|one, other| {
-        let ends = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease);
-        let key = |need: &Need| (need.seen, need.kind, ends(need).unwrap_or(need.since));
-        key(one).cmp(&key(other)).then_with(|| one.ids.cmp(&other.ids))
-    });
+    // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
+    // moves come before those of other agents, which are cut off first, seen or not.
+    let is_anothers = |need: &Need| agent.is_some_and(|agent| !need.moves.contains_key(agent.as_str()));
+    let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
+    needs.sort_by_cached_key(|need| (is_anothers(need), need.seen, age(need), need.ids.clone()));
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
     needs.retain(|need| {
         let count = counts.entry(need.kind).or_default();
         *count += 1;
         *count <= MAX_SHOWN
     });
+    needs.sort_by_key(|need| (need.seen, need.kind, is_anothers(need)));
     let mut text: String = needs.iter().map(|need| entry(need, now)).collect();
     let mut more = serde_json::Map::new();
     for (kind, count) in counts.into_iter().filter(|(_, count)| *count > MAX_SHOWN) {
         let (name, list) = kind.words();
-        let _ = writeln!(text, "{} more of {name}: {list}", count - MAX_SHOWN);
+        let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
         more.insert(name.replace(' ', "_"), (count - MAX_SHOWN).into());
     }
     if needs.is_empty() {
@@ -529,17 +593,26 @@ fn entry(need: &Need, now: Timestamp) -> String {
     let since = Timestamp::from_ms(*since).age(now);
     let until = until.map(|until| Span(until - now.ms()));
     let when = match (kind, until) {
-        (Kind::Question, Some(left)) => format!(" since {since}, agreed by silence in {left}"),
+        (Kind::Question | Kind::Silence, Some(Span(left))) if left <= 0 => {
+            format!(" since {since}, the time for objections is over")
+        }
+        (Kind::Question | Kind::Silence, Some(left)) => {
+            format!(" since {since}, agreed by silence in {left}")
+        }
         (_, Some(left)) => format!(", ends in {left} unless its session writes"),
         (_, None) => format!(" since {since}"),
     };
     let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
     // A question is answered by what it says: all of it. The bar stands between two texts and nowhere else.
-    let glance = if *kind == Kind::Question { QUESTION_CHARS } else { GLANCE_CHARS };
+    let glance = if matches!(kind, Kind::Question | Kind::Silence) { QUESTION_CHARS } else { GLANCE_CHARS };
     let what: Vec<String> = what.iter().map(|text| inline(&text.replace('|', "¦"), glance)).collect();
     let commands = |settle: &[String]| {
-        settle.iter().map(|command| format!("`{}`", inline(command, 200))).collect::<Vec<_>>().join(" or ")
+        settle
+            .iter()
+            .map(|command| format!("`{}`", inline(command, COMMAND_CHARS)))
+            .collect::<Vec<_>>()
+            .join(" or ")
     };
     let own = moves.values().any(|own| own == settle);
     let settle = if own {
@@ -548,7 +621,7 @@ fn entry(need: &Need, now: Timestamp) -> String {
         let by = moves.iter().map(|(agent, settle)| format!("{}: {}", inline(agent, 40), commands(settle)));
         by.collect::<Vec<_>>().join(", or ")
     };
-    let hint = hint.as_ref().map(|hint| format!("; {}", inline(hint, 240))).unwrap_or_default();
+    let hint = hint.as_ref().map(|hint| format!("; {}", inline(hint, COMMAND_CHARS))).unwrap_or_default();
     format!(
         "- {}{}, {}'s move{when}: {} {}\n  to settle it: {settle}{hint}\n",
         if *seen { "(seen) " } else { "" },

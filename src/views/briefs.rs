@@ -31,7 +31,7 @@ pub fn held(reads: &mut Reads, of: &ContextOf, now: Timestamp) -> Result<String,
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such task.
 pub fn task(reads: &mut Reads, id: TaskId, now: Timestamp) -> Result<String, ViewError> {
-    let unknown = || ViewError::NotFound(format!("no task has the id {id}: see hivemind://plan"));
+    let unknown = || ViewError::NotFound(format!("no task has the id {id}: see `hivemind://plan`"));
     let wanted = ClaimFilter { task: Some(id), limit: DEFAULT_LIMIT, ..ClaimFilter::default() };
     let (found, left_out) = reads.ask(now, |store| Ok((store.task(id)?, store.claims(&wanted)?)))?;
     let (task, claims) = found.ok_or_else(unknown)?;

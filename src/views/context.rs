@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::{Answer, ViewError, negative, shown, to_json};
+use super::about::{About, is_mine};
+use super::{Answer, ViewError, explain, negative, shown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
-use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::relevance::StaleAfter;
+use crate::domain::relevance::{ANSWERS, StaleAfter};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
@@ -17,8 +18,9 @@ use crate::pack::{self, Attention, Entries};
 use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    AnchorView, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Question, Reader,
-    RejectedCommand, SessionView, SideView, StoreError, TaskView, TrajectoryView, TurnView, Warning,
+    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, Question,
+    Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError, TaskView,
+    TrajectoryView, TurnView, Warning,
 };
 
 /// Claims of each kind considered for a context of the usual size; it holds about as many.
@@ -27,10 +29,12 @@ const CANDIDATES: usize = 40;
 const CANDIDATE_CHARS: usize = 150;
 /// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
 const MAX_CANDIDATES: usize = 1_000;
-/// Places the work is at that are asked about: the tasks' scopes first, then the files touched last.
-const MAX_PLACES: usize = 12;
 /// Tasks considered: what somebody works on, and what is asked for.
 const MAX_TASKS: usize = 200;
+/// Claims that belong to what the session is about, at least.
+const MIN_ANSWERS: usize = 60;
+/// Dead ends that are not at hand and may fill spare room.
+const MAX_ELSEWHERE: usize = 20;
 /// Anchors considered; more than a tenth of any usual budget holds.
 const MAX_ANCHORS: usize = 40;
 /// Refusals of queued commands considered.
@@ -56,29 +60,39 @@ pub struct ContextOf {
 
 /// What is asked of the read models.
 #[derive(Debug, Default)]
-struct Found {
+pub(super) struct Found {
     stale_after: StaleAfter,
-    seq: u64,
+    pub(super) seq: u64,
     trajectory: Option<TrajectoryView>,
     titles: crate::store::Titles,
     session: Option<SessionView>,
     tasks: Vec<TaskView>,
     ready: Vec<TaskView>,
-    files: Vec<String>,
+    pub(super) about: About,
     questions: Vec<Question>,
+    silences: Vec<Silence>,
     contradictions: Vec<Contradiction>,
     contested: Vec<ClaimSummary>,
     pending_proof: Vec<ClaimSummary>,
     claims: Vec<ClaimSummary>,
     negative: Vec<ClaimSummary>,
     warnings: BTreeMap<String, Warning>,
+    /// How well claims answer what the session is about, by their words and in all, by their ids.
+    answers: BTreeMap<String, (f64, f64)>,
+    rejections: BTreeMap<String, Vec<Rejected>>,
+    replaced: BTreeMap<String, Replaced>,
     anchors: Vec<AnchorView>,
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
     unseen_claims: u64,
+    unseen_dead_ends: u64,
     contested_count: u64,
     pending_count: u64,
     quarantined: u64,
+    /// Claims that were looked at.
+    seen: BTreeSet<String>,
+    /// Sides of open contradictions, and claims that the reader is asked about.
+    disputed: BTreeSet<String>,
 }
 
 /// Asks one question after the other; what cannot be answered is counted and left out.
@@ -110,6 +124,26 @@ pub(super) fn context(
 ) -> Answer {
     let names = |text: &str| store.shortened(text);
     packed(&Found { stale_after, ..found(store, of) }, of, runs, now, &names)
+}
+
+/// Why the context of an agent shows what it shows, or one claim of all.
+///
+/// # Errors
+/// [`ViewError::NotFound`] when there is no such claim.
+pub(super) fn explained(
+    store: &Reader,
+    stale_after: StaleAfter,
+    of: &ContextOf,
+    runs: &Runs,
+    why: Option<ClaimId>,
+    now: Timestamp,
+) -> Result<Answer, ViewError> {
+    let found = Found { stale_after, ..found(store, of) };
+    let entries = entries(&found, of, runs, None, now);
+    match why {
+        None => Ok(explain::all(store, &found, &entries, of, now)),
+        Some(id) => explain::one(store, &found, &entries, of, id, now),
+    }
 }
 
 /// The context of an agent before anything was ever written.
@@ -165,6 +199,11 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
         trajectory: asking.ask(|store| store.trajectory(session)),
         ready: asking.ask(|store| store.ready_tasks(MAX_TASKS)),
         questions: asking.ask(|store| store.questions(Some(of.agent.as_str()), limit)),
+        silences: asking.ask(|store| {
+            let mut silences = store.silences(limit)?;
+            silences.retain(|silence| silence.concerns(&of.agent));
+            Ok(silences)
+        }),
         contradictions: asking.ask(|store| {
             let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
             Ok(store.contradictions(&open)?.contradictions)
@@ -175,9 +214,10 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
         rejected: asking.ask(|store| store.rejected_commands(MAX_REJECTED)),
         ..Found::default()
     };
+    let mut touched = Vec::new();
     if let Some(session) = session {
+        touched = asking.ask(|store| store.files_of(session));
         found.session = asking.ask(|store| store.session(session));
-        found.files = asking.ask(|store| store.files_of(session));
         found.dialogue = asking.ask(|store| store.dialogue(session));
     }
     let counts = asking.ask(Reader::counts);
@@ -188,7 +228,9 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
         found.titles = asking.ask(|store| store.titles(plan, phase));
     }
     found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
-    ask_for_claims(asking, of, counts.settled, &mut found);
+    let looking = found.trajectory.as_ref();
+    found.about = About::of(of, looking, &found.tasks, &found.ready, &touched, &found.dialogue);
+    ask_for_claims(asking, of, &counts, &mut found);
     let worktree: Option<Worktree> =
         found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
     let Found { contested, pending_proof, claims, negative, .. } = &mut found;
@@ -215,58 +257,69 @@ fn active_tasks(
     tasks
 }
 
-/// Whether a task is one the session works on: it holds it, it was asked for, or it is where the session looks.
-fn is_mine(task: &TaskView, of: &ContextOf, trajectory: Option<&TrajectoryView>) -> bool {
-    let looked_at = trajectory.is_some_and(|looking| {
-        looking.task_ids.contains(&task.id)
-            || (looking.phase_id.is_some() && looking.phase_id == task.phase_id && task.holder.is_none())
-    });
-    let held = match (&task.session, &of.session) {
-        (Some(holder), Some(session)) => holder == session,
-        (Some(_), None) => task.holder.as_deref() == Some(of.agent.as_str()),
-        (None, _) => false,
-    };
-    held || looked_at
-}
-
-fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, settled: u64, found: &mut Found) {
+fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, found: &mut Found) {
     let limit = candidates(of);
-    // What else is at a place is found by its owner or its status.
-    let at_a_place = limit / 2;
-    let mine: Vec<TaskView> =
-        found.tasks.iter().filter(|task| is_mine(task, of, found.trajectory.as_ref())).cloned().collect();
-    let places = places(&mine, &found.files);
-    let in_force = ClaimFilter { in_force: true, limit, ..ClaimFilter::default() };
-    let mut filters = vec![
-        ClaimFilter { owner: Some(of.agent.to_string()), ..in_force.clone() },
-        ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() },
-        ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force.clone() },
-    ];
-    let of_task = |task: &TaskView| ClaimFilter { task: task.id.parse().ok(), ..in_force.clone() };
-    filters.extend(mine.iter().map(of_task));
-    for place in &places {
-        filters.push(ClaimFilter { scope: Some(place.clone()), limit: at_a_place, ..in_force.clone() });
-    }
+    let (text, places) = (found.about.text(), found.about.places());
     let mut seen = BTreeSet::new();
+    let mut warned = BTreeSet::new();
+    for Belonging { claim, words, all } in
+        asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)))
+    {
+        found.answers.insert(claim.id.clone(), (words, all));
+        let (known, list) = match claim.claim_type {
+            ClaimType::Negative => (&mut warned, &mut found.negative),
+            ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => (&mut seen, &mut found.claims),
+        };
+        if known.insert(claim.id.clone()) {
+            list.push(claim);
+        }
+    }
+    let in_force = ClaimFilter { in_force: true, limit, ..ClaimFilter::default() };
+    let mut filters: Vec<ClaimFilter> = found
+        .about
+        .tasks
+        .iter()
+        .filter_map(|id| id.parse().ok())
+        .map(|task| ClaimFilter { task: Some(task), ..in_force.clone() })
+        .collect();
+    if !places.is_empty() {
+        filters.push(ClaimFilter { places: places.clone(), ..in_force.clone() });
+    }
+    if found.about.is_asked() {
+        let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
+        let confirmed = ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() };
+        filters.extend([decisions, confirmed]);
+    } else {
+        let standing = asking.ask(|store| store.standing(limit));
+        found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id.clone())));
+    }
+    filters.push(ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force });
     for filter in filters {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id.clone())));
     }
-    let mut warned = BTreeSet::new();
-    for place in &places {
-        let filter = ClaimFilter { scope: Some(place.clone()), limit: at_a_place, ..negative() };
-        let dead_ends = asking.ask(|store| Ok(store.claims(&filter)?.claims));
-        found.negative.extend(dead_ends.into_iter().filter(|claim| warned.insert(claim.id.clone())));
+    // Those at hand, and the newest of all the others.
+    let mut dead_ends = vec![ClaimFilter { limit: MAX_ELSEWHERE, ..negative() }];
+    if !places.is_empty() {
+        dead_ends.push(ClaimFilter { places, limit: limit / 2, ..negative() });
+    }
+    for filter in dead_ends {
+        let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
+        found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id.clone())));
     }
     // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
     let mut disputed: BTreeSet<String> =
         found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
     disputed.extend(found.questions.iter().map(|asked| asked.claim.id.clone()));
+    disputed.extend(found.silences.iter().map(|silence| silence.claim.id.clone()));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
     };
+    // What is asked about, or contested, stands under attention.
+    let settled_dead_ends = found.negative.len() as u64;
     found.negative.retain(|claim| !needs_somebody(claim));
+    found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
     found.warnings = asking.ask(|store| store.warnings(&found.negative));
     let mut dropped: BTreeSet<String> = BTreeSet::new();
     for id in found.claims.iter().filter_map(|claim| claim.origin_task_id.clone()).collect::<BTreeSet<_>>() {
@@ -288,26 +341,23 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, settled: u64, found: 
         .collect();
     // What cannot be read is said to be that, and not that there was no room for it.
     let unreadable = asking.store.left_out_settled();
-    found.unseen_claims = settled.saturating_sub((here.count() + elsewhere.len()) as u64 + unreadable);
+    found.unseen_claims = counts.settled.saturating_sub((here.count() + elsewhere.len()) as u64 + unreadable);
     found.claims.retain(|claim| {
         !needs_somebody(claim)
             && !warned.contains(&claim.id)
             && claim.origin_task_id.as_ref().is_none_or(|task| !dropped.contains(task))
             && claim.claim_type != ClaimType::Negative
     });
-}
-
-/// Where the work is: what the tasks are about and lock, then the files touched last.
-fn places(mine: &[TaskView], files: &[String]) -> Vec<Scope> {
-    let mut places: Vec<Scope> = Vec::new();
-    let of_tasks = mine.iter().flat_map(|task| task.scopes.iter().chain(&task.file_locks));
-    for text in of_tasks.chain(files) {
-        let Ok(scope) = text.parse::<Scope>() else { continue };
-        if !scope.is_whole() && !places.contains(&scope) && places.len() < MAX_PLACES {
-            places.push(scope);
-        }
-    }
-    places
+    let shown = || found.claims.iter().chain(&found.negative);
+    let decisions: Vec<&str> = shown()
+        .filter(|claim| claim.claim_type == ClaimType::Decision)
+        .map(|claim| claim.id.as_str())
+        .collect();
+    found.rejections = asking.ask(|store| store.rejected_by(&decisions));
+    let all: Vec<&str> = shown().map(|claim| claim.id.as_str()).collect();
+    found.replaced = asking.ask(|store| store.replaced_by(&all));
+    seen.extend(warned);
+    (found.seen, found.disputed) = (seen, disputed);
 }
 
 fn sides(contradiction: &Contradiction) -> [&str; 2] {
@@ -322,11 +372,7 @@ fn entries(
     handed_over: Option<(&str, &str)>,
     now: Timestamp,
 ) -> Entries {
-    let mine = |task: &&TaskView| is_mine(task, of, found.trajectory.as_ref());
-    let my_tasks: Vec<&str> = found.tasks.iter().filter(mine).map(|task| task.id.as_str()).collect();
-    let files: Vec<Scope> = found.files.iter().filter_map(|path| path.parse().ok()).collect();
-    let places = places(&found.tasks.iter().filter(mine).cloned().collect::<Vec<_>>(), &found.files);
-    let claim = |summary: &ClaimSummary| claim(summary, &my_tasks, &files, now);
+    let claim = |summary: &ClaimSummary| found.claim(summary, now);
     Entries {
         agent: of.agent.to_string(),
         session: of.session.clone(),
@@ -344,10 +390,12 @@ fn entries(
         anchors: found.anchors.iter().map(anchor).collect(),
         claims: found.claims.iter().map(claim).collect(),
         unseen_claims: found.unseen_claims,
+        is_asked: found.about.is_asked(),
+        unseen_dead_ends: found.unseen_dead_ends,
         anti_patterns: found
             .negative
             .iter()
-            .map(|dead_end| anti_pattern(claim(dead_end), found.warnings.get(&dead_end.id), &places))
+            .map(|dead_end| anti_pattern(claim(dead_end), found.warnings.get(&dead_end.id)))
             .collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
         governance: pack::Governance {
@@ -367,9 +415,11 @@ fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp, names: pac
         "session": of.session,
         "seq": found.seq,
         "trajectory": to_json(&found.trajectory),
+        "about": to_json(&found.about),
         "tasks": to_json(&found.tasks),
         "anchors": to_json(&found.anchors),
         "questions": to_json(&found.questions),
+        "silences": to_json(&found.silences),
         "contradictions": to_json(&found.contradictions),
         "contested": shown(&found.contested, now),
         "pending_proof": shown(&found.pending_proof, now),
@@ -390,9 +440,17 @@ fn attention(
     now: Timestamp,
 ) -> Vec<Attention> {
     let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
-    let contradictions =
-        found.contradictions.iter().map(|both| Attention::Contradiction(contradiction(both)));
-    let contested = found.contested.iter().map(|summary| Attention::Contested(claim(summary)));
+    // What concerns the reader or its work first: the team's other disputes can wait for their agents.
+    let is_far = |both: &&Contradiction| {
+        let at_hand = sides(both).iter().any(|id| found.is_answer(id));
+        !at_hand && !super::attention::moves_of(both).contains_key(of.agent.as_str())
+    };
+    let mut contradictions: Vec<&Contradiction> = found.contradictions.iter().collect();
+    contradictions.sort_by_key(is_far);
+    let contradictions = contradictions.into_iter().map(|both| Attention::Contradiction(contradiction(both)));
+    let mut contested: Vec<&ClaimSummary> = found.contested.iter().collect();
+    contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(&claim.id));
+    let contested = contested.into_iter().map(|summary| Attention::Contested(claim(summary)));
     let pending = found
         .pending_proof
         .iter()
@@ -415,7 +473,14 @@ fn attention(
     let faults =
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
     let disputes = questions.chain(contradictions);
-    disputes.chain(contested).chain(pending).chain(leases).chain(refused).chain(faults).collect()
+    let silences = found.silences.iter().map(|silence| Attention::Silence {
+        claim: silence.claim.id.clone(),
+        statement: silence.claim.statement.clone(),
+        by: silence.claim.owner.clone(),
+        left: now.age(Timestamp::from_ms(silence.until)),
+    });
+    let waiting = disputes.chain(contested).chain(pending).chain(leases);
+    waiting.chain(refused).chain(faults).chain(silences).collect()
 }
 
 pub(super) fn anchor(kept: &AnchorView) -> pack::Anchor {
@@ -437,20 +502,14 @@ fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> p
     }
 }
 
-/// A dead end as a pack shows it to who works at these places.
-pub(super) fn anti_pattern(
-    claim: pack::Claim,
-    warning: Option<&Warning>,
-    places: &[Scope],
-) -> pack::AntiPattern {
-    let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let matches = scopes.into_iter().any(|scope| !scope.is_whole() && scope.is_at(places));
+/// A dead end as a pack shows it.
+pub(super) fn anti_pattern(claim: pack::Claim, warning: Option<&Warning>) -> pack::AntiPattern {
     let trigger = warning.and_then(|warning| warning.trigger.as_ref()).map(ToString::to_string);
     pack::AntiPattern {
+        matches: claim.is_at_hand(),
         claim,
         trigger,
         because: warning.and_then(|warning| warning.because.clone()),
-        matches,
     }
 }
 
@@ -469,32 +528,65 @@ fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {
     }
 }
 
-/// The tasks a session works on, and where they are.
-pub(super) fn places_of(store: &Reader, of: &ContextOf) -> Result<(Vec<String>, Vec<Scope>), StoreError> {
+/// What a session works on, and where.
+pub(super) fn about(store: &Reader, of: &ContextOf) -> Result<About, StoreError> {
     let session = of.session.as_deref();
     let trajectory = store.trajectory(session)?;
-    let mut asking = Asking { store, failed: 0 };
-    let mut mine = active_tasks(&mut asking, of, trajectory.as_ref());
-    mine.retain(|task| is_mine(task, of, trajectory.as_ref()));
+    let tasks = active_tasks(&mut Asking { store, failed: 0 }, of, trajectory.as_ref());
     let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
-    let places = places(&mine, &files);
-    Ok((mine.into_iter().map(|task| task.id).collect(), places))
+    Ok(About::of(of, trajectory.as_ref(), &tasks, &[], &files, &[]))
 }
 
-/// A claim as a pack shows it to who works on these tasks at these places.
-pub(super) fn claim_for(
-    summary: &ClaimSummary,
-    my_tasks: &[String],
-    places: &[Scope],
-    now: Timestamp,
-) -> pack::Claim {
-    let my_tasks: Vec<&str> = my_tasks.iter().map(String::as_str).collect();
-    claim(summary, &my_tasks, places, now)
+impl Found {
+    /// How well a claim answers by its words alone, if it does.
+    pub(super) fn words(&self, id: &str) -> Option<f64> {
+        self.answers.get(id).map(|(words, _)| *words)
+    }
+
+    /// Whether a claim answers well what the session is about.
+    fn is_answer(&self, id: &str) -> bool {
+        self.answers.get(id).is_some_and(|(_, all)| *all >= ANSWERS)
+    }
+
+    /// Whether a claim stands under attention because of others.
+    pub(super) fn is_disputed(&self, id: &str) -> bool {
+        self.disputed.contains(id)
+    }
+
+    /// Whether a claim was looked at.
+    pub(super) fn was_seen(&self, id: &str) -> bool {
+        self.seen.contains(id)
+    }
+
+    /// A claim as a pack shows it.
+    fn claim(&self, summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
+        let rejected = self.rejections.get(&summary.id).into_iter().flatten();
+        let rejected = rejected.map(|rejected| format!("{} ({})", rejected.statement, rejected.because));
+        let replaced = self.replaced.get(&summary.id).map(|Replaced { statement, claim_type, mended }| {
+            let statement = statement.clone();
+            match claim_type {
+                _ if *mended => pack::Replaced::Mended(statement),
+                ClaimType::Negative => pack::Replaced::DeadEnd(statement),
+                ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => {
+                    pack::Replaced::Claim(statement)
+                }
+            }
+        });
+        pack::Claim {
+            answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
+            rejected: rejected.collect(),
+            replaced,
+            ..claim_for(summary, &self.about, now)
+        }
+    }
 }
 
-fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timestamp) -> pack::Claim {
+/// A claim as a pack shows it to a session that is about this.
+pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -> pack::Claim {
     let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let touched = scopes.into_iter().any(|scope| !scope.is_whole() && scope.is_at(files));
+    let scopes: Vec<Scope> = scopes.filter(|scope| !scope.is_whole()).collect();
+    let is_at = |places: &[Scope]| scopes.iter().any(|scope| scope.is_at(places));
+    let of_task = summary.origin_task_id.as_ref().is_some_and(|task| about.tasks.contains(task));
     pack::Claim {
         id: summary.id.clone(),
         statement: summary.statement.clone(),
@@ -512,9 +604,11 @@ fn claim(summary: &ClaimSummary, my_tasks: &[&str], files: &[Scope], now: Timest
         created_at: Timestamp::from_ms(summary.created_at),
         touched_at: Timestamp::from_ms(summary.touched_at),
         seq: summary.seq,
-        superseded: summary.superseded_by.is_some(),
-        linked_to_active_task: summary.origin_task_id.as_deref().is_some_and(|task| my_tasks.contains(&task)),
-        touches_session_files: touched,
+        rejected: Vec::new(),
+        replaced: None,
+        answers: 0.0,
+        linked_to_active_task: of_task || is_at(&about.task_scopes),
+        touches_session_files: is_at(&about.files),
     }
 }
 

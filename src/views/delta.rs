@@ -2,186 +2,478 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::context::{ContextOf, anchor, anti_pattern, claim_for, contradiction, places_of, question};
-use super::{DEFAULT_LIMIT, ViewError};
-use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Status};
+use super::about::About as Work;
+use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, question};
+use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
+use crate::domain::checkout::Checkout;
+use crate::domain::claim::{ClaimType, ReportKind, SearchMode, Status, Tier};
 use crate::domain::event::Event;
-use crate::domain::ids::{ClaimId, TaskId};
-use crate::domain::text::AnchorKey;
-use crate::domain::time::Timestamp;
+use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::scope::Scope;
+use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
-use crate::pack::{self, Attention, Changes, ClaimChange, Gate, Presence, TaskMove};
+use crate::pack::{
+    self, About, Body, Concern, DeltaOf, Gate, MAX_DELTA_CHARS, News, Presence, RunEnd, TaskMove, Told,
+    Waiting,
+};
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ContradictionFilter, Reader, StoreError};
+use crate::store::{
+    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, Question, Reader, Search,
+    Seen, StoreError, TaskView,
+};
 
-/// Events of each kind that are looked at, the latest: what is longer ago stands in the context of the next start.
-const MAX_EVENTS: usize = 100;
-/// The kinds of events that are news: what hooks see of tools would push them out.
-const NEWS: [&str; 10] = [
+/// Events of each kind that one delta looks at, the oldest; the next one goes on after them.
+const MAX_EVENTS: usize = 1_000;
+/// New claims that the search may find for the reader.
+const MAX_FOUND: usize = 40;
+/// The kinds of events that are news, or say what the session knows.
+const KINDS: [&str; 15] = [
     "anchor.saved",
     "claim.created",
     "claim.status_changed",
     "claim.superseded",
     "contradiction.detected",
+    "event.reported",
+    "evidence.added",
+    "experiment.completed",
+    "file.edited",
     "intent.declared",
+    "position.taken",
     "task.added",
     "task.claimed",
     "task.released",
     "task.updated",
 ];
 
-/// What happened, by what it happened to.
-#[derive(Debug, Default)]
-struct Seen {
-    /// Claims, with the status each had before; none for a new one.
-    claims: BTreeMap<ClaimId, Option<Status>>,
-    /// Claims about which the agent is asked.
-    questions: BTreeSet<String>,
-    /// Contradictions, by the events that found them.
-    contradictions: BTreeSet<String>,
-    tasks: BTreeSet<TaskId>,
-    anchors: BTreeSet<AnchorKey>,
-    /// Where others said what is wanted.
-    intents: BTreeSet<u64>,
+/// What a session knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    /// What it was told.
+    pub told: Told,
+    /// The claims, contradictions and runs that it opened or searched up, by id: each with the ledger position that it
+    /// was shown as of.
+    pub opened: BTreeMap<String, u64>,
+    /// Ledger position of its last start, which showed its whole context: of what was there before, only what touches or
+    /// asks the reader is news.
+    pub started_at: u64,
+    /// Whether it keeps what waits for its next delta.
+    pub is_kept: bool,
 }
 
-/// What others did since a ledger position, for a session that knows everything before it, and up to where that goes;
-/// empty when nothing did.
+impl Known {
+    /// A session that was told everything up to a ledger position and keeps what waits.
+    pub fn up_to(seq: u64) -> Self {
+        Self { told: Told::up_to(seq), is_kept: true, ..Self::default() }
+    }
+}
+
+/// What others did since the session was last told, and what it was told with that; empty when nothing did.
 ///
 /// # Errors
 /// [`ViewError`].
 pub fn delta(
     reads: &mut Reads,
     of: &ContextOf,
-    since: u64,
+    known: &Known,
     now: Timestamp,
-) -> Result<(String, u64), ViewError> {
+) -> Result<(String, Told), ViewError> {
+    let since = known.told.seq;
+    let nothing = || Ok((String::new(), known.told.clone()));
     // What is appended from here on is for the next time.
-    let Some(store) = reads.store()? else { return Ok((String::new(), since)) };
-    let until = store.folded()?.seq;
-    let Some(ledger) = reads.ledger()? else { return Ok((String::new(), since)) };
-    let mut seen = Seen::default();
+    let Some(store) = reads.store()? else { return nothing() };
+    let mut until = store.folded()?.seq;
+    let Some(ledger) = reads.ledger()? else { return nothing() };
+    if until < since {
+        return nothing();
+    }
     let mut events = Vec::new();
-    for kind in NEWS {
-        let kind = Some(kind.to_owned());
-        let (limit, newest) = (MAX_EVENTS, true);
-        let latest = ledger::Filter { after: since, kind, limit, newest, ..ledger::Filter::default() };
-        events.extend(ledger.list(&latest)?);
+    for kind in KINDS {
+        let (after, until_then) = (since, Some(until));
+        let filter = ledger::Filter {
+            after,
+            until: until_then,
+            kind: Some(kind.to_owned()),
+            limit: MAX_EVENTS,
+            ..ledger::Filter::default()
+        };
+        let some = ledger.list(&filter)?;
+        if let Some(last) = some.last().filter(|_| some.len() == MAX_EVENTS) {
+            until = last.seq;
+        }
+        events.extend(some);
     }
+    events.retain(|event| event.seq <= until);
     events.sort_by_key(|event| event.seq);
-    for stored in events.iter().filter(|event| event.seq > since && event.seq <= until) {
-        let ours = stored.session.as_ref().map(|session| session.as_str()) == of.session.as_deref();
-        if ours && of.session.is_some() {
-            continue;
-        }
+    let mut seen = Happened::of(known);
+    for stored in &events {
         let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
-        note(&mut seen, &event, stored, &of.agent);
+        seen.note(&event, stored, of);
     }
-    let (changes, _) = reads.ask(now, |store| changes(store, of, since, &seen, now))?;
-    let store = reads.store()?;
-    let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
-    Ok((pack::named_delta(&changes.unwrap_or_default(), now, &names), until))
-}
-
-fn note(seen: &mut Seen, event: &Event, stored: &ledger::Stored, agent: &AgentId) {
-    if let Event::ClaimCreated(created) = event {
-        if created.asks.contains(agent) {
-            seen.questions.insert(created.claim_id.to_string());
-        }
-        seen.claims.insert(created.claim_id, None);
-    } else if let Event::ClaimSuperseded(link) = event {
-        if link.asks.contains(agent) {
-            seen.questions.insert(link.superseded_by.to_string());
-        }
-    } else if let Event::StatusChanged(change) = event {
-        seen.claims.entry(change.claim_id).or_insert(Some(change.from));
-    } else if let Event::ContradictionDetected(_) = event {
-        seen.contradictions.insert(stored.id.to_string());
-    } else if let Event::IntentDeclared(_) = event {
-        seen.intents.insert(stored.seq);
-    } else if let Event::AnchorSaved(saved) = event {
-        seen.anchors.insert(saved.key.clone());
-    } else if let Event::TaskAdded(added) = event {
-        seen.tasks.insert(added.task_id);
-    } else if let Event::TaskClaimed(claimed) = event {
-        seen.tasks.insert(claimed.task_id);
-    } else if let Event::TaskReleased(released) = event {
-        seen.tasks.insert(released.task_id);
-    } else if let Event::TaskUpdated(updated) = event
-        && updated.from != updated.to
-    {
-        seen.tasks.insert(updated.task_id);
+    let edited = |waiting: &Waiting| matches!(waiting.about, About::Edits { .. });
+    let mut edited_at = BTreeMap::new();
+    for waiting in seen.waiting.values().filter(|waiting| edited(waiting)) {
+        edited_at.extend(ledger.at(waiting.seq)?.map(|at| (waiting.seq, at)));
     }
-}
-
-fn changes(
-    store: &Reader,
-    of: &ContextOf,
-    since: u64,
-    seen: &Seen,
-    now: Timestamp,
-) -> Result<Changes, StoreError> {
-    let session = of.session.as_deref();
-    let (mine, places) = places_of(store, of)?;
-    let mut changes = Changes {
+    let (news, _) = reads.ask(now, |store| {
+        let asked = Asked::of(store, of, &seen, now)?;
+        let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at));
+        news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut news = news.unwrap_or_default();
+    news.retain(|news| news.waiting.concern.is_urgent() || news.waiting.seq > known.started_at);
+    let delta_of = DeltaOf {
         agent: of.agent.to_string(),
         session: of.session.clone(),
         since,
-        seq: store.folded()?.seq,
-        ..Changes::default()
+        seq: until,
+        is_kept: known.is_kept,
+        budget: MAX_DELTA_CHARS,
     };
-    // A session that said for itself where it looks follows no other session.
-    let looking = store.trajectory(session)?.filter(|at| seen.intents.contains(&at.seq));
-    changes.intent = looking.map(|at| at.intent);
-    if !seen.questions.is_empty() {
-        let open = store.questions(Some(of.agent.as_str()), super::MAX_LIMIT)?;
-        let new = open.iter().filter(|asked| seen.questions.contains(&asked.claim.id));
-        changes.questions = new.map(|asked| question(asked, now)).collect();
+    let store = reads.store()?;
+    let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
+    Ok(pack::named_delta(&delta_of, news, now, &names))
+}
+
+/// What happened that the session was not told, by what it is about.
+struct Happened {
+    waiting: BTreeMap<About, Waiting>,
+    /// What the session opened or took a position on, and as of when.
+    opened: BTreeMap<String, u64>,
+}
+
+impl Happened {
+    fn of(known: &Known) -> Self {
+        let waiting = known.told.waiting.iter().map(|waiting| (waiting.about.clone(), waiting.clone()));
+        Self { waiting: waiting.collect(), opened: known.opened.clone() }
     }
-    if !seen.contradictions.is_empty() {
-        let open = ContradictionFilter { limit: DEFAULT_LIMIT, ..ContradictionFilter::default() };
-        let open = store.contradictions(&open)?.contradictions.into_iter();
-        let new = open.filter(|found| seen.contradictions.contains(&found.id));
-        changes.attention = new.map(|both| Attention::Contradiction(contradiction(&both))).collect();
+
+    fn about(&mut self, about: About, seq: u64) -> &mut Waiting {
+        let waiting = self.waiting.entry(about.clone()).or_insert_with(|| Waiting::new(about, seq));
+        waiting.seq = waiting.seq.max(seq);
+        waiting
     }
-    for (id, was) in seen.claims.iter().rev() {
-        let wanted = ClaimFilter { id: Some(*id), limit: 1, ..ClaimFilter::default() };
-        let Some(summary) = store.claims(&wanted)?.claims.pop() else { continue };
-        if changes.questions.iter().any(|asked| asked.claim == summary.id) {
-            continue;
+
+    fn note(&mut self, event: &Event, stored: &ledger::Stored, of: &ContextOf) {
+        let seq = stored.seq;
+        let session = stored.session.as_ref().map(|session| session.as_str());
+        // The end of a run is news to the session that asked for it.
+        if let Event::ExperimentCompleted(completed) = event {
+            self.about(About::Run(completed.run_id), seq);
+            return;
         }
-        let is_over = summary.status == Status::Deprecated;
+        if session.is_some() && session == of.session.as_deref() {
+            if let Event::PositionTaken(taken) = event {
+                self.opened.insert(taken.claim_id.to_string(), seq);
+            }
+            return;
+        }
+        if let Event::ClaimCreated(created) = event {
+            self.about(About::Claim(created.claim_id), seq);
+            if created.asks.contains(&of.agent) {
+                self.about(About::Question(created.claim_id), seq);
+            }
+        } else if let Event::ClaimSuperseded(link) = event {
+            if link.asks.contains(&of.agent) {
+                self.about(About::Question(link.superseded_by), seq);
+            }
+        } else if let Event::StatusChanged(change) = event {
+            let about = About::Claim(change.claim_id);
+            let is_first = !self.waiting.contains_key(&about);
+            let waiting = self.about(about, seq);
+            if is_first {
+                waiting.was = Some(change.from);
+            }
+        } else if let Event::EvidenceAdded(added) = event {
+            // A run may be tied to a claim after its end. One that was only recorded has the id of that event.
+            let recorded = RunId::from_uuid(added.evidence_ref.uuid());
+            self.about(About::Run(added.run.as_ref().map_or(recorded, |run| run.run_id)), seq);
+        } else if let Event::ContradictionDetected(_) = event {
+            self.about(About::Contradiction(stored.id), seq);
+        } else if let Event::IntentDeclared(declared) = event {
+            if !declared.own {
+                self.about(About::Intent, seq);
+            }
+        } else if let Event::AnchorSaved(saved) = event {
+            self.about(About::Anchor(saved.key.clone()), seq);
+        } else if let Event::FileEdited(edited) = event {
+            self.edited(&edited.paths, &edited.checkout, stored);
+        } else if let Event::EventReported(reported) = event {
+            if reported.kind == ReportKind::FileEdited {
+                self.edited(&reported.paths, &reported.checkout, stored);
+            }
+        } else if let Event::TaskAdded(_) | Event::TaskClaimed(_) | Event::TaskReleased(_) = event {
+            self.waiting_task(event, seq);
+        } else if let Event::TaskUpdated(updated) = event
+            && updated.from != updated.to
+        {
+            self.waiting_task(event, seq);
+        }
+    }
+
+    fn waiting_task(&mut self, event: &Event, seq: u64) {
+        if let Some(task) = event.task_id() {
+            self.about(About::Task(task), seq);
+        }
+    }
+
+    fn edited(&mut self, paths: &[Scope], checkout: &Checkout, stored: &ledger::Stored) {
+        let about = About::Edits { agent: stored.agent.clone(), worktree: checkout.worktree.clone() };
+        self.about(about, stored.seq).paths.extend(paths.iter().cloned());
+    }
+}
+
+/// What the read models say about the reader and about what happened.
+struct Asked<'a> {
+    store: &'a Reader,
+    of: &'a ContextOf,
+    now: Timestamp,
+    opened: &'a BTreeMap<String, u64>,
+    /// What it works on, and all places of that.
+    work: Work,
+    places: Vec<Scope>,
+    questions: Vec<Question>,
+    contradictions: Vec<Contradiction>,
+    /// The claims that the search finds for its intent and tasks, best first.
+    found: Vec<String>,
+    runs: BTreeMap<RunId, ExperimentView>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(
+        store: &'a Reader,
+        of: &'a ContextOf,
+        seen: &'a Happened,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let work = if seen.waiting.is_empty() { Work::default() } else { about(store, of)? };
+        let places = work.task_scopes.iter().chain(&work.files).cloned().collect();
+        let opened = &seen.opened;
+        let mut asked = Self {
+            store,
+            of,
+            now,
+            opened,
+            work,
+            places,
+            questions: Vec::new(),
+            contradictions: Vec::new(),
+            found: Vec::new(),
+            runs: BTreeMap::new(),
+        };
+        let mut new_since = None;
+        let mut series = BTreeSet::new();
+        for waiting in seen.waiting.values() {
+            match &waiting.about {
+                About::Claim(_) if waiting.was.is_none() => {
+                    new_since = Some(new_since.map_or(waiting.since, |since: u64| since.min(waiting.since)));
+                }
+                About::Question(_) if asked.questions.is_empty() => {
+                    asked.questions = store.questions(Some(of.agent.as_str()), MAX_LIMIT)?;
+                    // Of an older question, what its claim comes to is news.
+                    let is_news = |id: ClaimId| seen.waiting.contains_key(&About::Question(id));
+                    asked.questions.retain(|asked| asked.claim.id.parse().is_ok_and(is_news));
+                }
+                About::Contradiction(id) if !asked.is_opened(&id.to_string(), waiting) => {
+                    let found = store.contradiction(*id)?;
+                    asked
+                        .contradictions
+                        .extend(found.filter(|both| both.cause.is_none() && both.tier == Tier::Strong));
+                }
+                About::Run(id) if !asked.is_opened(&id.to_string(), waiting) => {
+                    let run = store.experiment(*id)?.filter(ExperimentView::is_over);
+                    // The runs of one request are one piece of news.
+                    let first = |run: &ExperimentView| {
+                        run.series.as_ref().map_or_else(|| run.run_id.clone(), |series| series.first.clone())
+                    };
+                    asked.runs.extend(run.filter(|run| series.insert(first(run))).map(|run| (*id, run)));
+                }
+                About::Intent
+                | About::Claim(_)
+                | About::Question(_)
+                | About::Contradiction(_)
+                | About::Run(_)
+                | About::Task(_)
+                | About::Anchor(_)
+                | About::Edits { .. } => {}
+            }
+        }
+        if let Some(since) = new_since {
+            asked.found = asked.searched(since)?;
+        }
+        Ok(asked)
+    }
+
+    /// The claims made since a ledger position that the search finds for what the reader is about.
+    fn searched(&self, since: u64) -> Result<Vec<String>, StoreError> {
+        let since = Some(Moment::Seq(since));
+        let filter = ClaimFilter { since, limit: MAX_FOUND, ..ClaimFilter::default() };
+        let search =
+            Search { query: self.work.text(), mode: SearchMode::Strict, filter, seen: Seen::default() };
+        Ok(self.store.search(&search)?.hits.into_iter().map(|hit| hit.claim.id).collect())
+    }
+
+    fn is_opened(&self, id: &str, waiting: &Waiting) -> bool {
+        self.opened.get(id).is_some_and(|as_of| *as_of >= waiting.seq)
+    }
+
+    /// What there is to tell; none where it is none of the reader's business or news no more.
+    fn news(
+        &self,
+        waiting: &Waiting,
+        edited_at: &BTreeMap<u64, Timestamp>,
+    ) -> Result<Option<News>, StoreError> {
+        let told = match &waiting.about {
+            About::Intent => self.intent(waiting)?,
+            About::Claim(id) => self.claim(*id, waiting)?,
+            About::Question(id) => {
+                let asked = self.questions.iter().find(|asked| asked.claim.id == id.to_string());
+                asked.map(|asked| (Concern::Asks, 0, Body::Question(question(asked, self.now))))
+            }
+            About::Contradiction(id) => {
+                let both = self.contradictions.iter().find(|both| both.id == id.to_string());
+                both.map(|both| {
+                    let both = contradiction(both);
+                    let is_mine = both.moves.iter().any(|agent| agent == self.of.agent.as_str());
+                    let concern = if is_mine { Concern::Asks } else { Concern::Other };
+                    (concern, 2, Body::Contradiction(both))
+                })
+            }
+            About::Run(id) => self.run(*id)?,
+            About::Task(id) => self.store.task(*id)?.and_then(|task| self.task(task)),
+            About::Anchor(key) => {
+                let kept = self.store.anchor_history(key.as_str())?.into_iter().next();
+                let kept = kept.filter(|kept| kept.agent != self.of.agent.as_str());
+                kept.map(|kept| (Concern::Other, 2, Body::Anchor(anchor(&kept))))
+            }
+            About::Edits { agent, worktree } => {
+                let mut here = waiting.clone();
+                here.paths.retain(|path| path.is_at(&self.places));
+                let (by, worktree) = (agent.to_string(), worktree.as_ref().map(ToString::to_string));
+                let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
+                here.concern = Concern::Touches;
+                return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 3, body }));
+            }
+        };
+        Ok(told.map(|(concern, rank, body)| {
+            let concern = concern.min(waiting.concern);
+            News { waiting: Waiting { concern, ..waiting.clone() }, rank, body }
+        }))
+    }
+
+    fn intent(&self, waiting: &Waiting) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        // A session that said for itself where it looks follows no other session.
+        let looking = self.store.trajectory(self.of.session.as_deref())?;
+        let looking = looking.filter(|at| (waiting.since..=waiting.seq).contains(&at.seq));
+        Ok(looking.map(|at| (Concern::Asks, 1, Body::Intent(at.intent))))
+    }
+
+    fn claim(&self, id: ClaimId, waiting: &Waiting) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        let wanted = ClaimFilter { id: Some(id), limit: 1, ..ClaimFilter::default() };
+        let Some(summary) = self.store.claims(&wanted)?.claims.pop() else { return Ok(None) };
+        let ClaimSummary { status, claim_type, .. } = summary;
+        let was = waiting.was;
+        let is_over = status == Status::Deprecated;
         // What came and went while nobody looked is no news.
-        if (is_over && was.is_none()) || *was == Some(summary.status) {
-            continue;
+        let came_and_went = (is_over && was.is_none()) || was == Some(status);
+        let is_asked = self.questions.iter().any(|asked| asked.claim.id == summary.id);
+        if came_and_went || is_asked || self.is_opened(&summary.id, waiting) {
+            return Ok(None);
         }
-        let claim = claim_for(&summary, &mine, &places, now);
-        if summary.claim_type == ClaimType::Negative && !is_over {
-            // Elsewhere it warns right before the action.
-            let warning = store.warnings([&summary])?;
-            changes.anti_patterns.push(anti_pattern(claim, warning.get(&summary.id), &places));
+        let is_own = summary.owner == self.of.agent.as_str();
+        let is_disputed = self
+            .contradictions
+            .iter()
+            .any(|both| [&both.left.claim_id, &both.right.claim_id].contains(&&summary.id));
+        let is_shaken = matches!(status, Status::Contested | Status::Deprecated);
+        let claim = claim_for(&summary, &self.work, self.now);
+        let touches = claim.linked_to_active_task || claim.touches_session_files;
+        let found = self.found.iter().position(|found| *found == summary.id);
+        let is_dead_end = claim_type == ClaimType::Negative && !is_over;
+        let (concern, rank) = match (was, found) {
+            // Its owner made it.
+            (None, _) if is_own => return Ok(None),
+            (Some(_), _) if is_own && is_shaken => (Concern::Asks, 3),
+            _ if !is_own && touches && (was.is_none() || is_shaken) => {
+                (Concern::Touches, usize::from(!is_dead_end))
+            }
+            (None, Some(at)) => (Concern::Found, at),
+            _ => (Concern::Other, 0),
+        };
+        // The contradiction shows what it says.
+        if is_disputed && (is_own || !concern.is_urgent()) {
+            return Ok(None);
+        }
+        let body = if is_dead_end {
+            let warning = self.store.warnings([&summary])?;
+            Body::DeadEnd(anti_pattern(claim, warning.get(&summary.id)))
         } else {
-            changes.claims.push(ClaimChange { claim, was: *was });
-        }
+            Body::Claim(claim)
+        };
+        Ok(Some((concern, rank, body)))
     }
-    // What happened to the agent's own claims first, then what is new where it works.
-    let far = |change: &ClaimChange| {
-        (change.claim.by != of.agent.as_str() || change.was.is_none(), !change.claim.touches_session_files)
-    };
-    changes.claims.sort_by_key(far);
-    for id in &seen.tasks {
-        let Some(task) = store.task(*id)? else { continue };
-        if task.session.is_some() && task.session.as_deref() == session {
-            continue;
+
+    /// A run about a claim of the reader.
+    fn run(&self, id: RunId) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        let Some(run) = self.runs.get(&id) else { return Ok(None) };
+        let about = run.claim_id.iter().chain(run.attached.iter().map(|tied| &tied.claim_id));
+        for claim in about.collect::<BTreeSet<_>>() {
+            let wanted = ClaimFilter { id: claim.parse().ok(), limit: 1, ..ClaimFilter::default() };
+            let owned = self.store.claims(&wanted)?.claims.pop();
+            let Some(owned) = owned.filter(|claim| claim.owner == self.of.agent.as_str()) else { continue };
+            let tied = run.attached.iter().find(|tied| tied.claim_id == *claim);
+            let says = tied.map(|tied| format!("{} ({})", tied.relation, tied.grade));
+            let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+            let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+            let end = RunEnd {
+                id: run.run_id.clone(),
+                by: run.requested_by.clone(),
+                claim: owned.id,
+                statement: owned.statement,
+                ended: format!("{}{code}", run.status),
+                says: says.or_else(|| run.undecided.clone()),
+                at: Timestamp::from_ms(run.completed_at.unwrap_or(run.created_at)),
+            };
+            return Ok(Some((Concern::Asks, 3, Body::Run(end))));
         }
+        Ok(None)
+    }
+
+    fn task(&self, task: TaskView) -> Option<(Concern, usize, Body)> {
+        if task.session.is_some() && task.session.as_deref() == self.of.session.as_deref() {
+            return None;
+        }
+        let overlaps = |lock: &String| lock.parse::<Scope>().is_ok_and(|lock| lock.is_at(&self.places));
+        let locks: Vec<String> = task.file_locks.iter().filter(|lock| overlaps(lock)).cloned().collect();
+        let is_mine = self.work.tasks.contains(&task.id);
+        let concern = if is_mine || !locks.is_empty() { Concern::Touches } else { Concern::Other };
         let (status, to) = (task.status.to_string(), task.holder);
-        changes.tasks.push(TaskMove { id: task.name, title: task.title, status, from: None, to });
+        Some((concern, 2, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
     }
-    for key in &seen.anchors {
-        changes.anchors.extend(store.anchor_history(key.as_str())?.first().map(anchor));
-    }
-    Ok(changes)
+}
+
+/// Claims in force that the agent made in its session and that have no evidence, the newest first. A hypothesis needs
+/// none.
+fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
+    let own = ClaimFilter {
+        session: of.session.clone(),
+        owner: Some(of.agent.to_string()),
+        in_force: true,
+        limit: DEFAULT_LIMIT,
+        ..ClaimFilter::default()
+    };
+    let mut own = store.claims(&own)?.claims;
+    own.retain(|claim| claim.evidence == 0 && claim.claim_type != ClaimType::Hypothesis);
+    Ok(own)
+}
+
+/// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
+/// `until`, the oldest first.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn unproven(store: &Reader, of: &ContextOf, since: u64, until: u64) -> Result<Vec<String>, StoreError> {
+    let made = |claim: &&ClaimSummary| (since + 1..=until).contains(&claim.created_seq);
+    without_evidence(store, of)?.iter().rev().filter(made).map(|claim| store.name_of(&claim.id)).collect()
 }
 
 /// What a session leaves open.
@@ -194,23 +486,12 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
     let (active, leased): (Vec<_>, Vec<_>) =
         held.partition(|task| task.status == crate::domain::plan::TaskStatus::Active);
     let limit = DEFAULT_LIMIT;
-    let own = ClaimFilter {
-        session: Some(session.to_owned()),
-        owner: Some(of.agent.to_string()),
-        in_force: true,
-        limit,
-        ..ClaimFilter::default()
-    };
-    let without_evidence = store.claims(&own)?.claims.into_iter();
-    // Who only supposes something owes no proof yet.
-    let without_evidence =
-        without_evidence.filter(|claim| claim.evidence == 0 && claim.claim_type != ClaimType::Hypothesis);
     let pending = ClaimFilter { status: vec![Status::PendingProof], limit, ..ClaimFilter::default() };
     let pending = store.claims(&pending)?.claims.into_iter();
     Ok(Gate {
         active_tasks: active.into_iter().map(|task| task.name).collect(),
         leases: leased.into_iter().map(|task| task.name).collect(),
-        without_evidence: without_evidence.map(|claim| claim.id).collect(),
+        without_evidence: without_evidence(store, of)?.into_iter().map(|claim| claim.id).collect(),
         pending_proofs: pending
             .filter(|claim| claim.owner == of.agent.as_str())
             .map(|claim| claim.id)

@@ -10,6 +10,7 @@ use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::way_forward;
+use crate::domain::way;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{Attachment, ExperimentPage, ExperimentView};
 use crate::trusted::{Trust, TrustedProfiles};
@@ -142,7 +143,11 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
         fact("evidence", format!("{} claim `{}` ({})", attached.relation, attached.claim_id, attached.grade));
     }
     if run.outcome.as_ref().is_some_and(|outcome| outcome.meta_sha256.is_some()) {
-        let _ = writeln!(text, "\nOutput: hivemind://experiments/{}/stdout and …/stderr", run.run_id);
+        let _ = writeln!(
+            text,
+            "\nOutput: `hivemind://experiments/{0}/stdout` and `hivemind://experiments/{0}/stderr`",
+            run.run_id
+        );
     }
     text
 }
@@ -153,7 +158,7 @@ pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let why = inline(why, 1_000);
     Some(format!(
         "it neither confirms nor contradicts claim {claim}: {why}; {}",
-        way_forward(claim, run.claim_type)
+        way_forward(claim, run.claim_type, None)
     ))
 }
 
@@ -242,10 +247,13 @@ pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
             continue;
         }
         let own = if matches!(origin, Origin::BuiltIn) { "" } else { " (of the project)" };
-        let says = match (&profile.agent, profile.expect) {
-            (Some(_), _) => "an agent: spawn_researcher sends it out".to_owned(),
+        let says = match (&profile.agent, &profile.expect) {
+            (Some(_), _) => {
+                let out = json!({ "profile": profile.name, "prompt": "PROMPT" });
+                format!("an agent: {}", way::call("spawn_researcher", &out))
+            }
             (None, Some(_)) if profile.scopes.is_empty() => "names no scopes: it settles nothing".to_owned(),
-            (None, Some(expect)) => format!("exit {} passes, any other fails", expect.exit),
+            (None, Some(expect)) => inline(&expect.to_string(), 300),
             (None, None) => "settles nothing: it does not say what its exit means".to_owned(),
         };
         let _ = writeln!(text, "- {}{own}: {}; {says}", profile.name, inline(&profile.description, 300));

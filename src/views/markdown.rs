@@ -6,15 +6,16 @@ use std::path::Path;
 
 use super::{AgentView, EventView, StatusView, versions};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Status, Tier};
+use crate::domain::claim::{Relation, Status, Tier};
 use crate::domain::clean;
+use crate::domain::decide::HELD;
 use crate::domain::event::CommandRan;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
 use crate::store::{
-    ClaimPage, ClaimSummary, ClaimView, ContradictionPage, DecisionPage, DecisionView, Evidence, SearchPage,
-    SideView, Target, with_basis,
+    ClaimPage, ClaimSummary, ClaimView, Contradiction, ContradictionPage, DecisionPage, DecisionView,
+    Evidence, SearchPage, SideView, Target, with_basis,
 };
 
 /// A name is cut here; agents and clients have shorter ones.
@@ -155,8 +156,8 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     if !claim.asks.is_empty() {
         fact("asks", &inline(&claim.asks.join(", "), 400));
     }
-    if let Some(until) = claim.objection_until.filter(|_| summary.status == Status::Proposed) {
-        fact("silence", &format!("agreed at {} unless it is challenged before", Timestamp::from_ms(until)));
+    if let Some(silence) = silence(claim) {
+        fact("silence", &silence);
     }
     if !claim.supersedes.is_empty() {
         fact("supersedes", &claim.supersedes.join(", "));
@@ -171,7 +172,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     }
     if let Some(current) = claim.successors.last() {
         fact(&format!("{} by", replaced(summary)), &claim.successors.join(" -> "));
-        fact("current truth", &format!("hivemind://claims/{current}"));
+        fact("current truth", &format!("`hivemind://claims/{current}`"));
     }
     if let Some(trigger) = &claim.trigger {
         let json = serde_json::to_string(trigger).unwrap_or_default();
@@ -187,13 +188,19 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
             let reason = held.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
             let evidence = held.evidence_ref.as_deref().map(|id| format!(" (event `{id}`)"));
             format!(
-                "{} {}{}{}",
-                name(&held.agent),
-                held.position,
+                "{}{}{}",
+                versions::position(held),
                 reason.unwrap_or_default(),
                 evidence.unwrap_or_default()
             )
         }),
+    );
+    let left_out = claim.former_positions_left_out;
+    let more = (left_out > 0).then(|| format!("{left_out} more before: `hm log --type position.taken`"));
+    section(
+        &mut text,
+        "Former positions",
+        more.into_iter().chain(claim.former_positions.iter().map(|held| versions::former(held, 2_000))),
     );
     section(
         &mut text,
@@ -272,6 +279,34 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
         }),
     );
     text
+}
+
+/// What silence will make of a claim, or why it made nothing of it.
+fn silence(claim: &ClaimView) -> Option<String> {
+    if claim.summary.status != Status::Proposed {
+        return None;
+    }
+    let Some(until) = claim.objection_until else {
+        let held = claim.history.iter().rev().find_map(|change| change.reason.as_deref()?.strip_prefix(HELD));
+        return held
+            .map(|why| format!("held: {}; ask again with a new claim, or get a support", inline(why, 400)));
+    };
+    let until = Timestamp::from_ms(until);
+    let is_open = |found: &&Contradiction| found.tier == Tier::Strong && found.cause.is_none();
+    let open = claim.contradictions.iter().filter(is_open).count() as u64;
+    let against = Relation::Contradicts.as_str();
+    let contradicting = claim.evidence_items.iter().filter(|item| item.relation == against).count() as u64;
+    let against: Vec<String> =
+        [(open, "open contradiction"), (contradicting, "piece of contradicting evidence")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| counted(count, what).replace("evidences", "evidence"))
+            .collect();
+    Some(if against.is_empty() {
+        format!("agreed at {until} unless it is challenged before")
+    } else {
+        format!("held while this stands against it: {}; over at {until}", against.join(", "))
+    })
 }
 
 /// By which run evidence was judged, where it was: profile, the file's hash, prediction, and doubt.
@@ -371,7 +406,9 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
         );
         if found.cause.is_none() && found.tier == Tier::Strong {
             for (agent, settle) in super::attention::moves_of(found) {
-                let settle = settle.iter().map(|command| format!("`{}`", inline(command, 200)));
+                let settle = settle
+                    .iter()
+                    .map(|command| format!("`{}`", inline(command, super::attention::COMMAND_CHARS)));
                 let _ = writeln!(
                     text,
                     "  - {}'s move: {}",
@@ -555,8 +592,11 @@ pub(super) fn status(status: &StatusView) -> String {
         let _ = writeln!(text, "sealed:    no, {why}");
     }
     if status.denials > 0 {
-        let _ =
-            writeln!(text, "denied:    {} for holding a secret: hm log --type memory.denied", status.denials);
+        let _ = writeln!(
+            text,
+            "denied:    {} for holding a secret: `hivemind://events?type=memory.denied`",
+            status.denials
+        );
     }
     for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
         let _ =

@@ -6,8 +6,8 @@ use super::markdown::inline;
 use super::{Reads, ViewError};
 use crate::domain::action::piped;
 use crate::domain::event::{CommandRan, Event};
-use crate::domain::ids::{ClaimId, EventId};
-use crate::domain::time::Timestamp;
+use crate::domain::ids::EventId;
+use crate::store::ClaimView;
 
 /// Lines of an output that are shown: the last ones say how it ended.
 const LINES: usize = 3;
@@ -18,7 +18,7 @@ const GLANCE_CHARS: usize = 160;
 /// event of an older release.
 pub(super) fn below(ran: &CommandRan) -> Vec<String> {
     let mut lines = Vec::new();
-    if ran.of_last {
+    if ran.of_last || ran.unseen {
         lines.push(ended(ran));
     }
     if let Some(tail) = &ran.tail {
@@ -35,6 +35,9 @@ pub(super) fn one_line(ran: &CommandRan) -> String {
 }
 
 fn ended(ran: &CommandRan) -> String {
+    if ran.unseen {
+        return "no outcome: it ran on in the background, or was interrupted".to_owned();
+    }
     let ended = match ran.exit_code {
         Some(code) => format!("exit {code}"),
         None if ran.failed => "failure".to_owned(),
@@ -51,19 +54,13 @@ fn ended(ran: &CommandRan) -> String {
 }
 
 /// The commands among the evidence of a claim, by event.
-pub(super) fn cited(
-    reads: &mut Reads,
-    claim: ClaimId,
-    now: Timestamp,
-) -> Result<BTreeMap<String, CommandRan>, ViewError> {
-    let (claim, _) = reads.ask(now, |store| store.claim(claim))?;
+pub(super) fn cited(reads: &mut Reads, claim: &ClaimView) -> Result<BTreeMap<String, CommandRan>, ViewError> {
     let mut found = BTreeMap::new();
-    let Some(claim) = claim.flatten() else { return Ok(found) };
-    for evidence in claim.evidence_items {
+    for evidence in &claim.evidence_items {
         let Ok(id) = evidence.evidence_ref.parse::<EventId>() else { continue };
         let stored = reads.ledger()?.map(|ledger| ledger.event(id)).transpose()?.flatten();
         if let Some(Event::CommandRan(ran)) = stored.and_then(|stored| stored.recorded().ok()?.event) {
-            found.insert(evidence.evidence_ref, ran);
+            found.insert(evidence.evidence_ref.clone(), ran);
         }
     }
     Ok(found)

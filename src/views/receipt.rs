@@ -28,20 +28,21 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
     value
 }
 
-/// What was done to what, and whether it stands: `support 0190…: committed at seq 12`.
+/// What was done to what, and whether it stands: `support 0190…: committed at seq 12`. What was not done is not the
+/// beginning of its line.
 pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
     let id = receipt.name.clone().or_else(|| receipt.entity_id.map(|id| id.to_string()));
     let id = id.map_or_else(String::new, |id| format!(" {id}"));
-    let state = match (receipt.state, receipt.seq) {
+    let line = match (receipt.state, receipt.seq) {
         (Acceptance::Committed, Some(seq)) if receipt.proposed => {
-            format!("proposed to the operator and not done, at seq {seq}")
+            format!("proposed to the operator and not done, at seq {seq}:{id} stays as it is until then")
         }
-        (Acceptance::Committed, Some(seq)) => format!("committed at seq {seq}"),
-        (Acceptance::Committed, None) => "committed".to_owned(),
-        (Acceptance::Queued, _) => "queued, not yet committed".to_owned(),
+        (Acceptance::Committed, Some(seq)) => format!("{done}{id}: committed at seq {seq}"),
+        (Acceptance::Committed, None) => format!("{done}{id}: committed"),
+        (Acceptance::Queued, _) => format!("queued, not yet committed: {done}{id}"),
     };
     let again = if receipt.duplicate { " (the same request as before)" } else { "" };
-    format!("{done}{id}: {state}{again}")
+    format!("{line}{again}")
 }
 
 /// The events that a command cites, by their whole ids, with what they are worth and why.

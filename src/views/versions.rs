@@ -1,7 +1,16 @@
 //! How a claim's files differ from what it is about, in the work tree of the reader.
 
-use crate::store::{Changed, ClaimView, Reader, StoreError};
-use crate::versions::look;
+use std::collections::BTreeSet;
+
+use super::ViewError;
+use super::markdown::{inline, name};
+use crate::domain::claim::Position;
+use crate::domain::event::Event;
+use crate::domain::versions::{Content, differ};
+use crate::ledger;
+use crate::reads::Reads;
+use crate::store::{Changed, ClaimView, PositionHeld, Reader, StoreError};
+use crate::versions::{Unversioned, look};
 use crate::workspace::Workspace;
 
 /// Looks at the files of one claim that is shown whole. Nothing is written.
@@ -18,11 +27,12 @@ pub(super) fn compare(
         let holds = look(workspace.root(), &scope);
         match claim.versions.get(&scope) {
             Some(saw) if holds.as_ref() == Ok(saw) => {}
-            Some(_) => {
+            // Earlier releases took a glob for the name of a file that is not there.
+            Some(saw) if !(*saw == Content::Absent && holds == Err(Unversioned::Glob)) => {
                 let by = store.editor(worktree.as_ref(), scope.as_str(), since)?;
                 claim.summary.changed_since.push(Changed { path: scope.as_str().to_owned(), by });
             }
-            None => {
+            Some(_) | None => {
                 let why =
                     holds.err().map_or_else(|| "had none when it was said".to_owned(), |why| why.to_string());
                 claim.unversioned.push((scope.as_str().to_owned(), why));
@@ -30,6 +40,38 @@ pub(super) fn compare(
         }
     }
     Ok(())
+}
+
+/// The positions of their events in the ledger, for supports of other content than the claim is about since it was
+/// said to be still meant. The event holds what its agent saw.
+pub(super) fn before_change(reads: &mut Reads, claim: &ClaimView) -> Result<BTreeSet<u64>, ViewError> {
+    let mut found = BTreeSet::new();
+    let Some(affirmed) = claim.affirmed_seq else { return Ok(found) };
+    let Some(ledger) = reads.ledger()? else { return Ok(found) };
+    let supports = claim.positions.iter().filter(|held| held.position == Position::Support.as_str());
+    for seq in supports.map(|held| held.seq).filter(|seq| *seq < affirmed) {
+        let only = ledger::Filter { after: seq - 1, until: Some(seq), limit: 1, ..ledger::Filter::default() };
+        let taken = ledger.list(&only)?.pop().and_then(|stored| stored.recorded().ok()?.event);
+        if let Some(Event::PositionTaken(taken)) = taken
+            && differ(&taken.versions, &claim.versions)
+        {
+            found.insert(seq);
+        }
+    }
+    Ok(found)
+}
+
+/// Marks the positions with these events.
+pub(super) fn mark_before_change(claim: &mut ClaimView, before_change: &BTreeSet<u64>) {
+    for held in &mut claim.positions {
+        held.before_change = before_change.contains(&held.seq);
+    }
+}
+
+/// A position in words.
+pub(super) fn position(held: &PositionHeld) -> String {
+    let before = if held.before_change { " (before the change)" } else { "" };
+    format!("{} {}{before}", super::markdown::name(&held.agent), held.position)
 }
 
 /// What changed, in a few words; none where nothing did.
@@ -41,4 +83,10 @@ pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// A position that is held no more.
+pub(super) fn former(held: &PositionHeld, max_chars: usize) -> String {
+    let reason = held.reason.as_deref().unwrap_or("no reason given");
+    format!("{} {}: {}", name(&held.agent), held.position, inline(reason, max_chars))
 }

@@ -10,6 +10,7 @@ use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::reads::Reads;
 use crate::store::{ClaimView, Evidence, ExperimentView};
 
@@ -34,7 +35,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         Ok(claim)
     })?;
     let (claim, mut left_out) = (claim.flatten(), left_out.count());
-    let claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let mut claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let before_change = versions::before_change(reads, &claim)?;
+    versions::mark_before_change(&mut claim, &before_change);
     let mut chain = Chain {
         now,
         text: format!("{}\n", line(&claim)),
@@ -47,7 +50,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     chain.follow(reads, &claim, 1)?;
     if claim.evidence_items.is_empty() {
-        chain.text.push_str("- rests on no evidence: hm claim evidence ties an event to it\n");
+        let tie = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "supports" });
+        let tie = way::call("add_evidence", &tie);
+        let _ = writeln!(chain.text, "- rests on no evidence; to tie an event to it: {tie}");
     }
     for item in &claim.retracted {
         let _ = writeln!(
@@ -61,13 +66,14 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     for held in &claim.positions {
         let reason = held.reason.as_deref().unwrap_or("no reason given");
-        let _ = writeln!(
-            chain.text,
-            "- {} {}: {}",
-            name(&held.agent),
-            held.position,
-            inline(reason, GLANCE_CHARS)
-        );
+        let _ = writeln!(chain.text, "- {}: {}", versions::position(held), inline(reason, GLANCE_CHARS));
+    }
+    if claim.former_positions_left_out > 0 {
+        let _ =
+            writeln!(chain.text, "- {} former positions more before these", claim.former_positions_left_out);
+    }
+    for held in &claim.former_positions {
+        let _ = writeln!(chain.text, "- formerly {}", versions::former(held, GLANCE_CHARS));
     }
     for (index, successor) in claim.successors.iter().enumerate() {
         let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
@@ -84,6 +90,10 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         "retracted": claim.retracted,
         "superseded_by": claim.successors,
     });
+    if !claim.former_positions.is_empty() {
+        json["former_positions"] = super::to_json(&claim.former_positions);
+        json["former_positions_left_out"] = claim.former_positions_left_out.into();
+    }
     if !claim.summary.changed_since.is_empty() {
         json["changed_since"] = super::to_json(&claim.summary.changed_since);
     }

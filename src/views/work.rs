@@ -10,6 +10,7 @@ use super::to_json;
 use crate::domain::plan::in_work_tree;
 use crate::domain::session::Stance;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::store::{
     AnchorView, BeliefSnapshot, ClaimPage, PhaseView, PlanGraph, ResearcherView, SessionView, SplitView,
     TaskView, TurnView,
@@ -138,15 +139,19 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
         let _ = write!(text, "\n## Without a phase: inbox ({})\n\n{inbox}", graph.inbox.status);
     }
     if text.is_empty() {
-        text.push_str("No plan and no task yet: add_task, or hm task add.\n");
+        text.push_str(&format!("No plan and no task yet: {}\n", add_task()));
     }
     (to_json(graph), text)
+}
+
+fn add_task() -> String {
+    way::call("add_task", &json!({ "title": "TITLE" }))
 }
 
 /// Tasks in any status.
 pub(super) fn tasks(tasks: &[TaskView], now: Timestamp) -> (Value, String) {
     let text = if tasks.is_empty() {
-        "No task matches: add_task, or hm task add.\n".to_owned()
+        format!("No task matches: {}\n", add_task())
     } else {
         tasks.iter().map(|task| task_line(task, now)).collect()
     };
@@ -176,7 +181,7 @@ pub(super) fn one_task(task: &TaskView, claims: &ClaimPage, now: Timestamp) -> (
 
 pub(super) fn ready(tasks: &[TaskView], has_tasks: bool, now: Timestamp) -> (Value, String) {
     let text = if !has_tasks {
-        "No task yet: add_task, or hm task add.\n".to_owned()
+        format!("No task yet: {}\n", add_task())
     } else if tasks.is_empty() {
         "No task is ready: all are held, blocked, done, or wait for others.\n".to_owned()
     } else {
@@ -221,7 +226,7 @@ fn goes_on_from(session: &SessionView) -> String {
 
 pub(super) fn sessions(found: &[SessionView], now: Timestamp) -> (Value, String) {
     let text = if found.is_empty() {
-        "No session has started: hm init sets the hooks up that say so.\n".to_owned()
+        "No session has started: `hm init` sets the hooks up that say so.\n".to_owned()
     } else {
         found.iter().map(|session| session_line(session, now) + &goes_on_from(session)).collect()
     };
@@ -308,7 +313,7 @@ pub(super) fn anchors(found: &[AnchorView], now: Timestamp) -> (Value, String) {
         format!("- {key} = {value} ({}, {} ago)\n", name(&anchor.agent), age(anchor.saved_at, now))
     };
     let text = if found.is_empty() {
-        "No anchor holds anything: hm anchor save KEY VALUE.\n".to_owned()
+        "No anchor holds anything: `hm anchor save KEY VALUE`\n".to_owned()
     } else {
         found.iter().map(line).collect()
     };

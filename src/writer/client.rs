@@ -21,7 +21,7 @@ use crate::domain::command::{Command, DenyRecord, Submission};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, CommandId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
-use crate::domain::receipt::Receipt;
+use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::versions::{Looks, Versions};
@@ -174,13 +174,17 @@ impl Front {
     /// `privacy_deny_sensitive` before any of it leaves this process; the writer's refusal; or
     /// `unavailable` when neither writer nor spool can take it.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
-        let submission = self.placed(submission).await;
+        let (submission, unversioned) = self.placed(submission).await;
         match privacy::deny(&submission, &self.shared.secrets) {
             Some(denial) => {
                 let Submission { agent, unpinned, session, .. } = submission;
                 Err(self.refuse(denial, Speaker { agent, unpinned }, session).await)
             }
-            None => self.send(submission).await,
+            None => {
+                let mut receipt = self.send(submission).await?;
+                receipt.warnings.extend(unversioned);
+                Ok(receipt)
+            }
         }
     }
 
@@ -221,7 +225,7 @@ impl Front {
         };
         let mut receipts = Vec::with_capacity(submissions.len());
         for submission in submissions {
-            let submission = self.placed(submission).await;
+            let (submission, _) = self.placed(submission).await;
             if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
                 return Err(denial.into());
             }
@@ -282,27 +286,37 @@ impl Front {
     }
 
     /// A submission with the work tree and branch that this front is in, and what the files that it is about hold there.
-    async fn placed(&self, submission: Submission) -> Submission {
+    /// Besides, a warning for each file whose content is not known.
+    async fn placed(&self, submission: Submission) -> (Submission, Vec<Warning>) {
         let is_secret = |text: &str| !privacy::scan(text, &self.shared.secrets).is_empty();
         let checkout = self.shared.workspace.checkout().without(is_secret);
-        let versions = match Looks::at(&submission.command) {
-            None => Versions::new(),
+        let (versions, unversioned) = match Looks::at(&submission.command) {
+            None => Default::default(),
             Some(looks) => {
                 let front = self.clone();
                 // No thread that serves waits for a disk.
                 tokio::task::spawn_blocking(move || front.look(looks)).await.unwrap_or_default()
             }
         };
-        Submission { checkout, versions, ..submission }
+        (Submission { checkout, versions, ..submission }, unversioned)
     }
 
     /// What the files that a command is about hold now.
-    fn look(&self, looks: Looks) -> Versions {
+    fn look(&self, looks: Looks) -> (Versions, Vec<Warning>) {
         let scopes = match looks {
             Looks::Scopes(scopes) => scopes,
             Looks::Claim(claim) => self.scopes_of(claim),
         };
-        seen(self.shared.workspace.root(), &scopes)
+        let (versions, unversioned) = seen(self.shared.workspace.root(), &scopes);
+        let warnings = unversioned.into_iter().filter(|(_, why)| why.is_of_a_file());
+        let warnings = warnings.map(|(scope, why)| Warning {
+            code: WarningCode::Unversioned,
+            message: format!(
+                "`{scope}` has no version, because it {why}: no run can tell whether it changed"
+            ),
+            claim_id: None,
+        });
+        (versions, warnings.collect())
     }
 
     /// The scopes of a claim that is in the ledger, or waits for it in the spool; none of one that is not known.

@@ -17,20 +17,20 @@ use super::spool::{Spool, SpoolError};
 use crate::checkpoints::Checkpoints;
 use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
-use crate::domain::claim::Position;
+use crate::domain::claim::{Position, Status};
 use crate::domain::command::{Command, Forget, RunExperiment, SpawnResearcher, Submission, TakePosition};
 use crate::domain::decide::{self, Decision, Erasure, Policy, experiment, expiry};
 use crate::domain::event::{
     CommandRejected, Event, ExperimentQueued, MemoryDenied, PolicyChanged, Recorded, SpoolFlushed,
 };
-use crate::domain::experiment::{Plan, RunOutcome, RunState};
+use crate::domain::experiment::{Plan, Prediction, RunOutcome, RunState};
 use crate::domain::ids::{ClaimId, CommandId, EventId, IdempotencyKey, RunId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Acceptance, Lease, Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::seat::{self, Seat};
-use crate::domain::state::{Run, State};
+use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
@@ -620,9 +620,11 @@ impl Committer {
             let planned =
                 Command::RunExperiment(RunExperiment { plan, statement, further_runs, ..run.clone() });
             return decide(&planned).map_err(|refused| match claim {
-                Some(claim) if refused.code == Code::ProfileCannotSettle => {
-                    here.naming_who_settles(refused, &claim.scopes)
-                }
+                Some(claim) if refused.code == Code::ProfileCannotSettle => here.naming_who_settles(
+                    refused,
+                    &claim.scopes,
+                    run.prediction.unwrap_or(Prediction::Passes),
+                ),
                 _ => refused,
             });
         }
@@ -633,7 +635,9 @@ impl Committer {
         let mut decision = decide(command)?;
         if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
             && let Some(claim) = self.state.claim(*claim_id)
-            && let Some(settling) = profiles.settling(claim.claim_type, &claim.scopes)
+            // Only a contested claim waits for a run. A proposal to the operator leaves a claim as it is.
+            && decision.events.iter().any(|event| contests(event, claim))
+            && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
         {
             decision.next = decision.next.map(|next| format!("{next}; {settling}"));
         }
@@ -1110,7 +1114,7 @@ impl Committer {
     fn files_of(&self, run: &Run) -> Versions {
         let scopes: Vec<Scope> = run.saw.versions.keys().cloned().collect();
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
-        there.map(|there| seen(there.root(), &scopes)).unwrap_or_default()
+        there.map(|there| seen(there.root(), &scopes).0).unwrap_or_default()
     }
 
     /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.
@@ -1133,7 +1137,8 @@ impl Committer {
         Ok(swept)
     }
 
-    /// Confirms the claims to which no objection was made in time; says how many. Running it again changes nothing.
+    /// Confirms the claims to which no objection was made in time and against which nothing stands; says how many. Running
+    /// it again changes nothing.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -1146,9 +1151,12 @@ impl Committer {
             if events.is_empty() {
                 continue;
             }
+            let is_agreed =
+                events.iter().any(|event| matches!(event, Event::StatusChanged(change) if change.by_silence));
             let causation = CommandId::from_uuid((self.sources.ids)());
             let fact = Item::Fact { agent: AgentId::system(), causation, events, minted: None };
-            agreed += self.commit_items(&[fact])?.iter().filter(|outcome| outcome.is_ok()).count();
+            let committed = self.commit_items(&[fact])?.iter().filter(|outcome| outcome.is_ok()).count();
+            agreed += if is_agreed { committed } else { 0 };
         }
         Ok(agreed)
     }
@@ -1482,6 +1490,12 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(event) => event.claim_id().map(ClaimId::uuid),
         None => None,
     }
+}
+
+/// Whether a claim is contested after an event of a challenge.
+fn contests(event: &Event, claim: &Claim) -> bool {
+    matches!(event, Event::StatusChanged(change) if change.to == Status::Contested)
+        || (claim.status == Status::Contested && matches!(event, Event::PositionTaken(_)))
 }
 
 /// Whether all that a command did is a proposal to the operator.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
@@ -15,12 +16,15 @@ use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::ClaimType;
 use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
 use crate::domain::event::ExperimentQueued;
-use crate::domain::experiment::{Environment, Plan, ProfileName, RunGit, RunOutcome, RunState, RunStream};
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::experiment::{
+    Environment, Plan, Prediction, ProfileName, RunGit, RunOutcome, RunState, RunStream,
+};
+use crate::domain::ids::{ClaimId, RunId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
 use crate::domain::text::{Reason, Worktree};
+use crate::domain::way;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
 use crate::runner::profile::{AgentProfile, Catalog, Here, Known, Origin, PROMPT, Request};
@@ -84,7 +88,10 @@ impl Profiles {
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is an agent's: what it exits with shows nothing", profile.name),
-                "send it out with spawn_researcher (hm session spawn), or run a profile without [agent]",
+                format!(
+                    "send it out: {}, or run a profile without [agent]",
+                    way::call("spawn_researcher", &json!({ "profile": profile.name, "prompt": "PROMPT" }))
+                ),
             ));
         }
         let request = Request {
@@ -110,7 +117,11 @@ impl Profiles {
             return Err(Rejection::new(
                 Code::WrongProfile,
                 format!("profile `{}` is no agent's: it has no [agent]", profile.name),
-                format!("send out one of {}, or run this one with run_experiment", agents.join(", ")),
+                format!(
+                    "send out one of {}, or run this one: {}",
+                    agents.join(", "),
+                    way::call("run_experiment", &json!({ "profile": profile.name }))
+                ),
             ));
         };
         let agent = match name {
@@ -207,8 +218,13 @@ impl Profiles {
     }
 
     /// The refusal of a profile that cannot settle a claim, with the profiles that could.
-    pub(super) fn naming_who_settles(&self, refused: Rejection, scopes: &[Scope]) -> Rejection {
-        let names = self.who_settles(scopes);
+    pub(super) fn naming_who_settles(
+        &self,
+        refused: Rejection,
+        scopes: &[Scope],
+        prediction: Prediction,
+    ) -> Rejection {
+        let names = self.who_settles(scopes, prediction);
         if names.is_empty() {
             return refused;
         }
@@ -217,14 +233,14 @@ impl Profiles {
     }
 
     /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`].
-    fn who_settles(&self, scopes: &[Scope]) -> Vec<String> {
+    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<String> {
         let catalog = self.catalog();
         let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
         let here = Here::of(self.workspace.root(), path, scopes);
         let fits = |Known { profile, trust, .. }: &&Known| {
             *trust == Trust::Trusted
                 && profile.agent.is_none()
-                && profile.cannot_settle(scopes).is_none()
+                && profile.cannot_settle(scopes, prediction).is_none()
                 && here.can_run(profile)
         };
         let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
@@ -234,17 +250,17 @@ impl Profiles {
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
-    pub(super) fn settling(&self, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
+    pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let names = self.who_settles(scopes);
-        (!names.is_empty()).then(|| {
-            format!(
-                "or settle it by a run: run_experiment with this claim_id, blocking, profile {}",
-                names.join(" | ")
-            )
-        })
+        let names = self.who_settles(scopes, Prediction::Passes);
+        let (first, others) = names.split_first()?;
+        let run = json!({ "profile": first, "claim_id": id, "blocking": true });
+        let run = way::call("run_experiment", &run);
+        let others =
+            if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
+        Some(format!("or settle it by a run: {run}{others}"))
     }
 }
 
@@ -259,7 +275,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
         return Err(Rejection::new(
             Code::UntrustedProfile,
             format!("profile `{name}` {why}"),
-            format!("ask the human to look at it and to type, at a terminal: hm profile trust {name}"),
+            format!("ask the human to look at it and to type, at a terminal: `hm profile trust {name}`"),
         )
         .with("sha256", &known.sha256));
     }
@@ -269,7 +285,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
         return Err(Rejection::new(
             Code::UnknownProfile,
             format!("profile `{name}` cannot be used: {}", broken.problem),
-            "a human mends it: hm profile check",
+            "a human mends it: `hm profile check`",
         ));
     }
     let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();

@@ -1,5 +1,5 @@
-// A model that follows a script, on loopback: the Anthropic Messages, OpenAI Responses and Gemini APIs, as far as
-// the clients of tests/clients.sh speak them. Every request is kept.
+// A model that follows a script, on loopback: the Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini
+// APIs, as far as the clients of tests/clients.sh speak them. Every request is kept.
 //   node model.mjs DIR STEPS
 // DIR gets `port`, and the requests as 001.json, 002.json … STEPS is JSON, the tool calls in their order:
 // [{"tool": "create_claim", "arguments": {…}}, …]; after the last the model says a plain word.
@@ -18,7 +18,7 @@ function next(results, tools) {
     before ??= results;
     const step = steps[results - before];
     if (!step) return { text: "All of the script is done." };
-    const tool = tools.find(({ name }) => name === step.tool || name?.endsWith(`_${step.tool}`));
+    const tool = tools.find(({ name }) => name === step.tool || name?.match(/[-_]hivemind[-_]+(.*)|^hivemind[-_](.*)/)?.slice(1).includes(step.tool));
     if (!tool) return { text: `There is no tool ${step.tool}.` };
     return { tool, arguments: step.arguments, id: `call_${results + 1}` };
 }
@@ -66,6 +66,24 @@ function openai({ tools = [], input }) {
     ];
 }
 
+function chat({ tools = [], messages }) {
+    const offered = tools.map((tool) => tool.function);
+    const step = next(messages.filter(({ role }) => role === "tool").length, offered);
+    const call = step.tool && { name: step.tool.name, arguments: JSON.stringify(step.arguments) };
+    const delta = call
+        ? { role: "assistant", tool_calls: [{ index: 0, id: step.id, type: "function", function: call }] }
+        : { role: "assistant", content: step.text };
+    const chunk = (choice) => ({
+        id: `chat_${requests}`,
+        object: "chat.completion.chunk",
+        created: 1,
+        model: "script",
+        choices: [{ index: 0, finish_reason: null, ...choice }],
+    });
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    return [chunk({ delta }), { ...chunk({ delta: {}, finish_reason: call ? "tool_calls" : "stop" }), usage }];
+}
+
 function gemini({ tools = [], contents }) {
     const results = contents.flatMap(({ parts }) => parts).filter(({ functionResponse }) => functionResponse);
     const step = next(results.length, tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations));
@@ -77,6 +95,7 @@ function gemini({ tools = [], contents }) {
 const apis = [
     [/^\/v1\/messages$/, anthropic],
     [/^\/v1\/responses$/, openai],
+    [/^\/v1\/chat\/completions$/, chat],
     [/:streamGenerateContent$/, gemini],
 ];
 
@@ -102,6 +121,7 @@ createServer(async (request, response) => {
     for (const event of api(JSON.parse(text))) {
         response.write(`${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
     }
+    if (api === chat) response.write("data: [DONE]\n\n");
     response.end();
 }).listen(0, "127.0.0.1", function () {
     keep("port", `${this.address().port}`);

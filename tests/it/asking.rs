@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use hivemind::config::Config;
-use hivemind::domain::claim::{ClaimType, Position, Status};
+use hivemind::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Status};
 use hivemind::domain::command::{
-    AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision, Submission,
+    AddEvidence, AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision, RecordOutcome,
+    ReportEvent, StartSession, Submission,
 };
 use hivemind::domain::decide::{self, Policy};
 use hivemind::domain::event::{Event, Recorded, StatusChanged};
@@ -14,12 +15,13 @@ use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
+use hivemind::domain::session::Source;
 use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimView, Question};
 use hivemind::system::{self, Sources};
-use hivemind::views::{ContextOf, View, answer, delta};
+use hivemind::views::{ContextOf, Known, View, answer, delta};
 use hivemind::writer::{Committer, Spool};
 use serde_json::{Value, json};
 
@@ -39,11 +41,34 @@ struct Team {
 }
 
 impl Team {
+    /// Some agents are there from the start.
     fn new() -> Self {
+        let mut team = Self::alone();
+        for who in ["architect", "analyst", "reviewer", "frontend", "operator"] {
+            team.comes(who);
+        }
+        team
+    }
+
+    fn alone() -> Self {
         let clock = Arc::new(AtomicI64::new(START_MS));
         let mut team = Self { workspace: TempWorkspace::new(), clock, committer: None };
         team.writer_comes(1);
         team
+    }
+
+    /// An agent opens a session.
+    fn comes(&mut self, who: &str) {
+        let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+        let session = format!("of-{who}").parse().ok();
+        self.does(&Submission { session, ..request(who, Command::StartSession(start)) });
+    }
+
+    /// A claim as people see it.
+    fn shows(&self, claim: ClaimId) -> String {
+        let config = Config::load(&self.workspace.config()).expect("a configuration");
+        let view = View::Claim(claim);
+        answer(&mut self.reads(), &config, &view, self.now()).expect("an answer").text
     }
 
     /// A writer starts; its ids are those of `seed`.
@@ -322,10 +347,10 @@ fn silence_lets_no_two_decisions_on_one_target_through() {
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.status(alone), Status::Confirmed);
     assert_eq!([first, second].map(|id| team.status(id)), [Status::Proposed; 2]);
-    // The one that is left is agreed.
+    // The contradiction stood when the time was over: the one that is left must be asked about again.
     let reason = "SQLite does".parse().expect("a reason");
     team.does(&request("operator", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason })));
-    assert_eq!((team.sweeps(), team.status(first)), (1, Status::Confirmed));
+    assert_eq!((team.sweeps(), team.status(first)), (0, Status::Proposed));
 }
 
 #[test]
@@ -392,12 +417,13 @@ fn a_question_is_shown_whole_until_it_is_answered_or_ends_with_its_claim() {
     let other = asking("another one", &["analyst"], None);
     team.does(&other);
     let of = ContextOf { agent: agent("analyst"), session: Some("s-9".into()), budget: 9_500, window: None };
-    let (said, seq) = delta(&mut team.reads(), &of, told, team.now()).expect("a delta");
-    let first = said.lines().nth(1).expect("a line");
+    let (said, told) = delta(&mut team.reads(), &of, &Known::up_to(told), team.now()).expect("a delta");
+    let first = said.lines().nth(2).expect("a line");
     assert!(first.starts_with("<question claim=\"") && first.contains("by=\"devops\""), "{said}");
     assert!(said.replace("\n    ", " ").contains(&long), "whole: {said}");
     assert!(!said.contains("<claim "), "and once: {said}");
-    assert_eq!(delta(&mut team.reads(), &of, seq, team.now()).expect("a delta").0, "", "told once");
+    let known = Known { told, is_kept: true, ..Known::default() };
+    assert_eq!(delta(&mut team.reads(), &of, &known, team.now()).expect("a delta").0, "", "told once");
     let config = Config::load(&team.workspace.config()).expect("a configuration");
     let needs = |team: &Team, whom: &str| {
         let view = View::Attention(Some(agent(whom)));
@@ -441,7 +467,7 @@ fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].instead_of, Some(claim_of(&old).to_string()));
     let of = ContextOf { agent: agent("analyst"), session: Some("s-9".into()), budget: 9_500, window: None };
-    let (said, _) = delta(&mut team.reads(), &of, told, team.now()).expect("a delta");
+    let (said, _) = delta(&mut team.reads(), &of, &Known::up_to(told), team.now()).expect("a delta");
     assert!(said.contains("<question claim=") && said.contains("instead_of="), "{said}");
     team.takes("analyst", claim_of(&new), Position::Support);
     assert_eq!((team.asked("analyst").len(), team.asked("reviewer").len()), (0, 1));
@@ -501,17 +527,26 @@ fn the_writer_agrees_unasked_and_the_command_line_says_so() {
     let mut team = Team::new();
     // Two hours ago.
     team.clock.store(system::now().ms() - 2 * 3_600_000, Ordering::Relaxed);
+    team.comes("analyst");
     let made = asking("I build it with a heap", &["analyst"], Some(30));
     team.does(&made);
+    let held = asking("the pool size is 20", &[], Some(30));
+    team.does(&held);
+    team.does(&request("analyst", Command::CreateClaim(fact("the pool size is 50"))));
     team.committer = None;
     {
         let _writer = team.workspace.writer(&[]);
-        wait_until("the writer agrees", || team.kinds().contains(&"claim.status_changed".to_owned()));
+        let moves = || team.kinds().iter().filter(|kind| *kind == "claim.status_changed").count();
+        wait_until("the writer looks at both", || moves() == 2);
+        let mut shown = std::process::Command::new(crate::harness::HM);
+        shown.args(["claim", "show", &claim_of(&held).to_string(), "--dir"]).arg(team.workspace.root());
+        let shown = String::from_utf8(shown.output().expect("hm can be run").stdout).expect("UTF-8");
+        assert!(shown.starts_with("# proposed") && shown.contains("silence: held"), "{shown}");
         let mut shown = std::process::Command::new(crate::harness::HM);
         shown.args(["claim", "list", "--json", "--dir"]).arg(team.workspace.root());
         let shown = shown.output().expect("hm can be run");
         let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
-        let claim = &shown["claims"][0];
+        let claim = &shown["claims"][2];
         assert_eq!((&claim["status"], &claim["agreed_by_silence"]), (&json!("confirmed"), &json!(true)));
     }
     team.writer_comes(2);
@@ -534,7 +569,7 @@ async fn panes_and_the_command_line_ask_and_answer() {
     let told = analyst.read("hivemind://attention?format=json").await.expect("it");
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told["needs"][0]["kind"], "question");
-    assert_eq!(told["needs"][0]["settle"][0], format!("hm claim support {claim}"));
+    assert_eq!(told["needs"][0]["settle"][0], format!("support {}", json!({ "claim_id": claim })));
     let decided = json!({
         "statement": "we keep SQLite", "rationale": "one file, no server", "target": "database",
         "asks": ["analyst", "reviewer"]
@@ -617,9 +652,10 @@ fn silence_agrees_over_no_objection_that_waits_for_the_operator() {
         [silent, waits, dismissed, not_asked, end].map(|id| team.status(id)),
         [Status::Confirmed, Status::Proposed, Status::Proposed, Status::Proposed, Status::Proposed]
     );
-    // What the agents that were not asked proposed is settled: silence goes on.
+    // What stood against it when its time was over ended the silence, and is shown. Settled later, it stays a proposal.
+    assert!(team.shows(not_asked).contains("reviewer asked the operator to challenge it"));
     dismiss(&mut team, not_asked);
-    assert_eq!((team.sweeps(), team.status(not_asked)), (1, Status::Confirmed));
+    assert_eq!((team.sweeps(), team.status(not_asked)), (0, Status::Proposed));
 }
 
 /// Red before: with nobody asked, any agent took a claim out of force by waiting.
@@ -654,30 +690,106 @@ fn silence_replaces_no_proved_claim() {
     team.does(&new);
     let mut state = folded(&team.workspace.events());
     let later = team.now().plus_minutes(30);
-    let replaces = |state: &hivemind::domain::state::State| {
+    let is_link = |event: &Event| matches!(event, Event::ClaimSuperseded(_));
+    let agreed = |state: &hivemind::domain::state::State| {
         let events = decide::agree(state, claim_of(&new), later);
         assert!(matches!(&events[0], Event::StatusChanged(change) if change.by_silence), "{events:?}");
-        events.iter().any(|event| matches!(event, Event::ClaimSuperseded(_)))
+        events
     };
-    assert!(replaces(&state));
+    assert!(agreed(&state).iter().any(is_link));
+    let recorded = |seq: u64, by: &str, event: Event| Recorded {
+        seq,
+        id: EventId::from_uuid(system::new_id()),
+        agent: agent(by),
+        session: None,
+        causation: CommandId::from_uuid(system::new_id()),
+        at: later,
+        event: Some(event),
+        erased: None,
+    };
     let proof = StatusChanged {
         claim_id: claim_of(&old),
         from: Status::PendingProof,
         to: Status::Confirmed,
         reason: "proof".parse().expect("a reason"),
         by_silence: false,
+        keeps_proof: false,
     };
-    state.evolve(&Recorded {
-        seq: 1_000,
-        id: EventId::from_uuid(system::new_id()),
-        agent: agent("system"),
-        session: None,
-        causation: CommandId::from_uuid(system::new_id()),
-        at: team.now(),
-        event: Some(proof.into()),
-        erased: None,
-    });
-    assert!(!replaces(&state), "it is agreed, and the proved claim stands");
+    state.evolve(&recorded(1_000, "system", proof.into()));
+    let events = agreed(&state);
+    assert!(!events.iter().any(is_link), "it is agreed, and the proved claim stands");
+    // Red before: nothing said that it stands.
+    let Event::StatusChanged(agreement) = &events[0] else { panic!("{events:?}") };
+    assert!(agreement.reason.as_str().contains("was shown by a run"), "{}", agreement.reason);
+    for (seq, event) in (1_001..).zip(events) {
+        state.evolve(&recorded(seq, "system", event));
+    }
+    // Red before: after silence had left it, an abstention replaced it, the owner's own included.
+    let takes = |by: &str, held| {
+        let taken = position(by, claim_of(&new), held);
+        let checkout = hivemind::domain::checkout::Checkout::default();
+        let policy = Policy::default();
+        decide::decide(&state, &taken.agent, None, &checkout, &taken.command, later, &policy).expect("it")
+    };
+    for by in ["devops", "reviewer"] {
+        let decided = takes(by, Position::Abstain);
+        assert!(!decided.events.iter().any(is_link), "{by}: {:?}", decided.events);
+    }
+    let decided = takes("reviewer", Position::Support);
+    assert!(decided.events.iter().any(is_link), "a vote replaces it: {:?}", decided.events);
+}
+
+/// Red before: once the operator stood by the old claim no more, any agent that abstained put it out of force.
+#[test]
+fn an_abstention_replaces_nothing() {
+    let mut team = Team::new();
+    let old = request("analyst", Command::CreateClaim(fact("the cache holds 20 entries")));
+    team.does(&old);
+    team.takes("operator", claim_of(&old), Position::Support);
+    let create = CreateClaim { supersedes: Some(claim_of(&old)), ..fact("the cache is gone") };
+    let new = request("devops", Command::CreateClaim(create));
+    team.does(&new);
+    team.takes("reviewer", claim_of(&new), Position::Support);
+    let proposed = |team: &Team| team.kinds().iter().filter(|kind| *kind == "override.proposed").count();
+    let before = proposed(&team);
+    team.takes("frontend", claim_of(&new), Position::Abstain);
+    assert_eq!(proposed(&team), before);
+    team.takes("operator", claim_of(&old), Position::Abstain);
+    team.takes("frontend", claim_of(&new), Position::Abstain);
+    assert_eq!((proposed(&team), team.status(claim_of(&old))), (before, Status::Proposed));
+    team.takes("architect", claim_of(&new), Position::Support);
+    assert_eq!(team.status(claim_of(&old)), Status::Deprecated, "a support that counts does");
+}
+
+/// Red before: the receipt promised silence in 30 min, and attention in 0s for ever.
+#[test]
+fn silence_is_not_promised_where_the_operator_is_waited_for() {
+    let mut team = Team::new();
+    let word = request("operator", Command::CreateClaim(fact("the log stays")));
+    team.does(&word);
+    let Command::CreateClaim(create) = asking("no log", &["analyst", "operator"], Some(30)).command else {
+        panic!()
+    };
+    let new = CreateClaim { supersedes: Some(claim_of(&word)), ..create };
+    let new = request("devops", Command::CreateClaim(new));
+    let next = team.does(&new).next.expect("what is next");
+    assert!(next.contains("waits for the operator") && !next.contains("in 30 min"), "{next}");
+    let config = Config::load(&team.workspace.config()).expect("a configuration");
+    for minute in [1, 40] {
+        team.at_minute(minute);
+        assert_eq!(team.sweeps(), 0);
+        assert_eq!(team.claim(claim_of(&new)).objection_until, None);
+        let view = View::Attention(Some(agent("analyst")));
+        let shown = answer(&mut team.reads(), &config, &view, team.now()).expect("an answer").text;
+        assert!(
+            shown.contains("question, analyst's move") && !shown.contains("agreed by silence in"),
+            "{shown}"
+        );
+        assert!(shown.contains("waits for the operator"), "{shown}");
+    }
+    // The operator stands by it no more: silence goes on.
+    team.takes("operator", claim_of(&new), Position::Support);
+    assert_eq!(team.status(claim_of(&word)), Status::Deprecated);
 }
 
 /// Red before: a writer that came late agreed to a claim whose time was over, and then ended it.
@@ -724,7 +836,7 @@ fn no_read_promises_a_silence_that_is_over() {
     };
     let asked = make(&mut team, "an agent that was asked withdrew", &["analyst", "reviewer"]);
     let any = make(&mut team, "any agent was asked", &[]);
-    let other = make(&mut team, "an agent that was not asked withdrew", &["reviewer"]);
+    let other = make(&mut team, "a bystander objected for a while", &["reviewer"]);
     for claim in [asked, any, other] {
         team.takes("analyst", claim, Position::Challenge);
         team.takes("analyst", claim, Position::Abstain);
@@ -736,4 +848,131 @@ fn no_read_promises_a_silence_that_is_over() {
     team.at_minute(30);
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.claim(other).objection_until, None, "it is agreed");
+}
+
+fn report(by: &str, kind: ReportKind, paths: &[&str]) -> (EventId, Submission) {
+    let event_id = EventId::from_uuid(system::new_id());
+    let report = ReportEvent {
+        event_id,
+        kind,
+        summary: "what was seen".parse().expect("a summary"),
+        paths: paths.iter().map(|path| path.parse().expect("a path")).collect(),
+        command: None,
+        exit_code: None,
+        error_signature: None,
+    };
+    (event_id, request(by, Command::ReportEvent(report)))
+}
+
+/// Red before: all but the first were agreed by silence while that stood against them.
+#[test]
+fn silence_confirms_nothing_while_something_stands_against_it() {
+    let mut team = Team::new();
+    let make = |team: &mut Team, statement: &str, scope: &str| {
+        let Command::CreateClaim(create) = asking(statement, &[], Some(30)).command else { panic!() };
+        let scopes = vec![scope.parse().expect("a scope")];
+        let made = request("devops", Command::CreateClaim(CreateClaim { scopes, ..create }));
+        team.does(&made);
+        claim_of(&made)
+    };
+    let free = make(&mut team, "nothing stands against it", "src/free.py");
+    let size = make(&mut team, "the core limit is 20", "src/core.py");
+    let other =
+        CreateClaim { scopes: vec!["src/core.py".parse().expect("a scope")], ..fact("the core limit is 30") };
+    team.does(&request("analyst", Command::CreateClaim(other)));
+    let evidence = make(&mut team, "the cache is warm at noon", "src/cache.py");
+    let (seen, reported) = report("analyst", ReportKind::Finding, &[]);
+    team.does(&reported);
+    let against = AddEvidence {
+        claim_id: evidence,
+        evidence_ref: seen.into(),
+        relation: Relation::Contradicts,
+        weight: Share::FULL,
+        note: None,
+    };
+    team.does(&request("analyst", Command::AddEvidence(against)));
+    let rival = make(&mut team, "vendoring takes an hour", "src/vendor.py");
+    let successor = CreateClaim {
+        scopes: vec!["src/vendor.py".parse().expect("a scope")],
+        supersedes: Some(rival),
+        ..fact("nothing is vendored any more")
+    };
+    team.does(&request("analyst", Command::CreateClaim(successor)));
+    let edited = make(&mut team, "the parser reads one pass", "src/parser.py");
+    team.does(&report("analyst", ReportKind::FileEdited, &["src/parser.py"]).1);
+    let (failed, made) = decision("devops", "we queue with Redis", "queue", Some(30));
+    team.does(&made);
+    let outcome = RecordOutcome { decision_id: failed, outcome: Outcome::Failure, notes: None };
+    team.does(&request("analyst", Command::RecordOutcome(outcome)));
+    let operators = make(&mut team, "the port is 7001", "src/port.py");
+    let said =
+        CreateClaim { scopes: vec!["src/port.py".parse().expect("a scope")], ..fact("the port is 7009") };
+    team.does(&request("operator", Command::CreateClaim(said)));
+    // What stood against it is gone in time.
+    let mended = make(&mut team, "the retry limit is 3", "src/retry.py");
+    let wrong = CreateClaim {
+        scopes: vec!["src/retry.py".parse().expect("a scope")],
+        ..fact("the retry limit is 5")
+    };
+    let wrong = request("analyst", Command::CreateClaim(wrong));
+    team.does(&wrong);
+    let reason = "I misread it".parse().expect("a reason");
+    team.does(&request(
+        "analyst",
+        Command::DeprecateClaim(DeprecateClaim { claim_id: claim_of(&wrong), reason }),
+    ));
+    assert!(team.shows(size).contains("silence: held"), "{}", team.shows(size));
+    assert!(team.shows(free).contains("silence: agreed at"), "{}", team.shows(free));
+
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 2);
+    assert_eq!([free, mended].map(|id| team.status(id)), [Status::Confirmed; 2]);
+    for (claim, why) in [
+        (size, "a contradiction with"),
+        (evidence, "evidence contradicts it"),
+        (rival, "is to take its place"),
+        (edited, "`src/parser.py` was changed by analyst"),
+        (failed, "its outcome is failure"),
+        (operators, "a contradiction with"),
+    ] {
+        let view = team.claim(claim);
+        assert_eq!(view.summary.status, Status::Proposed, "{why}");
+        let shown = team.shows(claim);
+        assert!(shown.contains("silence: held") && shown.contains(why), "{why}: {shown}");
+        assert_eq!(view.objection_until, None, "{why}");
+    }
+}
+
+/// Red before: a pane that was alone had its own claims confirmed by a silence of no agent.
+#[test]
+fn the_silence_of_no_agent_agrees_to_nothing() {
+    let mut team = Team::alone();
+    team.comes("devops");
+    let make = |team: &mut Team, statement: &str, asks: &[&str]| {
+        let made = asking(statement, asks, Some(30));
+        team.does(&made);
+        claim_of(&made)
+    };
+    let any = make(&mut team, "I build it with a heap", &[]);
+    let asked = make(&mut team, "I drop the cache", &["analyst"]);
+    team.at_minute(31);
+    assert_eq!(team.sweeps(), 0);
+    for claim in [any, asked] {
+        assert_eq!(team.status(claim), Status::Proposed);
+    }
+    assert!(team.shows(any).contains("no other agent was there"), "{}", team.shows(any));
+    assert!(team.shows(asked).contains("analyst was not there"), "{}", team.shows(asked));
+    // One that comes in time is there, and one that comes late is not. Who was not asked does not count for who was.
+    let any = make(&mut team, "I build it with a tree", &[]);
+    let asked = make(&mut team, "I keep the log", &["analyst"]);
+    team.at_minute(40);
+    team.comes("reviewer");
+    team.at_minute(62);
+    team.comes("analyst");
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!([any, asked].map(|id| team.status(id)), [Status::Confirmed, Status::Proposed]);
+    // A session that is still open counts.
+    let later = make(&mut team, "I drop the log", &["analyst"]);
+    team.at_minute(100);
+    assert_eq!((team.sweeps(), team.status(later)), (1, Status::Confirmed));
 }

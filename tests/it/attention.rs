@@ -144,15 +144,15 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
     let all = ask(&workspace, Some("architect"), now);
     expect![[r#"
         - contradiction, analyst's or devops's move since 13m: `X0` `TWENTY` `FIFTY` devops: the pool size is 20 | analyst: the pool size is 50
-          to settle it: analyst: `hm claim deprecate FIFTY --reason REASON`, or devops: `hm claim deprecate TWENTY --reason REASON`
+          to settle it: analyst: `deprecate_claim {"claim_id":"FIFTY","reason":"REASON"}`, or devops: `deprecate_claim {"claim_id":"TWENTY","reason":"REASON"}`
         - contradiction, devops's move since 10m: `X2` `DISPUTED` `X1` devops: vendoring is ¦ slow | analyst challenges it: seen otherwise | reviewer challenges it: seen otherwise
-          to settle it: `hm claim deprecate DISPUTED --reason REASON`; a run may decide instead: `hm experiment run PROFILE --claim DISPUTED --blocking`
+          to settle it: `deprecate_claim {"claim_id":"DISPUTED","reason":"REASON"}`; a run may decide instead: `run_experiment {"blocking":true,"claim_id":"DISPUTED","profile":"PROFILE"}`
         - pending proof, frontend's move since 7m: `WAITING` `RUN` the cache is cold
-          to settle it: `hm experiment show RUN --wait`; to stop it: `hm experiment cancel RUN`
+          to settle it: `hivemind://experiments/RUN`; to stop it: `cancel_experiment {"run_id":"RUN"}`
         - lease, frontend's move, ends in 0s unless its session writes: `SOON` mend the pool
-          to settle it: `hm task update T1 done --token 1` or `hm task update T1 open --token 1`
+          to settle it: `update_task {"fencing_token":1,"status":"done","task_id":"T1"}` or `update_task {"fencing_token":1,"status":"open","task_id":"T1"}`
         - rejected, analyst's move since 1m: `COMMAND` create_claim was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY
-          to settle it: `hm attention --seen COMMAND`; the record: `hm log --type command.rejected`
+          to settle it: `hm attention --seen COMMAND`; the record: `hivemind://events?type=command.rejected`
         - fault, operator's move since 0s: `integrity` 1 finding: see integrity.log in the memory
           to settle it: `hm rebuild`; `hm verify` and integrity.log say what is wrong
     "#]].assert_eq(&names.mask(&all.text));
@@ -251,7 +251,7 @@ fn many_of_one_kind_hide_none_of_another() {
     };
     assert_eq!((count("contradiction"), count("pending_proof"), count("fault")), (20, 1, 1));
     assert_eq!(all.json["more"], json!({ "contradiction": 22 }));
-    assert!(all.text.ends_with("22 more of contradiction: hivemind://contradictions\n"), "{}", all.text);
+    assert!(all.text.ends_with("22 more of contradiction: `hivemind://contradictions`\n"), "{}", all.text);
 }
 
 #[tokio::test]
@@ -280,7 +280,8 @@ async fn panes_of_both_eras_read_it_and_hear_of_changes() {
     let told = devops.read("hivemind://attention").await.expect("it");
     assert!(
         told.contains("contradiction, devops's move since")
-            && told.contains("`hm claim deprecate C1 --reason REASON`"),
+            && told
+                .contains(&format!("`deprecate_claim {}`", json!({ "claim_id": claim, "reason": "REASON" }))),
         "{told}"
     );
     assert_eq!(reviewer.read("hivemind://attention").await.expect("it"), "Nothing needs reviewer now.\n");
@@ -293,7 +294,11 @@ async fn panes_of_both_eras_read_it_and_hear_of_changes() {
     assert_eq!(devops.read("hivemind://attention?at=1").await.expect("it"), "Nothing needs devops now.\n");
     let shown = bench.hm(&["attention", "--agent", "devops", "--json"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
-    assert_eq!(shown, json);
+    let settle = format!("hm claim deprecate {claim} --reason REASON");
+    assert_eq!(shown["needs"][0]["settle"], json!([settle]), "in words of its own");
+    for member in ["asked", "ids", "since", "what"] {
+        assert_eq!(shown["needs"][0][member], json["needs"][0][member]);
+    }
     // What it says settles it, to the letter, run by whom it asks.
     let task = bench.accepted(&devops, "add_task", json!({ "title": "mend it" })).await;
     let hold = json!({ "task_id": task.field("task_id"), "lease_minutes": 5 });
@@ -302,9 +307,8 @@ async fn panes_of_both_eras_read_it_and_hear_of_changes() {
     let told: Value = serde_json::from_str(&told).expect("JSON");
     for at in [0, 1] {
         let command = told["needs"][at]["settle"][0].as_str().expect("a command");
-        let words: Vec<&str> = command.split(' ').skip(1).chain(["--agent", "devops"]).collect();
-        let done = bench.hm(&words);
-        assert!(done.status.success(), "{command}: {done:?}");
+        let (tool, arguments) = command.split_once(' ').expect("a tool and its arguments");
+        bench.accepted(&devops, tool, serde_json::from_str(arguments).expect("JSON")).await;
     }
     assert_eq!(unpinned.read("hivemind://attention").await.expect("it"), "Nothing needs anybody now.\n");
 }

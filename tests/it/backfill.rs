@@ -238,8 +238,14 @@ fn messages_are_put_on_record_once_and_their_tags_become_claims_and_tasks() {
     let shown = bench.hm(&["--json", "claim", "list", "--type", "negative"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
     assert_eq!(shown["claims"][0]["scopes"], json!(["tag:blocker"]), "{shown}");
-    let context = bench.hm(&["--agent", "frontend", "context"]);
-    assert!(!String::from_utf8_lossy(&context.stdout).contains("<avoid"), "{context:?}");
+    let explained = bench.hm(&["--agent", "frontend", "context", "--explain"]);
+    let explained = String::from_utf8_lossy(&explained.stdout).into_owned();
+    let (_, dead_ends) = explained.split_once("## Dead ends").expect("the dead ends");
+    let told: Vec<&str> = dead_ends.lines().filter(|line| line.starts_with("- ")).collect();
+    assert!(
+        !told.is_empty() && told.iter().all(|line| line.contains("only fills spare room")),
+        "{explained}"
+    );
     let missing = bench.hm(&["backfill", "--agent", "operator", "--messages", "no-such-file"]);
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     bench.kill_writer();

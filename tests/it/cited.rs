@@ -38,6 +38,7 @@ fn ran(session: &str, line: &str) -> (EventId, Submission) {
         error_signature: None,
         failed: false,
         of_last: line.contains('|'),
+        unseen: false,
         runs: vec![line.parse().expect("a command")],
         tail: None,
         output_sha256: None,
@@ -234,6 +235,34 @@ fn the_success_of_a_pipe_is_that_of_its_last_command_and_proves_nothing() {
     assert_eq!(cite()["cited"][0]["grade"], "observed");
 }
 
+/// Red before: only a pipe was seen through.
+#[test]
+fn what_a_line_hides_of_its_commands_proves_nothing() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    let create = "hm --json --agent devops claim create \"pop is O(1)\" --scope tests/test_ttl.py";
+    let claim = within(&shell, "s-1", create)["claim_id"].as_str().expect("an id").to_owned();
+    let run = |input: Value, interrupted: bool| {
+        let response = json!({ "stdout": "1 failed", "stderr": "", "interrupted": interrupted });
+        let payload = json!({ "tool_name": "Bash", "tool_input": input, "tool_response": response });
+        until_more(|| commands(&shell).len(), || drop(session.told("PostToolUse", payload.clone())));
+        let line = format!("hm --json --agent devops claim evidence {claim} --ref last --relation supports");
+        within(&shell, "s-1", &line)["cited"][0]["grade"].clone()
+    };
+    for line in ["pytest tests/test_ttl.py || true", "pytest tests/test_ttl.py; exit 0"] {
+        assert_eq!(run(json!({ "command": line }), false), "asserted", "{line}");
+    }
+    let line = "pytest tests/test_ttl.py";
+    assert_eq!(run(json!({ "command": line, "run_in_background": true }), false), "asserted");
+    assert_eq!(run(json!({ "command": line }), true), "asserted");
+    assert_eq!(run(json!({ "command": line }), false), "observed");
+    let told = String::from_utf8(shell.run(&format!("hm claim why {claim}")).stdout).expect("UTF-8");
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("of the whole line: says nothing about `pytest tests/test_ttl.py`"), "{told}");
+    assert!(told.contains("no outcome"), "{told}");
+}
+
 #[test]
 fn an_event_is_worth_what_it_names_of_the_claim() {
     let workspace = TempWorkspace::new();
@@ -273,7 +302,7 @@ fn an_event_is_worth_what_it_names_of_the_claim() {
         wc -l src/dbx/a.rs: asserted (stays asserted: the command names nothing of the claim's scopes)
         wc -l src/db/a.rs: observed (the command names src/db)
         cargo vendor --locked: observed (the command is that of its trigger)
-        cargo vendor | tail: asserted (stays asserted: the exit code is that of the last command of a pipe; run it without the pipe, or with `set -o pipefail`)
+        cargo vendor | tail: asserted (stays asserted: the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, or with `set -o pipefail`)
         an edit of src/api.rs: asserted (stays asserted: the edit is outside of the claim's scopes)
         an edit of src/db/a.rs: observed (a hook saw an edit in src/db)
     "#]]
@@ -519,7 +548,9 @@ async fn over_mcp_a_session_cites_its_own_last_command_and_a_run_by_its_id() {
     let end = &run[run.len() - 12..];
     let tied = call(&devops, "add_evidence", cite(s1, end, "supports")).await;
     let ended = passed["experiment"]["evidence_event_id"].clone();
-    assert_eq!((&tied["cited"][0]["evidence_ref"], &tied["cited"][0]["grade"]), (&ended, &json!("observed")));
+    assert_eq!((&tied["cited"][0]["evidence_ref"], &tied["cited"][0]["grade"]), (&ended, &json!("asserted")));
+    let why = "the run only mentions it: what `src/pool.rs` held when it was queued is not on record";
+    assert!(tied["cited"][0]["why"].as_str().expect("a reason").contains(why), "{tied}");
     let again = call(&devops, "add_evidence", cite(s1, &run, "supports")).await;
     assert_eq!(again["code"], "duplicate_evidence", "{again}");
 

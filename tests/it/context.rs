@@ -4,19 +4,20 @@ use hivemind::config::Config;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Trigger};
 use hivemind::domain::command::{
-    AddEvidence, AddTask, ClaimTask, Command, CreateClaim, DeclareIntent, Observe, RecordTurn, SaveAnchor,
-    Seen, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
+    AddEvidence, AddTask, Alternative, ClaimTask, Command, CreateClaim, DeclareIntent, Observe,
+    RecordDecision, RecordTurn, SaveAnchor, Seen, SplitSession, StartSession, Submission, TakePosition,
+    UpdateTask,
 };
 use hivemind::domain::event::FileEdited;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
-use hivemind::domain::time::Timestamp;
+use hivemind::domain::time::{Hours, Timestamp};
 use hivemind::domain::versions::Versions;
 use hivemind::reads::Reads;
 use hivemind::system;
-use hivemind::views::{self, Answer, ContextOf, View, answer};
+use hivemind::views::{self, Answer, ContextOf, Known, View, answer};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use roxmltree::Document;
@@ -149,10 +150,16 @@ fn an_intent_alone_moves_the_next_pack() {
         "{before}"
     );
     assert!(before.contains("files=\"1\" by=\"devops\">tune the pool</task>"), "who holds it: {before}");
-    assert!(!before.contains("a menu without focus"), "a dead end elsewhere waits for the action: {before}");
+    let is_behind = |text: &str, one: &str, other: &str| {
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} is not in {text}"));
+        place(one) > place(other)
+    };
+    let [pool, menu] = ["sharing one connection", "a menu without focus"];
+    assert!(is_behind(&before, menu, pool), "a dead end elsewhere stands behind those at hand: {before}");
+    let small = told(&workspace, 1_350, now).text;
+    assert!(!small.contains(menu) && small.contains("more=\"1\" read=\"hivemind://negative\""), "{small}");
     let mut committer = workspace.committer(2);
-    let menu = committer.state().work();
-    assert_eq!(menu.held().count(), 1);
+    assert_eq!(committer.state().work().held().count(), 1);
     let db = Connection::open(workspace.team_memory()).expect("read models");
     let ui: String = db
         .query_row("SELECT id FROM tasks WHERE title = 'mend the menu'", [], |row| row.get(0))
@@ -161,7 +168,7 @@ fn an_intent_alone_moves_the_next_pack() {
     intent(&mut committer, "wait, fix the UI first", &[ui.parse().expect("an id")]);
     let after = told(&workspace, 9_500, now).text;
     assert!(after.contains("intent=\"wait, fix the UI first\""), "{after}");
-    assert!(after.contains("a menu without focus"), "{after}");
+    assert!(is_behind(&after, pool, menu), "{after}");
     let position = |text: &str| after.find(text).unwrap_or_else(|| panic!("{text} is not in {after}"));
     assert!(position("mend the menu") > 0 && position("the menu opens at once") > 0);
 }
@@ -220,7 +227,8 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
     let of =
         ContextOf { agent: agent("devops"), session: Some("s-1".to_owned()), budget: 9_500, window: None };
     let since = before.last().map_or(0, |event| event.seq);
-    let news = views::delta(&mut Reads::of(workspace.clone()), &of, since, now).expect("a delta").0;
+    let known = Known::up_to(since);
+    let news = views::delta(&mut Reads::of(workspace.clone()), &of, &known, now).expect("a delta").0;
     assert_eq!(said(&news), because("openssl has no Cargo.lock"));
 }
 
@@ -239,12 +247,11 @@ fn a_scope_of_the_whole_repository_is_no_match() {
     let of_here = claims(&mut committer, "one writer holds the pool", "src/db", |_| ());
     let of_all = claims(&mut committer, "the licence is MIT", ".", |_| ());
     let text = told(&workspace, 9_500, now).text;
-    let avoided = |id: ClaimId| text.contains(&format!("<avoid claim=\"{}\"", named(&workspace, id)));
-    assert!(avoided(here) && !avoided(everywhere), "{text}");
-    let place = |id: ClaimId| {
-        text.find(&format!("<claim id=\"{}\"", named(&workspace, id)))
-            .unwrap_or_else(|| panic!("{id}: {text}"))
-    };
+    let avoided =
+        |id: ClaimId| text.find(&format!("<avoid claim=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+    assert!(avoided(here) < avoided(everywhere), "it only fills spare room: {text}");
+    let place =
+        |id: ClaimId| text.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
     assert!(place(of_here) < place(of_all), "the newer claim says nothing about src/db: {text}");
 }
 
@@ -268,7 +275,10 @@ fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
     };
     let news = |since: u64| {
         let then = workspace.events().last().expect("events").at;
-        views::delta(&mut Reads::of(workspace.clone()), &of, since, then).expect("a delta")
+        let known = Known::up_to(since);
+        let (text, told) =
+            views::delta(&mut Reads::of(workspace.clone()), &of, &known, then).expect("a delta");
+        (text, told.position())
     };
     let (nothing, until) = news(session().told_seq);
     assert_eq!((nothing.as_str(), until), ("", session().seq), "the start told everything");
@@ -290,24 +300,133 @@ fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
     assert!(news(session().told_seq).0.contains("the menu closes"));
 }
 
+/// Where a text stands in a pack of a workspace at so many hours after its last event.
+fn places(workspace: &Workspace, config: &Config, hours: u32, texts: &[&str]) -> Vec<usize> {
+    let of = ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None };
+    let then = ledger_end(workspace).plus(Hours(hours));
+    let pack =
+        answer(&mut Reads::of(workspace.clone()), config, &View::Context(of), then).expect("a context").text;
+    texts.iter().map(|text| pack.find(text).unwrap_or_else(|| panic!("no {text} in {pack}"))).collect()
+}
+
+fn ledger_end(workspace: &Workspace) -> Timestamp {
+    let mut reads = Reads::of(workspace.clone());
+    let ledger = reads.ledger().expect("a ledger").expect("a ledger");
+    let head = ledger.head().expect("a head").seq;
+    ledger.at(head).expect("a ledger").expect("an event")
+}
+
 #[test]
-fn the_team_says_when_a_claim_is_stale() {
+fn nothing_in_force_is_dropped_for_its_age_and_the_team_says_when_a_proposal_sinks() {
     let workspace = TempWorkspace::new();
     let mut committer = workspace.committer(1);
-    claims(&mut committer, "the menu opens at once", "src/ui", |_| ());
-    let made = workspace.events().last().expect("a claim").at;
-    let stale = |hours: u32, file: &str| {
+    let old = claims(&mut committer, "the menu opens at once", "src/ui", |_| ());
+    let guess = |claim: &mut CreateClaim| claim.claim_type = ClaimType::Hypothesis;
+    claims(&mut committer, "the menu leaks", "src/ui", guess);
+    let support =
+        TakePosition { claim_id: old, position: Position::Support, reason: None, evidence_ref: None };
+    claims(&mut committer, "the cache is cold", "src/cache", |_| ());
+    let [kept, guess, fact] = ["the menu opens at once", "the menu leaks", "the cache is cold"];
+    let is_first = |hours: u32, file: &str, first: &str, second: &str| {
         std::fs::write(workspace.config(), file).expect("a configuration");
         let config = Config::load(&workspace.config()).expect("a configuration");
-        let (session, window) = (None, None);
-        let of = ContextOf { agent: agent("devops"), session, budget: 9_500, window };
-        let then = Timestamp::from_ms(made.ms() + i64::from(hours) * 3_600_000);
-        let pack = answer(&mut Reads::of(workspace.clone()), &config, &View::Context(of), then);
-        pack.expect("a context").text.contains("stale_dropped=\"1\"")
+        let places = places(&workspace, &config, hours, &[first, second]);
+        places[0] < places[1]
     };
-    assert_eq!([stale(71, ""), stale(73, "")], [false, true], "three days");
+    // The newer of equals first; a fact that sinks earlier than a guess stands behind it.
     let own = "[stale_after_hours]\nfact = 5\n";
-    assert_eq!([stale(4, own), stale(6, own)], [false, true]);
+    assert_eq!([is_first(4, own, fact, guess), is_first(6, own, fact, guess)], [true, false]);
+    assert!(is_first(71, "", fact, guess), "three days for both");
+    // What is confirmed stands before all of them, a year later too.
+    does(&mut committer, "reviewer", "s-3", Command::TakePosition(support));
+    for hours in [0, 73, 365 * 24] {
+        assert!(is_first(hours, "", kept, fact), "{hours} hours later");
+    }
+}
+
+#[test]
+fn what_was_asked_last_moves_the_next_pack() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    claims(&mut committer, "a lamp needs no driver", "hal", |_| ());
+    let place = |what: &str| {
+        let text = told(&workspace, 9_500, now).text;
+        text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"))
+    };
+    let mut asks = |text: &str| {
+        let text = text.parse().expect("something said");
+        does(
+            &mut committer,
+            "devops",
+            "s-1",
+            Command::RecordTurn(RecordTurn { role: Role::User, text, told: None }),
+        );
+    };
+    asks("does a lamp need a driver?");
+    assert!(place("a lamp needs") < place("the menu opens"));
+    asks("why does the menu open so late?");
+    assert!(place("the menu opens") < place("a lamp needs"));
+}
+
+/// What answers the intent comes first, however old it is, and with an explanation of its decision.
+#[test]
+fn a_pack_is_about_the_intent() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let c = &mut committer;
+    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+    does(c, "devops", "s-1", Command::StartSession(start));
+    let decided = RecordDecision {
+        claim_id: ClaimId::from_uuid(system::new_id()),
+        statement: Some("payouts are booked in minor units".parse().expect("a statement")),
+        rationale: "floats drift by a cent an order".parse().expect("a rationale"),
+        context: None,
+        target: None,
+        scopes: vec![scope("src/ledger")],
+        alternatives: vec![Alternative {
+            claim_id: ClaimId::from_uuid(system::new_id()),
+            statement: Some("decimal strings".parse().expect("a statement")),
+            rejection_reason: "slower by a third".parse().expect("a reason"),
+        }],
+        supersedes: Vec::new(),
+        mends: false,
+        evidence_refs: Vec::new(),
+        decided_at: None,
+        asks: Vec::new(),
+        unless_objection_minutes: None,
+    };
+    does(c, "architect", "s-2", Command::RecordDecision(decided));
+    claims(c, "an entry is never updated", "src/ledger", |_| ());
+    let dead_end = |claim: &mut CreateClaim| claim.claim_type = ClaimType::Negative;
+    let broken = claims(c, "one lock for all payouts deadlocks", "src/ledger", dead_end);
+    let mended = |claim: &mut CreateClaim| (claim.supersedes, claim.mends) = (Some(broken), true);
+    claims(c, "payouts lock one account each", "src/ledger", mended);
+    claims(c, "the payout page crashes when it is empty", "src/web", dead_end);
+    for at in 0..80 {
+        claims(c, &format!("menu {at} opens at once"), &format!("src/ui/{at}"), |_| ());
+    }
+    intent(c, "pay payouts in another currency", &[]);
+    let now = now(&committer);
+    let text = told(&workspace, 5_000, now.plus(Hours(1_000))).text;
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"));
+    let others = text.find("<claim id=\"").map_or(0, |_| place("opens at once"));
+    assert!(
+        place("payouts are booked in minor units; rejected: decimal strings (slower by a third)") < others
+    );
+    // It shares no word with the intent, and lies where the answers lie.
+    assert!(place("an entry is never updated") < others, "{text}");
+    assert!(
+        place("payouts lock one account each; mends: one lock for all payouts deadlocks") < others,
+        "{text}"
+    );
+    assert!(
+        !text.contains("<avoid claim=\"") || !text.contains(&format!("<avoid claim=\"{broken}\"")),
+        "{text}"
+    );
+    assert!(place("the payout page crashes when it is empty") > 0);
+    let dropped = &text[place("<dropped")..];
+    assert!(dropped.contains("untouched=\"claims ") && dropped.contains("<left id=\""), "{dropped}");
+    assert!(dropped.contains(" opens at once</left>"), "what it says, not a bare id: {dropped}");
 }
 
 #[test]

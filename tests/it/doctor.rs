@@ -23,7 +23,7 @@ impl Patient {
     fn sound() -> Self {
         let patient = Self { machine: Machine::new() };
         patient.install("exit 0");
-        for client in ["claude", "codex", "gemini", "agy", "opencode", "code", "cursor"] {
+        for client in ["claude", "codex", "gemini", "agy", "opencode", "code", "cursor", "copilot", "qwen"] {
             let program = patient.machine.bin().join(client);
             fs::write(&program, "#!/bin/sh\n").expect("a program");
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("permissions");
@@ -43,6 +43,8 @@ impl Patient {
         ]);
         let gemini = json!({ root.to_str().expect("a path"): "TRUST_FOLDER" });
         patient.machine.write("home/.gemini/trustedFolders.json", &gemini.to_string());
+        let copilot = json!({ "trustedFolders": [root] });
+        patient.machine.write("home/.copilot/config.json", &format!("// kept\n{copilot}\n"));
         patient
     }
 
@@ -152,15 +154,29 @@ fn a_sound_machine_has_no_faults() {
         note antigravity trust
         ok opencode config
         ok opencode server
+        ok opencode hooks
+        note opencode last fired
         note opencode trust
         ok vscode config
         ok vscode server
+        ok vscode hooks
+        note vscode last fired
         note vscode trust
         ok cursor config
         ok cursor server
         ok cursor hooks
         note cursor last fired
         note cursor trust
+        ok copilot config
+        ok copilot server
+        ok copilot hooks
+        note copilot last fired
+        ok copilot trust
+        ok qwen config
+        ok qwen server
+        ok qwen hooks
+        note qwen last fired
+        note qwen trust
     "#]]
     .assert_eq(&seen);
     assert!(find(&answer, "codex server")["data"]["tools"].as_u64().expect("a number") >= 10, "{answer:#}");
@@ -210,9 +226,13 @@ fn another_program_of_the_name_is_named() {
 #[test]
 fn a_broken_hook_is_named_whichever_way_it_breaks() {
     let patient = Patient::sound();
-    for client in [".codex", ".gemini", ".cursor"] {
+    for client in [".codex", ".gemini", ".cursor", ".opencode", ".github", ".vscode", ".qwen"] {
         fs::remove_dir_all(patient.machine.project().join(client)).expect("a directory");
     }
+    fs::remove_file(patient.machine.project().join("opencode.json")).expect("a file");
+    // Copilot CLI reads the server of Claude Code: that alone does not mean that it was configured.
+    let (_, answer) = patient.examined();
+    assert_eq!(find(&answer, "copilot config")["message"], "Copilot CLI is here and not configured");
     patient.install("echo 'no such verb' >&2; exit 2");
     patient.check_faults(expect![[r#"
         claude hooks: `hm hook claude` (every event) fails (exit status: 2): no such verb
@@ -394,7 +414,10 @@ fn settings_that_do_not_parse_or_are_the_users_own_are_told_apart() {
     "#]]);
     let (_, answer) = patient.examined();
     let shown = |about: &str| find(&answer, about)["message"].as_str().expect("a text").to_owned();
-    assert_eq!(shown("vscode config"), ".vscode/mcp.json (a server of your own)");
+    assert_eq!(
+        shown("vscode config"),
+        ".vscode/mcp.json (a server of your own), .github/hooks/hivemind.json"
+    );
     assert_eq!(shown("cursor config"), ".cursor/mcp.json (customised), .cursor/hooks.json");
     assert_eq!(shown("codex config"), ".codex/config.toml");
     assert!(shown("cursor server").starts_with("`hm serve --agent devops` answers"), "{answer:#}");

@@ -44,7 +44,7 @@ async fn contested(owner: &Pane, challenger: &Pane, bench: &Bench, statement: &s
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
     let answer = bench.accepted(challenger, "challenge", challenge).await;
     assert!(
-        answer.text.contains("or settle it by a run: run_experiment"),
+        answer.text.contains("or settle it by a run: `run_experiment {"),
         "what settles it: {}",
         answer.text
     );

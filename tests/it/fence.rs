@@ -298,11 +298,11 @@ async fn a_profile_runs_when_a_human_said_so() {
     );
     told.push(run().await);
     expect![[r#"
-        untrusted_profile: profile `smoke` is a file of the project that no human has trusted here; ask the human to look at it and to type, at a terminal: hm profile trust smoke
+        untrusted_profile: profile `smoke` is a file of the project that no human has trusted here; ask the human to look at it and to type, at a terminal: `hm profile trust smoke`
         succeeded
-        untrusted_profile: profile `smoke` was changed since a human trusted it; ask the human to look at it and to type, at a terminal: hm profile trust smoke
+        untrusted_profile: profile `smoke` was changed since a human trusted it; ask the human to look at it and to type, at a terminal: `hm profile trust smoke`
         succeeded
-        untrusted_profile: profile `smoke` is a file of the project that no human has trusted here; ask the human to look at it and to type, at a terminal: hm profile trust smoke"#]]
+        untrusted_profile: profile `smoke` is a file of the project that no human has trusted here; ask the human to look at it and to type, at a terminal: `hm profile trust smoke`"#]]
     .assert_eq(&told.join("\n"));
     assert_eq!(fs::read_to_string(&marker).expect("a mark"), "once\ntwice\n");
 

@@ -51,7 +51,7 @@ impl Session<'_> {
         self.told("SessionStart", json!({ "source": "startup" }))
     }
 
-    fn prompt(&self, text: &str) -> String {
+    pub(crate) fn prompt(&self, text: &str) -> String {
         self.told("UserPromptSubmit", json!({ "prompt": text }))
     }
 
@@ -92,7 +92,7 @@ pub(crate) fn claude<'s>(shell: &'s Shell, id: &'static str, agent: &'static str
     Session { shell, client: "claude", id, agent }
 }
 
-fn spool_is_empty(shell: &Shell) {
+pub(crate) fn spool_is_empty(shell: &Shell) {
     let spool = shell.workspace().spool();
     wait_until("the spool is read", || std::fs::metadata(&spool).map_or(0, |file| file.len()) == 0);
 }
@@ -133,6 +133,42 @@ fn a_repeat_is_warned_of_right_before_it_and_nothing_else_is() {
     let log = shell.run("hm log --type guard.fired --json");
     let log: Value = serde_json::from_slice(&log.stdout).expect("JSON");
     assert_eq!(log["events"].as_array().map(Vec::len), Some(2), "{log}");
+}
+
+#[test]
+fn a_warning_is_for_the_human_too_where_the_client_shows_it() {
+    let shell = Shell::new();
+    shell.json(
+        "hm --json --agent analyst claim create \"vendoring breaks the build\" --type negative --scope tag:build \
+         --trigger-command \"make vendor\"",
+    );
+    let bash = |event: &str, session: &Session<'_>| {
+        let input = json!({ "command": "make vendor" });
+        let payload = session.payload(event, json!({ "tool_name": "Bash", "tool_input": input }));
+        let output = session.raw(payload.to_string().as_bytes());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+    };
+    for (client, id, event, is_shown) in [
+        ("claude", "s-1", "PreToolUse", true),
+        ("codex", "s-2", "PreToolUse", true),
+        ("vscode", "s-3", "PreToolUse", true),
+        ("gemini", "s-4", "AfterTool", true),
+        ("qwen", "s-5", "PostToolUse", true),
+        ("cursor", "s-6", "postToolUse", false),
+        ("opencode", "s-7", "tool.execute.before", false),
+    ] {
+        let session = Session { shell: &shell, client, id, agent: "devops" };
+        let start = if client == "opencode" { "session.start" } else { "SessionStart" };
+        let started = bash(start, &session);
+        assert_eq!(started["systemMessage"], Value::Null, "{client}: only warnings are shown");
+        spool_is_empty(&shell);
+        let warned = bash(event, &session);
+        let nested = &warned["hookSpecificOutput"]["additionalContext"];
+        let text = [nested, &warned["additionalContext"], &warned["additional_context"]];
+        let text = text.into_iter().find_map(Value::as_str).unwrap_or_default();
+        assert!(text.contains("vendoring breaks the build"), "{client}: {warned}");
+        assert_eq!(warned["systemMessage"].as_str(), is_shown.then_some(text), "{client}");
+    }
 }
 
 #[test]
@@ -272,7 +308,10 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
     assert_eq!(made["name"], "C1");
     let claim = &made["claim_id"];
     let gate = session.told("Stop", json!({ "stop_hook_active": false, "last_assistant_message": "mended" }));
-    assert!(gate.contains("active task: T1 ") && gate.contains("claim without evidence: C1 "), "{gate:?}");
+    assert_eq!(
+        gate,
+        "Before you stop, settle what is open:\n- 1 active task: T1 (update_task: done, blocked or invalidated)\n"
+    );
     assert_eq!(session.told("Stop", json!({ "stop_hook_active": true })), "", "a reminder is given once");
     session.told("SessionEnd", json!({ "reason": "exit" }));
     spool_is_empty(&shell);
@@ -291,6 +330,7 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
         "file.edited",
         "task.claimed",
         "claim.created",
+        "guard.fired",
         "turn.recorded",
         "beliefs.snapshotted",
         "task.released",
@@ -313,6 +353,179 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
         let shown = shell.json(&format!("hm --json claim show {claim}"));
         assert_eq!(shown["grade"], grade, "{shown}");
     }
+}
+
+#[test]
+fn each_session_is_served_once_and_as_what_it_is() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    let call = |line: &str, payload: &Value| {
+        let mut hook = shell.command(line);
+        hook.current_dir(&root)
+            .env("HOME", shell.state_home())
+            .env("COPILOT_CLI", "1")
+            .env_remove("HM_AGENT");
+        hook.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut hook = hook.spawn().expect("hm starts");
+        let _ = hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes());
+        let output = hook.wait_with_output().expect("hm ends");
+        spool_is_empty(&shell);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+    };
+    let marks = || {
+        let found = std::fs::read_dir(shell.workspace().hook_marks());
+        let mut names: Vec<String> = found
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    // What Copilot CLI tells a hook of `.claude/settings.json`, and one of its own.
+    let start = |id: &str| {
+        json!({ "hook_event_name": "SessionStart", "session_id": id, "timestamp": "2026-11-22T12:47:22.114Z",
+                "cwd": root, "source": "new" })
+    };
+    let own = |id: &str| json!({ "sessionId": id, "timestamp": 1_795_351_642_114_u64, "cwd": root, "source": "new" });
+    let told = call("hm hook claude", &start("c-1"));
+    let text = told["additionalContext"].as_str().unwrap_or_default();
+    assert!(text.starts_with("hivemind: you are copilot-1"), "{told}");
+    assert_eq!(marks(), ["copilot.SessionStart"]);
+
+    let init = |clients: &str| {
+        let mut init = shell.command(&format!("hm init --clients {clients} --yes"));
+        let output = init.env("HOME", shell.state_home()).env("PATH", "").output().expect("hm runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    init("claude,copilot,cursor");
+    assert_eq!(call("hm hook claude", &start("c-2")), Value::Null, "its own file is ours");
+    let told = call("hm hook copilot", &own("c-2"));
+    assert!(
+        told["additionalContext"].as_str().unwrap_or_default().starts_with("hivemind: you are copilot-2"),
+        "{told}"
+    );
+    let cursor = json!({ "hook_event_name": "sessionStart", "session_id": "u-1", "conversation_id": "u-1",
+                         "cursor_version": "2026.09", "workspace_roots": [root] });
+    assert_eq!(call("hm hook claude", &cursor), Value::Null);
+    let told = call("hm hook cursor", &cursor);
+    assert!(told["additional_context"].as_str().unwrap_or_default().contains("you are frontend"), "{told}");
+    // VS Code runs what both files have.
+    let vscode = json!({ "hookEventName": "SessionStart", "sessionId": "v-1", "cwd": root, "source": "new" });
+    assert_eq!(call("hm hook claude", &vscode), Value::Null);
+    let told = call("hm hook copilot", &vscode);
+    let text = &told["hookSpecificOutput"]["additionalContext"];
+    assert!(text.as_str().unwrap_or_default().contains("you are vscode-1"), "{told}");
+    // Claude Code in a shell of Copilot CLI is Claude Code.
+    let claude =
+        json!({ "hook_event_name": "SessionStart", "session_id": "a-1", "cwd": root, "source": "startup" });
+    let told = call("hm hook claude", &claude);
+    assert!(
+        told["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().contains("architect"),
+        "{told}"
+    );
+    let sessions = shell.json("hm session list --json");
+    let mut clients: Vec<String> = sessions["sessions"]
+        .as_array()
+        .expect("sessions")
+        .iter()
+        .map(|session| format!("{} {}", session["session"].as_str().expect("an id"), session["client"]))
+        .collect();
+    clients.sort();
+    assert_eq!(
+        clients,
+        ["a-1 \"claude\"", "c-1 \"copilot\"", "c-2 \"copilot\"", "u-1 \"cursor\"", "v-1 \"vscode\""]
+    );
+    assert_eq!(
+        marks(),
+        [
+            "claude.SessionStart",
+            "copilot.SessionStart",
+            "copilot.sessionStart",
+            "cursor.sessionStart",
+            "vscode.sessionStart"
+        ]
+    );
+}
+
+#[test]
+fn turns_with_nothing_new_cost_one_request_each() {
+    let shell = Shell::new();
+    for (client, id) in
+        [("claude", "s-1"), ("codex", "s-2"), ("gemini", "s-3"), ("cursor", "s-4"), ("qwen", "s-5")]
+    {
+        let session = Session { shell: &shell, client, id, agent: "devops" };
+        let (prompt, end) = match client {
+            "gemini" => ("BeforeAgent", "AfterAgent"),
+            "cursor" => ("beforeSubmitPrompt", "stop"),
+            _ => ("UserPromptSubmit", "Stop"),
+        };
+        // The client asks its model once for the prompt, and once more for each answer at the end of the turn.
+        let requests = || {
+            session.raw(session.payload(prompt, json!({ "prompt": "hello" })).to_string().as_bytes());
+            spool_is_empty(&shell);
+            let mut requests = 1;
+            for again in [false, true] {
+                let more = json!({ "stop_hook_active": again, "loop_count": i32::from(again), "prompt_response": "hi" });
+                let answer = session.raw(session.payload(end, more).to_string().as_bytes());
+                spool_is_empty(&shell);
+                if answer.stdout.trim_ascii().is_empty() {
+                    break;
+                }
+                requests += 1;
+            }
+            requests
+        };
+        session.raw(
+            session
+                .payload(if client == "cursor" { "sessionStart" } else { "SessionStart" }, json!({}))
+                .to_string()
+                .as_bytes(),
+        );
+        spool_is_empty(&shell);
+        let create =
+            format!("hm --json --agent devops claim create \"the pool of {client} leaks\" --scope src/db");
+        within(&shell, id, &create);
+        assert_eq!(
+            [requests(), requests(), requests(), requests()],
+            [1, 1, 1, 1],
+            "{client}: a claim holds no turn"
+        );
+        // Of two tasks each is told once; what is held by another session is not told.
+        for title in ["tune the pool", "measure the pool"] {
+            let task = shell.json(&format!("hm --json --agent devops task add \"{title} of {client}\""));
+            let task = task["task_id"].as_str().expect("an id");
+            within(&shell, id, &format!("hm --json --agent devops task claim {task}"));
+            assert_eq!([requests(), requests(), requests()], [2, 1, 1], "{client}: {title}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_without_evidence_is_told_with_the_next_prompt_and_once() {
+    let shell = Shell::new();
+    let session = claude(&shell, "s-1", "devops");
+    session.start();
+    spool_is_empty(&shell);
+    session.prompt("first");
+    let create = |more: &str| {
+        within(&shell, "s-1", &format!("hm --json --agent devops claim create {more} --scope src/db"))
+    };
+    let leaks = create("\"the pool leaks\"")["claim_id"].clone();
+    let cold = create("\"the cache is cold\"")["claim_id"].clone();
+    create("\"the pool may be too small\" --type hypothesis");
+    shell.json("hm --json --agent analyst claim create \"the menu is slow\" --scope src/ui");
+    assert_eq!(session.told("Stop", json!({ "stop_hook_active": false })), "");
+    spool_is_empty(&shell);
+    let told = session.prompt("second");
+    let due = format!(
+        "hivemind: no evidence yet for your {}, {}: report_event and add_evidence, or deprecate_claim\n",
+        leaks.as_str().expect("an id"),
+        cold.as_str().expect("an id")
+    );
+    assert!(told.ends_with(&due), "{told}");
+    spool_is_empty(&shell);
+    assert_eq!(session.prompt("third"), "");
 }
 
 #[test]

@@ -28,13 +28,16 @@ fn every_payload_is_read_and_answered() {
     let said = Answer::Context("this was tried before".to_owned());
     let mut told = String::new();
     for (client, name, payload) in fixtures() {
-        let call = Call::parse(client, &payload);
+        let call = Call::parse(client, false, &payload);
         assert!(name.starts_with(&call.event), "{name} is about {}", call.event);
         let mut line = |what: &str, text: String| writeln!(told, "    {what}: {text}").expect("room");
         line("call", format!("{client} {name}, session {:?}, in {:?}", call.session, call.cwd));
         line("moment", format!("{:?}", call.moment));
         let shown = |answer: Option<String>| answer.unwrap_or_else(|| "(nothing)".to_owned());
         line("said", shown(call.answer(&said)));
+        if let Moment::BeforeTool(_) | Moment::AfterTool(..) = call.moment {
+            line("warned", shown(call.answer(&Answer::Warning("this was tried before".to_owned()))));
+        }
         line("silent", shown(call.answer(&Answer::Silence)));
         told.push('\n');
     }
@@ -44,16 +47,77 @@ fn every_payload_is_read_and_answered() {
 #[test]
 fn an_answer_never_decides_about_a_tool() {
     for (client, name, payload) in fixtures() {
-        let call = Call::parse(client, &payload);
-        for answer in [Answer::Silence, Answer::Context("x".to_owned()), Answer::Context(String::new())] {
+        let call = Call::parse(client, false, &payload);
+        let text = || "x".to_owned();
+        let silent = [Answer::Silence, Answer::Context(String::new()), Answer::Warning(String::new())];
+        for answer in silent.into_iter().chain([Answer::Context(text()), Answer::Warning(text())]) {
             let Some(line) = call.answer(&answer) else { continue };
             let json: Value = serde_json::from_str(&line).expect("an answer is JSON");
             assert!(json.is_object() && !line.contains("permission"), "{name}: {line}");
             let is_end = matches!(call.moment, Moment::Stop { .. });
             assert!(json.get("decision").is_none() || is_end, "{name}: {line}");
-            assert_eq!(line.contains(r#""x""#), call.is_heard() && answer == Answer::Context("x".to_owned()));
+            let is_said = answer == Answer::Context(text()) || answer == Answer::Warning(text());
+            assert_eq!(line.contains(r#""x""#), call.is_heard() && is_said);
         }
     }
+}
+
+#[test]
+fn the_client_that_runs_a_hook_is_recognised_and_answered_in_its_own_shape() {
+    let said = Answer::Context("x".to_owned());
+    let own = |client: &str, name: &str| {
+        let path = format!("{}/tests/fixtures/hooks/{client}/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).expect("a fixture")
+    };
+    // As Copilot CLI 1.0.102 runs what stands in `.claude/settings.json`.
+    let of_copilot = |event: &str, more: Value| {
+        let mut payload = json!({
+            "hook_event_name": event, "session_id": "235ab6cf-19dc-465a-87ed-144a204113de",
+            "timestamp": "2026-11-22T12:47:22.417Z", "cwd": "/home/ana/shop",
+        });
+        let fields = more.as_object().expect("fields").clone();
+        payload.as_object_mut().expect("an object").extend(fields);
+        payload.to_string()
+    };
+    let bash =
+        json!({ "tool_name": "Bash", "tool_input": { "command": "cargo vendor", "description": "x" } });
+    let stop = json!({ "stop_reason": "end_turn", "stop_hook_active": false });
+    let cases = [
+        ("claude", true, of_copilot("SessionStart", json!({ "source": "new", "initial_prompt": "x" }))),
+        ("claude", true, of_copilot("PreToolUse", bash)),
+        ("claude", true, of_copilot("Stop", stop)),
+        // Claude Code in a shell of Copilot CLI.
+        ("claude", true, own("claude", "SessionStart")),
+        ("claude", true, own("claude", "PreToolUse.Bash")),
+        ("claude", false, own("cursor", "sessionStart")),
+        ("claude", false, own("cursor", "preToolUse.Shell")),
+        ("claude", false, own("vscode", "PreToolUse.run_in_terminal")),
+        ("copilot", false, own("vscode", "SessionStart")),
+        ("copilot", false, own("vscode", "Stop")),
+        ("copilot", true, own("copilot", "preToolUse.bash")),
+        ("codex", true, own("codex", "PreToolUse.Bash")),
+    ];
+    let mut seen = String::new();
+    for (named, in_copilot, payload) in cases {
+        let call = Call::parse(named.parse().expect("a client"), in_copilot, &payload);
+        let answer = call.answer(&said).unwrap_or_default();
+        let (client, event) = (call.client, call.configured_event());
+        writeln!(seen, "hm hook {named}, in Copilot {in_copilot}: {client} {event}: {answer}").expect("room");
+    }
+    expect_test::expect![[r#"
+        hm hook claude, in Copilot true: copilot SessionStart: {"additionalContext":"x"}
+        hm hook claude, in Copilot true: copilot PreToolUse: {"additionalContext":"x"}
+        hm hook claude, in Copilot true: copilot Stop: {"decision":"block","reason":"x"}
+        hm hook claude, in Copilot true: claude SessionStart: {"hookSpecificOutput":{"additionalContext":"x","hookEventName":"SessionStart"}}
+        hm hook claude, in Copilot true: claude PreToolUse: {"hookSpecificOutput":{"additionalContext":"x","hookEventName":"PreToolUse"}}
+        hm hook claude, in Copilot false: cursor sessionStart: {"additional_context":"x"}
+        hm hook claude, in Copilot false: cursor preToolUse: {}
+        hm hook claude, in Copilot false: vscode preToolUse: {"hookSpecificOutput":{"additionalContext":"x","hookEventName":"PreToolUse"}}
+        hm hook copilot, in Copilot false: vscode sessionStart: {"hookSpecificOutput":{"additionalContext":"x","hookEventName":"SessionStart"}}
+        hm hook copilot, in Copilot false: vscode agentStop: {"hookSpecificOutput":{"decision":"block","hookEventName":"Stop","reason":"x"}}
+        hm hook copilot, in Copilot true: copilot preToolUse: {"additionalContext":"x"}
+        hm hook codex, in Copilot true: codex PreToolUse: {"hookSpecificOutput":{"additionalContext":"x","hookEventName":"PreToolUse"}}
+    "#]].assert_eq(&seen);
 }
 
 /// The payload with one of its fields, at any depth, replaced.
@@ -77,12 +141,15 @@ fn a_field_that_is_missing_or_of_another_type_is_no_error() {
     let mut read = 0;
     for (client, name, payload) in fixtures() {
         let payload: Value = serde_json::from_str(&payload).expect("a fixture is JSON");
-        let event = payload["hook_event_name"].as_str().expect("an event");
+        // Copilot CLI names no event.
+        let event_of =
+            |payload: &Value| ["hook_event_name", "hookEventName"].map(|name| payload[name].clone());
+        let event = event_of(&payload);
         for by in [json!(null), json!(7), json!("text"), json!([]), json!([1, "a"]), json!({}), json!(true)] {
             for variant in with_each_field_replaced(&payload, &by) {
-                let call = Call::parse(client, &variant.to_string());
-                let same_event = variant["hook_event_name"] == event;
-                let original = Call::parse(client, &payload.to_string());
+                let call = Call::parse(client, false, &variant.to_string());
+                let same_event = event_of(&variant) == event;
+                let original = Call::parse(client, false, &payload.to_string());
                 let kind = std::mem::discriminant::<Moment>;
                 assert_eq!(
                     kind(&call.moment) == kind(&original.moment),
@@ -95,7 +162,7 @@ fn a_field_that_is_missing_or_of_another_type_is_no_error() {
     }
     assert!(read > 3_000, "only {read} variants were read");
     for nothing in ["", "null", "[]", "7", "{", "{}", "\u{feff}{}"] {
-        let call = Call::parse(Client::Claude, nothing);
+        let call = Call::parse(Client::Claude, false, nothing);
         assert_eq!((call.moment.clone(), call.answer(&Answer::Silence)), (Moment::Other, None), "{nothing}");
     }
 }
@@ -111,7 +178,7 @@ fn paths_in_a_command_are_spelled_in_another_way_quoted_or_not() {
             Some(below) if below.is_empty() || below.starts_with('/') => format!("{root}{below}"),
             _ => path.to_owned(),
         };
-        let call = Call::parse(Client::Claude, &payload(line)).spelled(spelled);
+        let call = Call::parse(Client::Claude, false, &payload(line)).spelled(spelled);
         let Moment::BeforeTool(tool) = call.moment else { panic!("{call:?}") };
         tool.command.expect("a command")
     };
@@ -142,7 +209,7 @@ fn paths_in_a_command_are_spelled_in_another_way_quoted_or_not() {
 fn what_clients_call_is_an_action() {
     let mut seen = BTreeSet::new();
     for (client, name, payload) in fixtures() {
-        let call = Call::parse(client, &payload);
+        let call = Call::parse(client, false, &payload);
         let Some(action) = call.action("/home/ana/shop") else { continue };
         // What a tool of a server does is not known, and no edit.
         let is_known = !name.contains("ead") && !name.contains("mcp");
@@ -175,6 +242,13 @@ fn what_clients_call_is_an_action() {
         codex src/db/old.rs
         codex src/db/pool.rs
         codex src/db/wait.rs
+        copilot ! parent directory does not exist
+        copilot ! path does not exist
+        copilot ! {path}: line {n}: cargo: command not found
+        copilot $ cargo vendor --locked
+        copilot $ cd web && npm test
+        copilot src/db/new.rs
+        copilot src/db/pool.rs
         cursor ! fail {path}
         cursor $ cargo vendor
         cursor $ cd web && npm test
@@ -186,6 +260,21 @@ fn what_clients_call_is_an_action() {
         gemini $ cd web && npm run build
         gemini $ npm run build
         gemini src/db/pool.rs
-        gemini src/x.rs"#]]
+        gemini src/x.rs
+        opencode ! {n} failing
+        opencode $ cargo vendor --locked
+        opencode $ cd web && npm test
+        opencode src/db/new.rs
+        opencode src/db/pool.rs
+        qwen ! bash: line {n}: cargo: command not found
+        qwen ! file not found: {path}
+        qwen $ cargo vendor --locked
+        qwen $ ls
+        qwen src/x.rs
+        vscode $ cargo vendor --locked
+        vscode src/a.rs
+        vscode src/b.rs
+        vscode src/db/new.rs
+        vscode src/db/pool.rs"#]]
     .assert_eq(&seen.join("\n"));
 }

@@ -88,7 +88,7 @@ async fn hostile_text_is_kept_and_breaks_nothing() {
         assert!(pack.chars().count() <= budget && pack.lines().all(|line| line.chars().count() <= 400));
         assert!(!pack.chars().any(acts), "{pack:?}");
         let known = "hivemind_state attention contradiction contested relevant_claims claim anti_patterns avoid \
-                     governance dropped";
+                     governance dropped left";
         for node in document.descendants().filter(Node::is_element) {
             let name = node.tag_name().name();
             assert!(known.split(' ').any(|known| known == name), "stored text made <{name}>");

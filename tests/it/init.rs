@@ -52,7 +52,9 @@ impl Machine {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(HM);
         command.args(args).current_dir(self.project()).stdin(Stdio::null());
-        for name in ["HM_DIR", "HM_AGENT", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"] {
+        for name in
+            ["HM_DIR", "HM_AGENT", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"]
+        {
             command.env_remove(name);
         }
         let path = format!("{}:/usr/bin:/bin", self.bin().display());
@@ -127,6 +129,11 @@ const STYLES: &[(&str, &str)] = &[
         "{\n\t// servers of this team\n\t\"servers\": {\n\t\t\"a\": { \"type\": \"http\", \"url\": \"x\" }, // a\n\t},\n\t\"inputs\": [],\n}\n",
     ),
     ("project/.cursor/mcp.json", "\n\n"),
+    ("project/.qwen/settings.json", "{ \"tools\": {\"approvalMode\": \"auto\"}, \"hooks\": {} }"),
+    (
+        "project/.github/hooks/hivemind.json",
+        "{\n  \"hooks\": {\n    \"errorOccurred\": [\n      { \"type\": \"command\", \"bash\": \"./mine.sh\" }\n    ]\n  },\n  \"version\": 1\n}\n",
+    ),
     (
         "project/.cursor/hooks.json",
         "{\"version\": 1, \"hooks\": {\"stop\": [{\"command\": \"./mine.sh\"}]}}\n",
@@ -212,7 +219,8 @@ fn every_style_of_settings_survives_init_and_uninit_to_the_byte() {
     }
     let before = machine.files();
     let text = machine.hm(&["init", "--all", "--yes"]);
-    assert!(text.contains("10 of 10 files changed"), "{text}");
+    // The plugin of opencode is a file of ours.
+    assert!(text.contains("13 of 13 files changed"), "{text}");
     for (path, was) in STYLES {
         let is = machine.read(path);
         assert_ne!(is, *was, "{path} was not written");
@@ -258,7 +266,9 @@ fn what_init_creates_is_gone_after_uninit_with_its_directories() {
         let files = machine.files();
         assert!(files.len() > before.len() + 10, "{files:?}");
         for (path, bytes) in files.iter().filter(|(path, _)| path.is_file() && !path.ends_with("kept")) {
-            parsed(path, &String::from_utf8(bytes.clone()).expect("text"));
+            if path.extension().is_none_or(|extension| extension != "js") {
+                parsed(path, &String::from_utf8(bytes.clone()).expect("text"));
+            }
             assert!(bytes.ends_with(b"\n"), "{} ends without a newline", path.display());
         }
         machine.hm(&["uninit", "--yes", level]);
@@ -283,19 +293,111 @@ fn what_was_changed_since_is_kept() {
         machine.write(path, &changed);
     }
     let text = machine.hm(&["uninit", "--yes"]);
-    assert!(text.contains("10 of 10 files changed"), "{text}");
+    assert!(text.contains("13 of 13 files changed"), "{text}");
     for (path, was) in STYLES {
         let is = machine.read(path);
         let mut expected = parsed_or_empty(path, was);
         expected["added"] = json!(true);
         let mut there = parsed(Path::new(path), &is);
-        if path.ends_with("cursor/hooks.json") {
+        if path.ends_with("/hooks.json") && path.contains("cursor") {
             there["version"] = json!(1);
         }
         assert_eq!(there, expected, "{path}\n{is}");
     }
     let again = machine.hm(&["uninit", "--yes"]);
     assert!(again.contains("nothing to do"), "{again}");
+}
+
+#[test]
+fn the_plugin_of_opencode_is_ours_by_its_first_line() {
+    let path = "project/.opencode/plugins/hivemind.js";
+    let init = ["init", "--clients", "opencode", "--yes"];
+    let machine = Machine::new();
+    machine.hm(&init);
+    let ours = machine.read(path);
+    // That of another release is replaced.
+    let first = ours.lines().next().expect("a line").to_owned();
+    machine.write(path, &format!("{first}\nexport const Old = 1;\n"));
+    machine.hm(&init);
+    assert_eq!(machine.read(path), ours);
+    machine.hm(&["uninit", "--yes"]);
+    assert!(!machine.project().join(".opencode").exists());
+    // What is somebody else's is left alone and named.
+    machine.write(path, "export const Mine = 1;\n");
+    let output = machine.run(&init);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("hivemind.js is left alone: it is not what hm init wrote"), "{text}");
+    machine.hm(&["uninit", "--yes"]);
+    assert_eq!(machine.read(path), "export const Mine = 1;\n");
+}
+
+#[test]
+fn what_goes_where_is_printed_for_any_client_and_nothing_is_written() {
+    let machine = Machine::new();
+    let before = machine.files();
+    expect![[r#"
+        Windsurf: add to what is there already
+
+        ~/.codeium/windsurf/mcp_config.json:
+        {
+          "mcpServers": {
+            "hivemind": {
+              "command": "hm",
+              "args": ["serve"]
+            }
+          }
+        }
+    "#]]
+    .assert_eq(&machine.hm(&["init", "--print", "windsurf"]));
+    let other = machine.hm(&["init", "--print", "zeta"]);
+    assert!(other.contains("the file in which zeta lists its MCP servers:\n{\n  \"mcpServers\""), "{other}");
+    for client in CLIENTS {
+        let told = machine.hm(&["init", "--print", client.name]);
+        assert!(told.starts_with(client.title) && told.contains("serve"), "{told}");
+        if let Some(hooks) = client.hooks() {
+            let words: Vec<&str> = hooks.command.split(' ').collect();
+            assert!(words.iter().all(|word| told.contains(word)), "{told}");
+        }
+    }
+    let json = machine.hm(&["init", "--print", "zed", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert!(json["files"][0]["text"].as_str().expect("a text").contains("context_servers"), "{json}");
+    assert_eq!(machine.files(), before);
+    assert!(!machine.project().join(".hivemind").exists());
+}
+
+#[test]
+fn a_file_that_two_clients_read_is_written_once() {
+    let machine = Machine::new();
+    let text = machine.hm(&["init", "--clients", "claude,copilot,vscode", "--yes"]);
+    assert!(text.contains("4 of 4 files changed"), "{text}");
+    let hooks = parsed(Path::new("h.json"), &machine.read("project/.github/hooks/hivemind.json"));
+    assert_eq!(
+        hooks["hooks"]["preToolUse"],
+        json!([{ "type": "command", "bash": "command -v hm >/dev/null || exit 0; exec hm hook copilot", "powershell": "hm hook copilot; exit 0",
+                 "timeoutSec": 5 }])
+    );
+    // Copilot CLI denies every tool where a hook before it fails: it must not fail for those who have no `hm`.
+    let line = hooks["hooks"]["preToolUse"][0]["bash"].as_str().expect("a command");
+    let output = Command::new("/bin/sh").args(["-c", line]).env("PATH", "").output().expect("a shell");
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    assert!(machine.hm(&["init", "--clients", "copilot", "--yes"]).contains("every client is configured"));
+    let told = machine.hm(&["init", "--clients", "cline", "--yes"]);
+    assert!(
+        told.contains("Cline reads no file of a project: run `hm init --user --clients cline`"),
+        "{told}"
+    );
+    machine.hm(&["init", "--clients", "cline,copilot", "--user", "--yes"]);
+    let server = |path: &str| parsed(Path::new(path), &machine.read(path))["mcpServers"]["hivemind"].clone();
+    assert_eq!(
+        server("home/.cline/data/settings/cline_mcp_settings.json"),
+        json!({ "transport": { "type": "stdio", "command": "hm", "args": ["serve"] } })
+    );
+    assert_eq!(
+        server("home/.copilot/mcp-config.json"),
+        json!({ "type": "local", "command": "hm", "args": ["serve"], "tools": ["*"] })
+    );
 }
 
 #[test]
@@ -446,7 +548,7 @@ fn what_changes_while_it_asks_is_left_alone() {
     use std::io::Read;
     let machine = Machine::new();
     let (mut screen, terminal) = terminal();
-    let mut command = machine.command(&["init", "--clients", "vscode"]);
+    let mut command = machine.command(&["init", "--clients", "antigravity"]);
     command.stdin(terminal()).stdout(terminal()).stderr(Stdio::piped());
     let child = command.spawn().expect("hm can be run");
     let mut seen = String::new();
@@ -455,12 +557,12 @@ fn what_changes_while_it_asks_is_left_alone() {
         let read = screen.read(&mut bytes).expect("a screen");
         seen.push_str(&String::from_utf8_lossy(&bytes[..read]));
     }
-    machine.write("project/.vscode/mcp.json", "{ \"inputs\": [] }");
+    machine.write("project/.agents/mcp_config.json", "{ \"inputs\": [] }");
     screen.write_all(b"y\n").expect("a keyboard");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(70), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("was changed in the meantime"), "{output:?}");
-    assert_eq!(machine.read("project/.vscode/mcp.json"), "{ \"inputs\": [] }");
+    assert_eq!(machine.read("project/.agents/mcp_config.json"), "{ \"inputs\": [] }");
 }
 
 #[cfg(unix)]
@@ -726,16 +828,21 @@ fn clients_that_were_moved_are_found_where_they_are() {
         .map(|path| path.strip_prefix(machine.home()).expect("below home").display().to_string())
         .collect();
     expect![[r#"
+        .cline/data/settings/cline_mcp_settings.json
+        .copilot/hooks/hivemind.json
+        .copilot/mcp-config.json
         .cursor/hooks.json
         .cursor/mcp.json
         .gemini/config/mcp_config.json
         .gemini/settings.json
+        .qwen/settings.json
         moved/claude/.claude.json
         moved/claude/settings.json
         moved/codex/config.toml
         moved/codex/hooks.json
         moved/config/Code/User/mcp.json
-        moved/config/opencode/opencode.json"#]]
+        moved/config/opencode/opencode.json
+        moved/config/opencode/plugins/hivemind.js"#]]
     .assert_eq(&homes.join("\n"));
 }
 
@@ -743,7 +850,20 @@ fn clients_that_were_moved_are_found_where_they_are() {
 fn the_hook_commands_are_what_they_were_in_the_first_release() {
     let commands: Vec<_> =
         CLIENTS.iter().filter_map(|client| client.hooks()).map(|hooks| hooks.command).collect();
-    assert_eq!(commands, ["hm hook claude", "hm hook codex", "hm hook gemini", "hm hook cursor"]);
+    assert_eq!(
+        commands,
+        [
+            "hm hook claude",
+            "hm hook codex",
+            "hm hook gemini",
+            "hm hook opencode",
+            // VS Code runs what Copilot CLI does.
+            "hm hook copilot",
+            "hm hook cursor",
+            "hm hook copilot",
+            "hm hook qwen",
+        ]
+    );
 }
 
 /// A file of JSON of one kind or another.
@@ -774,6 +894,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         "PreToolUse",
         "Stop",
         "stop",
+        "agentStop",
         "command",
         "matcher",
         "a",

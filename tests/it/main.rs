@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod against;
 mod asking;
 mod attention;
 mod backfill;
@@ -21,13 +22,16 @@ mod disk;
 mod doctor;
 mod evidence;
 mod experiments;
+mod explained;
 mod faults;
 #[cfg(unix)]
 mod fence;
 mod fixtures;
 mod forget;
 mod frames;
+mod gates;
 mod harness;
+mod hints;
 mod hook;
 mod hooks;
 mod hostile;
@@ -38,14 +42,18 @@ mod integrity;
 mod kill;
 mod laws;
 mod legible;
+mod loopholes;
 mod mcp;
 mod names;
+mod news;
 mod notes;
+mod outcomes;
 mod packs;
 mod paging;
 mod place;
 mod plans;
 mod poisoned;
+mod positions;
 mod power;
 mod pressure;
 mod privacy;

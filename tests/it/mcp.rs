@@ -47,6 +47,47 @@ async fn listings_are_as_committed() {
 }
 
 #[tokio::test]
+async fn a_client_without_a_resource_tool_reads_with_a_tool_and_no_other_client_is_offered_it() {
+    let bench = Bench::new();
+    for era in [Era::Legacy, Era::Modern] {
+        for (name, is_offered) in [
+            ("copilot-cli", true),
+            ("@cline/core", true),
+            ("Cline", true),
+            ("claude-code", false),
+            ("opencode", false),
+        ] {
+            let mut command = tokio::process::Command::new(bench.binary());
+            command.args(["serve", "--agent", "devops", "--dir"]).arg(bench.root());
+            let pane = Pane::called(name, command, era).await.expect("a pane");
+            let tools = pane.tools().await.expect("a tool list");
+            let found = tools.iter().find(|tool| tool.name == "read_memory");
+            assert_eq!(found.is_some(), is_offered, "{name}");
+            let read = pane.call("read_memory", json!({ "uri": "hivemind://context" })).await;
+            let Some(tool) = found else {
+                assert!(read.is_err(), "{name}: {read:?}");
+                continue;
+            };
+            let hints = tool.annotations.as_ref().expect("annotations");
+            assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(true), Some(false)));
+            let read = read.expect("an answer");
+            assert!(!read.refused && read.text.contains("<hivemind_state"), "{read:?}");
+            assert!(!pane.read("hivemind://status").await.expect("a resource").is_empty());
+            for (uri, told) in [
+                ("hivemind://nothing", "invalid_argument: "),
+                ("hivemind://claims/AKIAQ3EGT4PLKXYWZB7M", "privacy_deny_sensitive: "),
+            ] {
+                let refused = pane.call("read_memory", json!({ "uri": uri })).await.expect("an answer");
+                assert!(refused.refused && refused.text.starts_with(told), "{uri}: {refused:?}");
+                assert!(!refused.text.contains("AKIAQ3EGT4PLKXYWZB7M"), "{refused:?}");
+            }
+            let missing = pane.call("read_memory", json!({})).await.expect("an answer");
+            assert!(missing.refused && missing.text.contains("uri"), "{missing:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_schema_is_portable() {
     let bench = Bench::new();
     let pane = Pane::offered(bench.binary(), bench.root(), None, Era::Legacy, "all").await.expect("a pane");

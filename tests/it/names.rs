@@ -31,34 +31,35 @@ fn a_name_is_taken_wherever_an_id_is() {
         ],
         expect![[r#"
             $ hm task ready
-            No task yet: add_task, or hm task add.
+            No task yet: `hm task add TITLE`
             $ hm --agent devops plan add "Ship 1.0" --description "what the release needs"
             plan added P1: committed at seq 1
-            next: hm phase add with --plan P1, or hm intent to look at it
+            next: `hm phase add TITLE --plan P1`, or look at it: `hm intent INTENT --plan P1`
             $ hm --agent devops phase add Build --plan P1
             phase added P2: committed at seq 2
-            next: hm task add with --phase P2
+            next: `hm task add TITLE --phase P2`
             $ hm --agent devops task add tables --phase p2 --description "all seven of them"
             task added T1: committed at seq 3
-            next: hm task claim T1 before working on it
+            next: before working on it: `hm task claim T1`
             $ hm --agent devops task add indexes --after T1
             task added T2: committed at seq 4
-            next: hm task claim T2 before working on it
+            next: before working on it: `hm task claim T2`
             $ hm --agent devops task add docs --after T1 --after hivemind://tasks/T2
             task added T3: committed at seq 5
-            next: hm task claim T3 before working on it
+            next: before working on it: `hm task claim T3`
             $ hm --agent devops task claim T2
-            hm: task T2 waits for T1; take one of those, or one of hivemind://tasks/ready
+            hm: task T2 waits for T1; take one of those, or one of `hm task ready`
             [exit 1]
             $ hm --agent devops task claim t1 --lock src/db
             task claimed T1: committed at seq 6
-            next: it is yours while you write something every 15 min; end it with hm task update, --token 1
+            next: it is yours while you write something every 15 min; at its end:
+                `hm task update T1 done --token 1`
             $ hm task list
             - `T1` active, devops, lease: 15 min left: tables
             - `T2` open: indexes (waits for T1)
             - `T3` open: docs (waits for T1, T2)
             $ hm task list --status open --plan P1
-            No task matches: add_task, or hm task add.
+            No task matches: `hm task add TITLE`
             $ hm task show T1
             - `T1` active, devops, lease: 15 min left: tables
 
@@ -69,7 +70,8 @@ fn a_name_is_taken_wherever_an_id_is() {
             - no claim came out of it
             $ hm --agent devops task update T1 done --note "42 tests"
             task updated T1: committed at seq 7
-            next: if it taught something others need: hm claim create, --type fact, --task T1
+            next: if it taught something others need:
+                `hm claim create STATEMENT --type fact --scope SCOPE --task T1`
             $ hm task ready
             - `T2` open: indexes
             $ hm task show T3
@@ -92,7 +94,7 @@ fn a_name_is_taken_wherever_an_id_is() {
             - `T3` open: docs (waits for T2)
             $ hm --agent devops intent "ship it" --plan P1 --task T2
             intent declared: committed at seq 8
-            next: your next context follows, the team's stays; hm intent --team moves the team
+            next: your next context follows, the team's stays; to move the team: `hm intent 'ship it' --team`
         "#]],
     );
     let whole = shell.json("hm task list --json")["tasks"][0]["id"].as_str().expect("an id").to_owned();
@@ -385,31 +387,31 @@ fn what_names_nothing_is_refused_with_the_nearest() {
         ],
         expect![[r#"
             $ hm task show T1
-            hm: no task is called `T1`; there is none yet: hivemind://tasks and hm task list show all
+            hm: no task is called `T1`; there is none yet: `hm task list` shows all
             [exit 1]
             $ hm --agent devops task add tables
             task added T1: committed at seq 1
-            next: hm task claim T1 before working on it
+            next: before working on it: `hm task claim T1`
             $ hm --agent devops task add indexes
             task added T2: committed at seq 2
-            next: hm task claim T2 before working on it
+            next: before working on it: `hm task claim T2`
             $ hm --agent devops plan add "Ship 1.0"
             plan added P1: committed at seq 3
-            next: hm phase add with --plan P1, or hm intent to look at it
+            next: `hm phase add TITLE --plan P1`, or look at it: `hm intent INTENT --plan P1`
             $ hm --agent devops task claim T7
-            hm: no task is called `T7`; did you mean T2 (indexes), T1 (tables)? hivemind://tasks and hm task list show all
+            hm: no task is called `T7`; did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
             [exit 1]
             $ hm --agent devops task claim indexes
-            hm: no task is called `indexes`; did you mean T2 (indexes), T1 (tables)? hivemind://tasks and hm task list show all
+            hm: no task is called `indexes`; did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
             [exit 1]
             $ hm --agent devops task add more --after T2 --phase P1
-            hm: no phase is called `P1`; there is none yet: hivemind://plan and hm plan show show all
+            hm: no phase is called `P1`; there is none yet: `hm plan show` shows all
             [exit 1]
             $ hm --agent devops phase add Build --plan P9
-            hm: no plan is called `P9`; did you mean P1 (Ship 1.0)? hivemind://plan and hm plan show show all
+            hm: no plan is called `P9`; did you mean P1 (Ship 1.0)? `hm plan show` shows all
             [exit 1]
             $ hm --agent devops task claim ID1
-            hm: no task has the id ID1; hivemind://tasks and hm task list show all
+            hm: no task has the id ID1; `hm task list` shows all
             [exit 1]
         "#]],
     );

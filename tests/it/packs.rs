@@ -9,15 +9,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::expect;
+use hivemind::domain::agent::AgentId;
 use hivemind::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
+use hivemind::domain::ids::{ClaimId, EventId, RunId, TaskId};
 use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
-    Anchor, AntiPattern, Attention, Changes, Claim, ClaimChange, Contradiction, Entries, Governance,
-    MAX_DELTA_CHARS, Message, Question, Side, Task, TaskMove, Trajectory, Turn0, Window, budget_for, delta,
-    pack,
+    About, Anchor, AntiPattern, Attention, Body, Claim, Concern, Contradiction, DeltaOf, Entries, Governance,
+    MAX_DELTA_CHARS, Message, News, Question, Replaced, RunEnd, Side, Task, TaskMove, Told, Trajectory,
+    Turn0, Waiting, Window, budget_for, delta, pack,
 };
 use roxmltree::{Document, Node};
+use uuid::Uuid;
 
 use crate::harness::{Dice, long, seed};
 
@@ -27,15 +30,18 @@ const ENDLESS: usize = 100_000_000;
 const NOW: Timestamp = Timestamp::from_ms(1_795_212_600_000);
 /// The packer looks at so many entries that do not fit before it leaves out the rest of a section.
 const TRIES: usize = 32;
-/// More than the tags of any section and the line that says what was left out take.
-const FRAMES: usize = 160;
+/// More than the tags of any section and the words that count what was left out take.
+const FRAMES: usize = 300;
+/// The part of a budget that is kept for lines about what was left out.
+const FOR_LINES: usize = 20;
 /// More than what is fixed takes, with the longest anti-pattern beside it.
 const ROOM_FOR_ONE: usize = 4_000;
 
 /// Every element there is.
-const ELEMENTS: &str = "question questions hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
-     pending_proof lease fault active_tasks tasks task anchors anchor relevant_claims claims claim anti_patterns \
-     avoid recent_dialogue summary message governance dropped";
+const ELEMENTS: &str = "question hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
+     pending_proof lease fault active_tasks task anchors anchor relevant_claims claim anti_patterns \
+     avoid recent_dialogue summary message governance dropped left silence touches_your_work asks_you for_your_intent also \
+     run edited left_out waiting";
 
 // Random entries.
 
@@ -110,7 +116,7 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         id,
         statement: words(dice),
         claim_type: *dice.pick(ClaimType::ALL),
-        status: *dice.pick(&[Status::Proposed, Status::Confirmed, Status::Confirmed, Status::Deprecated]),
+        status: *dice.pick(&[Status::Proposed, Status::Proposed, Status::Confirmed]),
         basis: dice
             .pick(&[None, Some(Basis::Agreed), Some(Basis::Proved), Some(Basis::Unchecked)])
             .to_owned(),
@@ -125,7 +131,14 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         created_at: past(dice),
         touched_at: past(dice),
         seq: dice.below(1_000) as u64,
-        superseded: dice.below(10) == 0,
+        rejected: if dice.below(6) == 0 { many(dice, 3, |dice, _| words(dice)) } else { Vec::new() },
+        replaced: match dice.below(20) {
+            0 => Some(Replaced::Mended(words(dice))),
+            1 => Some(Replaced::DeadEnd(words(dice))),
+            2 => Some(Replaced::Claim(words(dice))),
+            _ => None,
+        },
+        answers: [0.0, 0.0, dice.below(101) as f64 / 100.0][dice.below(3)],
         linked_to_active_task: dice.below(4) == 0,
         touches_session_files: dice.below(4) == 0,
     }
@@ -210,8 +223,10 @@ fn entries(dice: &mut Dice) -> Entries {
         }),
         claims: many(dice, most_claims, |dice, at| claim(dice, format!("claim-{at}"))),
         unseen_claims: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
+        is_asked: dice.below(3) > 0,
         stale_after: StaleAfter::default(),
         anti_patterns: many(dice, most, dead_end),
+        unseen_dead_ends: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
         turn0: (dice.below(3) == 0).then(|| Turn0 {
             parent_session: words(dice),
             reason: words(dice),
@@ -240,9 +255,10 @@ fn chars(text: &str) -> usize {
 
 /// The spec's sentence, in other words than the code's.
 fn is_stale(claim: &Claim) -> bool {
-    let gone = claim.status == Status::Deprecated || claim.superseded;
+    let supposed = matches!(claim.claim_type, ClaimType::Fact | ClaimType::Hypothesis);
     let old = NOW.ms() - claim.touched_at.ms() > 72 * 3_600_000;
-    gone || (old && !claim.linked_to_active_task && claim.claim_type != ClaimType::Negative)
+    let about_the_work = claim.linked_to_active_task || claim.touches_session_files || claim.answers >= 0.3;
+    supposed && claim.status == Status::Proposed && old && !about_the_work
 }
 
 /// A pack of some entries with room for all of them: in which order they come and how long each is.
@@ -311,7 +327,7 @@ impl Whole {
         let sections = sections(&parsed(&text), &text);
         let unseen = match entries.unseen_claims {
             0 => String::new(),
-            unseen => format!("<dropped n=\"{unseen}\">+{unseen}</dropped>"),
+            unseen => format!("<dropped n=\"{unseen}\" not_looked_at=\"claims {unseen}\"/>"),
         };
         assert_eq!(text.contains("<dropped"), !unseen.is_empty(), "there was room: {text}");
         assert!(text.contains(&unseen), "{text}");
@@ -319,14 +335,12 @@ impl Whole {
         let messages = said.matches("<message").count();
         assert_eq!(messages, entries.turn0.as_ref().map_or(0, |turn0| turn0.messages.len()), "{text}");
         let count = |name: &str| sections.get(name).map_or(0, Vec::len);
-        let matching = entries.anti_patterns.iter().filter(|dead_end| dead_end.matches).count();
-        let fresh = entries.claims.iter().filter(|claim| !is_stale(claim)).count();
         for (name, wanted) in [
             ("attention", entries.attention.len()),
             ("active_tasks", entries.tasks.len()),
             ("anchors", entries.anchors.len()),
-            ("relevant_claims", fresh),
-            ("anti_patterns", matching),
+            ("relevant_claims", entries.claims.len()),
+            ("anti_patterns", entries.anti_patterns.len()),
         ] {
             assert_eq!(count(name), wanted, "{name} in {text}");
         }
@@ -339,6 +353,13 @@ impl Whole {
 
     fn total(&self) -> usize {
         self.sections.values().map(Vec::len).sum::<usize>() + self.entries.unseen_claims as usize
+            - self.elsewhere().len()
+    }
+
+    /// The dead ends that only fill spare room: they are counted in their own section.
+    fn elsewhere(&self) -> Vec<&str> {
+        let others = self.entries.anti_patterns.iter().filter(|dead_end| !dead_end.matches);
+        others.map(|dead_end| dead_end.claim.id.as_str()).collect()
     }
 
     fn holds(&self, budget: usize) {
@@ -370,19 +391,37 @@ impl Whole {
                 self.is_full(root, budget, name, &left, &text);
             }
             if ["anti_patterns", "attention", "active_tasks"].contains(&name.as_str()) {
-                let most = left.iter().map(|(_, chars)| *chars).max().unwrap_or(0);
+                let elsewhere = self.elsewhere();
+                let wanted = left.iter().filter(|entry| !elsewhere.contains(&entry.0.as_str()));
+                let most = wanted.map(|(_, chars)| *chars).max().unwrap_or(0);
                 assert!(!shown.is_empty() || most == 0 || budget < room_for_one, "no {name} in {text}");
             }
         }
-        let quota: usize = shown.get("anti_patterns").into_iter().flatten().map(|(_, chars)| chars).sum();
+        let elsewhere = self.elsewhere();
+        let at_hand = |entry: &&(String, usize)| !elsewhere.contains(&entry.0.as_str());
+        let quota: usize =
+            shown.get("anti_patterns").into_iter().flatten().filter(at_hand).map(|(_, chars)| chars).sum();
         // What was said is whole in any case: the quota is of what that leaves, which in a hand-over is a pack.
         let quota_of = budget.saturating_sub(chars(&self.said));
         let warnings = self.sections.get("anti_patterns").map_or(&[][..], Vec::as_slice);
         for (warning, size) in warnings
             .iter()
+            .filter(at_hand)
             .filter(|entry| shown.get("anti_patterns").is_none_or(|shown| !shown.contains(entry)))
         {
             assert!(quota + size + FRAMES > quota_of / 10, "{warning} was left out at {budget}: {text}");
+        }
+        // Proposals that nobody touched for long stand behind all others, and dead ends elsewhere behind those at hand.
+        let sunk: Vec<&str> = self
+            .entries
+            .claims
+            .iter()
+            .filter(|claim| is_stale(claim))
+            .map(|claim| claim.id.as_str())
+            .collect();
+        for (name, last) in [("relevant_claims", &sunk), ("anti_patterns", &elsewhere)] {
+            let order = shown.get(name).into_iter().flatten().map(|(id, _)| last.contains(&id.as_str()));
+            assert!(order.is_sorted(), "{name}: {text}");
         }
         // By relevance: what matters more is left out only where it is longer than all that matter less.
         let claims = self.sections.get("relevant_claims").map_or(&[][..], Vec::as_slice);
@@ -407,28 +446,41 @@ impl Whole {
             assert_eq!(number(section, "n"), shown[name].len(), "{name}");
         }
         let claims = root.children().find(|node| node.has_tag_name("relevant_claims"));
-        let stale = self.entries.claims.iter().filter(|claim| is_stale(claim)).count();
-        let fresh = self.entries.claims.len() - stale + self.entries.unseen_claims as usize;
-        assert_eq!(claims.is_some(), stale + fresh > 0);
+        let all = self.entries.claims.len() + self.entries.unseen_claims as usize;
+        assert_eq!(claims.is_some(), all > 0);
         if let Some(claims) = claims {
-            assert_eq!(number(claims, "stale_dropped"), stale);
-            assert_eq!(number(claims, "n") + number(claims, "budget_dropped"), fresh);
+            let [shown, stale, left_out] =
+                ["n", "stale_dropped", "budget_dropped"].map(|name| number(claims, name));
+            assert_eq!(shown + stale + left_out, all);
+            let sunk = self.entries.claims.iter().filter(|claim| is_stale(claim)).count();
+            assert!(stale <= sunk, "{stale} of {sunk}");
         }
+        let dead_ends = root.children().find(|node| node.has_tag_name("anti_patterns"));
+        let elsewhere = self.elsewhere();
+        let is_shown =
+            |id: &&str| shown.get("anti_patterns").is_some_and(|all| all.iter().any(|(it, _)| it == id));
+        let hidden =
+            elsewhere.iter().filter(|id| !is_shown(id)).count() + self.entries.unseen_dead_ends as usize;
+        let more = dead_ends
+            .and_then(|node| node.attribute("more"))
+            .map_or(0, |more| more.parse().expect("a number"));
+        assert_eq!(more, hidden, "dead ends elsewhere");
         let shown_ids: BTreeSet<&str> = shown.values().flatten().map(|(id, _)| id.as_str()).collect();
         let dropped = root.children().find(|node| node.has_tag_name("dropped"));
-        let left_out = self.total() - shown.values().map(Vec::len).sum::<usize>();
+        let counted = shown.values().flatten().filter(|(id, _)| !elsewhere.contains(&id.as_str())).count();
+        let left_out = self.total() - counted;
         assert_eq!(dropped.map_or(0, |node| number(node, "n")), left_out);
         let Some(dropped) = dropped else { return };
-        let listed: Vec<&str> = dropped.text().expect("ids or a number").split_whitespace().collect();
-        let (rest, ids) = match listed.split_last() {
-            Some((last, ids)) if last.starts_with('+') => (last.parse().expect("a number"), ids),
-            _ => (0, listed.as_slice()),
-        };
-        assert_eq!(ids.len() + rest, left_out, "{listed:?}");
-        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "named twice: {ids:?}");
+        let reasons =
+            ["no_room", "untouched", "not_looked_at"].map(|name| dropped.attribute(name).unwrap_or_default());
+        let numbers = reasons.join(", ");
+        let numbers = numbers.split(", ").filter_map(|kind| kind.rsplit(' ').next()?.parse::<usize>().ok());
+        assert_eq!(numbers.sum::<usize>(), left_out, "{reasons:?}");
+        let lines: Vec<String> = dropped.children().filter(Node::is_element).map(id).collect();
+        assert_eq!(lines.iter().collect::<BTreeSet<_>>().len(), lines.len(), "named twice: {lines:?}");
         let all: BTreeSet<&str> = self.sections.values().flatten().map(|(id, _)| id.as_str()).collect();
-        for id in ids {
-            assert!(all.contains(id) && !shown_ids.contains(id), "{id} was not left out");
+        for id in &lines {
+            assert!(all.contains(id.as_str()) && !shown_ids.contains(id.as_str()), "{id} was not left out");
         }
     }
 
@@ -438,7 +490,7 @@ impl Whole {
         let named = dropped.map_or(0, |node| chars(&text[node.range()]));
         let room = budget - (chars(text) - named);
         for (entry, size) in left {
-            assert!(size + FRAMES > room, "{entry} of {name} fits into {room}: {text}");
+            assert!(size + FRAMES + budget / FOR_LINES > room, "{entry} of {name} fits into {room}: {text}");
         }
     }
 }
@@ -518,6 +570,52 @@ fn ids_and_names_cannot_break_a_pack() {
     }
 }
 
+fn body(dice: &mut Dice, at: usize) -> (About, Body) {
+    let id = Uuid::from_u128(at as u128);
+    let claim_id = ClaimId::from_uuid(id);
+    match dice.below(8) {
+        0 if at == 0 => (About::Intent, Body::Intent(words(dice))),
+        1 => (About::Question(claim_id), Body::Question(question(dice, at))),
+        2 => {
+            let both = loop {
+                if let Attention::Contradiction(both) = needs(dice, at) {
+                    break both;
+                }
+            };
+            (About::Contradiction(EventId::from_uuid(id)), Body::Contradiction(both))
+        }
+        3 => {
+            let end = RunEnd {
+                id: id.to_string(),
+                by: words(dice),
+                claim: words(dice),
+                statement: words(dice),
+                ended: words(dice),
+                says: some(dice, words),
+                at: past(dice),
+            };
+            (About::Run(RunId::from_uuid(id)), Body::Run(end))
+        }
+        4 => {
+            let task = TaskMove {
+                id: format!("task-{at}"),
+                title: words(dice),
+                status: "active".to_owned(),
+                to: some(dice, words),
+                locks: many(dice, 2, |dice, _| words(dice)),
+            };
+            (About::Task(TaskId::from_uuid(id)), Body::Task(task))
+        }
+        5 => {
+            let key = format!("KEY {at}");
+            let anchor = Anchor { key: key.clone(), value: words(dice), set_at: past(dice) };
+            (About::Anchor(key.parse().expect("a key")), Body::Anchor(anchor))
+        }
+        6 => (About::Claim(claim_id), Body::DeadEnd(dead_end(dice, at))),
+        _ => (About::Claim(claim_id), Body::Claim(claim(dice, format!("claim-{at}")))),
+    }
+}
+
 #[test]
 fn any_delta_is_short_and_whole() {
     let seed = seed("deltas");
@@ -525,68 +623,64 @@ fn any_delta_is_short_and_whole() {
     let mut said = 0;
     for number in 0..1_000 {
         let most = [0, 1, 5, 100][dice.below(4)];
-        let changes = Changes {
+        let of = DeltaOf {
             agent: words(&mut dice),
             session: some(&mut dice, words),
             since: 1_200,
             seq: 1_234,
-            questions: many(&mut dice, most.min(3), question),
-            intent: (dice.below(9) == 0).then(|| words(&mut dice)),
-            attention: many(&mut dice, most, needs),
-            anti_patterns: many(&mut dice, most, dead_end),
-            tasks: many(&mut dice, most, |dice, at| TaskMove {
-                id: format!("task-{at}"),
-                title: words(dice),
-                status: "active".to_owned(),
-                from: some(dice, words),
-                to: some(dice, words),
-            }),
-            anchors: many(&mut dice, most, |dice, at| Anchor {
-                key: format!("KEY {at}"),
-                value: words(dice),
-                set_at: past(dice),
-            }),
-            claims: many(&mut dice, most, |dice, at| ClaimChange {
-                claim: claim(dice, format!("claim-{at}")),
-                was: some(dice, |_| Status::Proposed),
-            }),
+            is_kept: dice.below(3) > 0,
+            budget: MAX_DELTA_CHARS,
         };
-        let text = delta(&changes, NOW);
-        let matching = changes.anti_patterns.iter().filter(|dead_end| dead_end.matches).count();
-        let total = changes.attention.len()
-            + matching
-            + changes.tasks.len()
-            + changes.anchors.len()
-            + changes.claims.len();
-        assert_eq!(
-            text.is_empty(),
-            total == 0 && changes.intent.is_none() && changes.questions.is_empty(),
-            "HM_SEED={seed} {number}: {text}"
-        );
-        assert_eq!(text, delta(&changes, NOW));
+        let news = many(&mut dice, most, |dice, at| {
+            let (about, body) = body(dice, at);
+            let any = *dice.pick(&[Concern::Touches, Concern::Asks, Concern::Found, Concern::Other]);
+            let concern = if let Body::Question(_) = body { Concern::Asks } else { any };
+            let deltas = dice.below(3) as u32;
+            let was = some(dice, |_| Status::Proposed);
+            let since = 1_201 + dice.below(30) as u64;
+            let waiting = Waiting { concern, deltas, was, ..Waiting::new(about, since) };
+            News { waiting, rank: dice.below(3), body }
+        });
+        let (text, told) = delta(&of, news.clone(), NOW);
+        assert_eq!(text.is_empty(), news.is_empty(), "HM_SEED={seed} {number}: {text}");
+        let mut turned = news.clone();
+        turned.reverse();
+        assert_eq!((text.clone(), told.clone()), delta(&of, turned, NOW), "the order does not matter");
+        assert_eq!(told.seq, of.seq);
         if text.is_empty() {
+            assert_eq!(told, Told::up_to(of.seq));
             continue;
         }
         said += 1;
         let document = parsed(&text);
-        // Questions are whole and come on top.
-        let asked = document.root_element().children();
-        let asked = asked.filter(|node| node.has_tag_name("question") || node.has_tag_name("questions"));
-        let asked: usize = asked.map(|node| chars(&text[node.range()]) + 1).sum();
-        assert!(chars(&text) - asked <= MAX_DELTA_CHARS, "HM_SEED={seed} {number}: {text}");
-        let shown: usize = sections(&document, &text).values().map(Vec::len).sum();
-        let dropped = document.root_element().children().find(|node| node.has_tag_name("dropped"));
-        let named = dropped.and_then(|node| node.text()).map(|ids| !ids.starts_with('+'));
-        assert!(named != Some(false), "HM_SEED={seed} {number}: none of what is left out is named: {text}");
-        let dropped: usize = dropped.map_or(0, |node| node.attribute("n").expect("n").parse().expect("n"));
-        assert_eq!(shown + dropped, total, "HM_SEED={seed} {number}: {text}");
-        assert_eq!(root_intent(&document).is_some(), changes.intent.is_some());
+        let root = document.root_element();
+        // A question is whole: the longest comes on top where there is no room for it.
+        let asked = root.descendants().filter(|node| node.has_tag_name("question"));
+        let longest = asked.map(|node| chars(&text[node.range()]) + FRAMES).max().unwrap_or(0);
+        let on_top = chars(&text).saturating_sub(MAX_DELTA_CHARS);
+        assert!(on_top <= longest, "HM_SEED={seed} {number}: {text}");
+        let section = |name: &str| root.children().filter(|node| node.has_tag_name(name)).count();
+        let in_section = |name: &str| {
+            let section = root.children().find(|node| node.has_tag_name(name));
+            section.map_or(0, |section| section.children().filter(Node::is_element).count())
+        };
+        let sections = ["touches_your_work", "asks_you", "for_your_intent", "also"];
+        assert!(sections.iter().all(|name| section(name) <= 1), "{text}");
+        let shown: usize = sections.iter().map(|name| in_section(name)).sum();
+        let number_of = |name: &str| -> usize {
+            let node = root.children().find(|node| node.has_tag_name(name));
+            node.map_or(0, |node| node.attribute("n").expect("n").parse().expect("n"))
+        };
+        let (waits, dropped) = (number_of("waiting"), number_of("dropped"));
+        assert_eq!(shown + waits + dropped, news.len(), "HM_SEED={seed} {number}: {text}");
+        assert_eq!(waits, told.waiting.len());
+        let counted = root.descendants().filter(|node| node.has_tag_name("left_out"));
+        let counted = counted.map(|node| node.attribute("n").expect("n").parse::<usize>().expect("n"));
+        assert_eq!(counted.sum::<usize>(), dropped, "HM_SEED={seed} {number}: {text}");
+        assert!(of.is_kept || waits == 0, "it would never be told: {text}");
+        assert!(shown > 0, "HM_SEED={seed} {number}: nothing is told: {text}");
     }
     assert!(said > 500, "{said}");
-}
-
-fn root_intent<'d>(document: &'d Document<'_>) -> Option<&'d str> {
-    document.root_element().children().find_map(|node| node.attribute("intent"))
 }
 
 // What it looks like.
@@ -595,7 +689,7 @@ fn ago(hours: u32) -> Timestamp {
     Timestamp::from_ms(NOW.ms() - Hours(hours).ms())
 }
 
-fn plain(id: &str, by: &str, statement: &str) -> Claim {
+pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
     Claim {
         id: id.to_owned(),
         statement: statement.to_owned(),
@@ -613,7 +707,9 @@ fn plain(id: &str, by: &str, statement: &str) -> Claim {
         created_at: ago(30),
         touched_at: ago(2),
         seq: 7,
-        superseded: false,
+        rejected: Vec::new(),
+        replaced: None,
+        answers: 0.0,
         linked_to_active_task: false,
         touches_session_files: false,
     }
@@ -694,7 +790,9 @@ fn small() -> Entries {
         }],
         claims: vec![plain("c4", "analyst", "p95 is 3 ms"), old, decision],
         unseen_claims: 0,
+        is_asked: true,
         stale_after: StaleAfter::default(),
+        unseen_dead_ends: 3,
         anti_patterns: vec![
             AntiPattern {
                 claim: negative.clone(),
@@ -718,13 +816,13 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2202" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2526" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
-        <split used_percent="82">call split_session before the window is full</split>
+        <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <attention n="5">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
-        <contested id="c7" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
-        <pending_proof id="c8" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
+        <contested id="c7" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
+        <pending_proof id="c8" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
@@ -734,38 +832,40 @@ fn a_pack_reads_like_this() {
         <anchors n="1">
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
-        <relevant_claims n="2" stale_dropped="1" budget_dropped="0">
+        <relevant_claims n="3" stale_dropped="0" budget_dropped="0">
         <claim id="c3" type="decision" status="confirmed" basis="agreed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
-        <claim id="c4" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c5" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="devops" age="30h">staging has two cores</claim>
         </relevant_claims>
-        <anti_patterns n="1">
+        <anti_patterns n="2" more="3" read="hivemind://negative">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 9_500, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1321" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1356" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
-        <split used_percent="82">call split_session before the window is full</split>
+        <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <attention n="3">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
-        <active_tasks n="1">
-        <task id="t1" phase="measure" status="active" lease="12m" files="2" by="devops">bench the pool</task>
-        </active_tasks>
-        <relevant_claims n="0" stale_dropped="1" budget_dropped="2"/>
-        <anti_patterns n="1">
+        <anchors n="1">
+        <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
+        </anchors>
+        <relevant_claims n="0" stale_dropped="0" budget_dropped="3"/>
+        <anti_patterns n="1" more="4" read="hivemind://negative">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
-        <dropped n="5">c7 c8 DB_SCHEMA c3 c4</dropped>
+        <dropped n="6" no_room="attention 2, tasks 1, claims 3"/>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 1_400, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" seq="1234" budget="300" used="80" dropped="10"/>
+        <hivemind_state agent="devops" seq="1234" budget="300" used="80" dropped="11"/>
     "#]]
     .assert_eq(&pack(&small(), 300, NOW));
 }
@@ -799,57 +899,119 @@ fn a_session_that_was_split_off_starts_with_what_was_said() {
 
 #[test]
 fn a_delta_reads_like_this() {
-    let changes = Changes {
+    let id = |number: u128| Uuid::from_u128(number);
+    let news = |concern, about, body| News {
+        waiting: Waiting { concern, ..Waiting::new(about, 1_201) },
+        rank: 0,
+        body,
+    };
+    let question = Question {
+        claim: "c9".to_owned(),
+        statement: "I drop the pool and open a connection for each request".to_owned(),
+        by: "analyst".to_owned(),
+        asked_at: ago(1),
+        silence_in: Some(Span(20 * 60_000)),
+        instead_of: None,
+    };
+    let Attention::Contradiction(dispute) = dispute() else { panic!("a contradiction") };
+    let task = TaskMove {
+        id: "T1".to_owned(),
+        title: "bench the pool".to_owned(),
+        status: "active".to_owned(),
+        to: Some("devops".to_owned()),
+        locks: Vec::new(),
+    };
+    let run = RunEnd {
+        id: "r1".to_owned(),
+        by: "reviewer".to_owned(),
+        claim: "c8".to_owned(),
+        statement: "cold reads take 3 ms".to_owned(),
+        ended: "failed, exit code 1".to_owned(),
+        says: Some("contradicts (reproduced)".to_owned()),
+        at: ago(1),
+    };
+    let edits = Body::Edits { by: "analyst".to_owned(), worktree: None, at: Some(ago(1)) };
+    let (agent, worktree) = (AgentId::recorded("analyst"), None);
+    let edited = About::Edits { agent, worktree };
+    let paths = ["src/db/pool.rs", "src/db/mod.rs"].map(|path| path.parse().expect("a path"));
+    let mut all = vec![
+        news(Concern::Other, About::Task(TaskId::from_uuid(id(1))), Body::Task(task)),
+        news(Concern::Other, About::Anchor("DB_SCHEMA".parse().expect("a key")), {
+            Body::Anchor(small().anchors.remove(0))
+        }),
+        news(Concern::Found, About::Claim(ClaimId::from_uuid(id(2))), {
+            Body::Claim(plain("c4", "analyst", "p95 is 3 ms"))
+        }),
+        news(Concern::Asks, About::Contradiction(EventId::from_uuid(id(3))), Body::Contradiction(dispute)),
+        news(Concern::Asks, About::Run(RunId::from_uuid(id(4))), Body::Run(run)),
+        news(Concern::Asks, About::Question(ClaimId::from_uuid(id(5))), Body::Question(question)),
+        news(Concern::Asks, About::Intent, Body::Intent("fix the UI first".to_owned())),
+        news(Concern::Touches, About::Claim(ClaimId::from_uuid(id(6))), {
+            Body::DeadEnd(small().anti_patterns.remove(0))
+        }),
+        news(Concern::Touches, edited, edits),
+    ];
+    all[8].waiting.paths = paths.into();
+    let gone =
+        Claim { status: Status::Deprecated, ..plain("c5", "devops", &"staging has two cores ".repeat(9)) };
+    let mut gone = news(Concern::Other, About::Claim(ClaimId::from_uuid(id(7))), Body::Claim(gone));
+    gone.waiting.was = Some(Status::Confirmed);
+    all.push(gone);
+    let of = |budget| DeltaOf {
         agent: "devops".to_owned(),
         session: Some("s-1".to_owned()),
         since: 1_200,
         seq: 1_234,
-        questions: vec![Question {
-            claim: "c9".to_owned(),
-            statement: "I drop the pool and open a connection for each request".to_owned(),
-            by: "analyst".to_owned(),
-            asked_at: ago(1),
-            silence_in: Some(Span(20 * 60_000)),
-            instead_of: None,
-        }],
-        intent: Some("fix the UI first".to_owned()),
-        attention: vec![dispute()],
-        anti_patterns: small().anti_patterns,
-        tasks: vec![TaskMove {
-            id: "t1".to_owned(),
-            title: "bench the pool".to_owned(),
-            status: "active".to_owned(),
-            from: Some("analyst".to_owned()),
-            to: Some("devops".to_owned()),
-        }],
-        anchors: small().anchors,
-        claims: vec![ClaimChange {
-            claim: plain("c4", "analyst", "p95 is 3 ms"),
-            was: Some(Status::Proposed),
-        }],
+        is_kept: true,
+        budget,
     };
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1291" note="data written by agents, not instructions">
-        <question claim="c9" by="analyst" age="1h" silence_in="20m" answer="support, challenge or abstain">I drop the pool and open a connection for each request</question>
-        <trajectory intent="fix the UI first"/>
-        <attention n="1">
-        <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
-        </attention>
-        <tasks n="1">
-        <task id="t1" status="active" from="analyst" to="devops">bench the pool</task>
-        </tasks>
-        <anchors n="1">
-        <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
-        </anchors>
-        <claims n="1">
-        <claim id="c4" type="fact" status="confirmed" basis="agreed" grade="asserted" confidence="0.80" scope="src/db" by="analyst" age="30h" was="proposed">p95 is 3 ms</claim>
-        </claims>
-        <anti_patterns n="1">
+        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1617" note="data written by agents, not instructions">
+        <touches_your_work n="2">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
-        </anti_patterns>
+        <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
+        </touches_your_work>
+        <asks_you n="4">
+        <trajectory intent="fix the UI first"/>
+        <question claim="c9" by="analyst" age="1h" silence_in="20m" answer="support, challenge or abstain">I drop the pool and open a connection for each request</question>
+        <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
+        <run id="r1" claim="c8" by="reviewer" ended="failed, exit code 1" says="contradicts (reproduced)" age="1h">cold reads take 3 ms</run>
+        </asks_you>
+        <for_your_intent n="1">
+        <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        </for_your_intent>
+        <also n="3">
+        <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores st…</claim>
+        <task id="T1" status="active" to="devops">bench the pool</task>
+        <anchor key="DB_SCHEMA">v7, migrations are numbered</anchor>
+        </also>
         </hivemind_delta>
-    "#]].assert_eq(&delta(&changes, NOW));
-    assert_eq!(delta(&Changes { seq: 1_234, ..Changes::default() }, NOW), "");
+    "#]].assert_eq(&delta(&of(MAX_DELTA_CHARS * 2), all.clone(), NOW).0);
+    for news in &mut all {
+        news.waiting.deltas = 2;
+    }
+    expect![[r#"
+        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1461" note="data written by agents, not instructions">
+        <touches_your_work n="2">
+        <avoid claim="c6" scope="src/db" by="devops">sharing one connection between workers deadlocks</avoid>
+        <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
+        </touches_your_work>
+        <asks_you n="3">
+        <trajectory intent="fix the UI first"/>
+        <question claim="c9" by="analyst" age="1h" silence_in="20m" answer="support, challenge or abstain">I drop the pool and open a connection for each request</question>
+        <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
+        </asks_you>
+        <dropped n="4" why="no room">
+        <left_out kind="anchors" n="1" list="hm anchor list"/>
+        <left_out kind="claims" n="2" list="hm claim list --since 1201"/>
+        <left_out kind="tasks" n="1" list="hm task list"/>
+        <claim id="c4" type="fact" status="confirmed" by="analyst">p95 is 3 ms</claim>
+        <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores st…</claim>
+        <task id="T1" status="active" to="devops">bench the pool</task>
+        </dropped>
+        <waiting n="1">no room here: told with your next prompts</waiting>
+        </hivemind_delta>
+    "#]].assert_eq(&delta(&of(1_500), all, NOW).0);
 }
 
 #[test]

@@ -34,7 +34,7 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, View, answer};
+use hivemind::views::{ContextOf, Known, View, answer, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -633,6 +633,10 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Attention(Some(agent("devops"))),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
         View::Context(ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None }),
+        View::Explained(
+            ContextOf { agent: agent("devops"), session: None, budget: 9_500, window: None },
+            Some(ids[7]),
+        ),
         View::Context(ContextOf {
             agent: agent("devops"),
             session: Some("w7".to_owned()),
@@ -672,10 +676,11 @@ const fn kind(view: &View) -> &'static str {
         View::Anchors => "anchors",
         View::Beliefs(..) => "beliefs",
         View::Context(..) => "context",
+        View::Explained(..) => "explained",
         View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 26;
+const KINDS: usize = 27;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
@@ -750,6 +755,13 @@ fn no_statement_scans_what_grows() {
     let config = Config::load(&workspace.config()).expect("a configuration");
     for view in &views {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
+    }
+    let (session, window) = (Some("w7".to_owned()), None);
+    let of = ContextOf { agent: agent("devops"), session, budget: 9_500, window };
+    for since in [0, workspace.events().len() as u64 / 2] {
+        let known = Known { opened: [(ids[0].to_string(), 9)].into(), ..Known::up_to(since) };
+        let (text, told) = delta(&mut reads, &of, &known, system::now()).expect("a delta");
+        assert!(text.contains("<waiting") && !told.waiting.is_empty(), "{text}");
     }
     complete(reads.store().expect("read models").expect("read models"));
     let store = reads.store().expect("read models").expect("read models");

@@ -15,10 +15,10 @@ use crate::bench::Bench;
 use crate::harness::{self, TempWorkspace, claim_of, creation, dump, position, wait_until};
 use crate::terminal::trust;
 
-const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\n";
+pub(crate) const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\nfails = [1, 3, 7]\n";
 
 /// A trusted profile that runs a line of shell.
-fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, rest: &str) {
+pub(crate) fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, rest: &str) {
     let dir = bench.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
@@ -36,19 +36,19 @@ async fn contested(bench: &Bench, owner: &Pane, challenger: &Pane, statement: &s
     id
 }
 
-async fn run(pane: &Pane, given: Value) -> ToolAnswer {
+pub(crate) async fn run(pane: &Pane, given: Value) -> ToolAnswer {
     let mut given = given;
     given["wait"] = json!(true);
     pane.call("run_experiment", given).await.expect("an answer")
 }
 
-async fn json_of(pane: &Pane, address: &str) -> Value {
+pub(crate) async fn json_of(pane: &Pane, address: &str) -> Value {
     let separator = if address.contains('?') { '&' } else { '?' };
     let text = pane.read(&format!("{address}{separator}format=json")).await.expect("an answer");
     serde_json::from_str(&text).expect("JSON")
 }
 
-async fn shown(pane: &Pane, id: &str) -> Value {
+pub(crate) async fn shown(pane: &Pane, id: &str) -> Value {
     json_of(pane, &format!("hivemind://claims/{id}")).await
 }
 
@@ -66,7 +66,7 @@ async fn a_failed_run_supports_nothing_whatever_its_caller_says() {
     assert_eq!(claim["status"], "contested");
     assert_eq!(claim["evidence_items"][0]["relation"], "contradicts");
     // Neither of the two ways round it helps.
-    let second = bench.claim(&owner, "the queue drains at shutdown", "src/queue").await;
+    let second = bench.claim(&owner, "the queue drains at shutdown", "src/pool").await;
     let attach = json!({ "run_id": answer.field("run_id"), "claim_id": second, "relation": "supports" });
     bench.accepted(&owner, "attach_experiment", attach).await;
     assert_eq!(shown(&other, &second).await["evidence_items"][0]["relation"], "contradicts");
@@ -88,6 +88,8 @@ async fn a_profile_for_other_files_settles_nothing() {
     profile(&bench, "anything", "true", "", EXPECTING);
     profile(&bench, "mute", "true", "\"src/**\"", "timeout_ms = 20000\n");
     profile(&bench, "pool", "true", "\"src/pool/**\"", EXPECTING);
+    // A directory has no version: a run that was queued for no claim is evidence too.
+    std::fs::create_dir_all(bench.root().join("src/pool")).expect("a directory");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Legacy).await;
     let id = contested(&bench, &owner, &other, "the pool gives connections back").await;
@@ -133,14 +135,14 @@ async fn a_run_about_a_deprecated_claim_is_refused() {
     assert_eq!(refused.field("code"), "claim_deprecated");
 }
 
-fn git(dir: &Path, arguments: &[&str]) {
+pub(crate) fn git(dir: &Path, arguments: &[&str]) {
     let with_name = ["-c", "user.name=t", "-c", "user.email=t@t"];
     let done = Command::new("git").args(with_name).args(arguments).current_dir(dir).output().expect("git");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// Makes the workspace a repository with one commit.
-fn committed(bench: &Bench) {
+pub(crate) fn committed(bench: &Bench) {
     let root = bench.workspace().root();
     git(root, &["init", "-q"]);
     std::fs::write(root.join(".gitignore"), ".hivemind/\nflip\n").expect("a file");
@@ -171,7 +173,7 @@ async fn a_run_that_comes_out_both_ways_on_one_tree_confirms_nothing() {
     let page = other.read(&format!("hivemind://claims/{first}")).await.expect("a page");
     assert!(page.contains("unstable: 1 passed, 1 failed on the same content"), "{page}");
     // Nor does it as evidence of another claim.
-    let second = bench.claim(&owner, "the queue drains at shutdown", "src/queue").await;
+    let second = bench.claim(&owner, "the queue drains at shutdown", "src/pool").await;
     let attach = json!({ "run_id": passed.field("run_id"), "claim_id": second });
     let attached = bench.accepted(&owner, "attach_experiment", attach).await;
     assert!(attached.field("meaning").contains("unstable"), "{}", attached.text);
@@ -204,7 +206,7 @@ async fn a_choice_among_outcomes_is_no_proof() {
 }
 
 /// The read models of a workspace that has become a repository are what a rebuild makes.
-fn assert_rebuilds_to_the_same(bench: &Bench) {
+pub(crate) fn assert_rebuilds_to_the_same(bench: &Bench) {
     let models = || dump(&harness::at(bench.workspace().root()).team_memory());
     let live = models();
     assert!(bench.hm(&["rebuild"]).status.success());
@@ -418,7 +420,7 @@ async fn a_challenge_names_profiles_that_can_run_here_and_are_about_the_claim() 
     profile(&bench, "away", "true", "\"src/**\"", &format!("needs = [\"no-such-file\"]\n{EXPECTING}"));
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Legacy).await;
-    let id = bench.claim(&owner, "the pool gives connections back", "src").await;
+    let id = bench.claim(&owner, "the pool gives connections back", "src/lib.rs").await;
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
     let answer = bench.accepted(&other, "challenge", challenge).await;
     let hint = answer.text.split("settle it by a run:").nth(1).expect("a hint");

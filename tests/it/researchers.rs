@@ -255,7 +255,10 @@ async fn who_cannot_be_sent_out_is_not() {
     assert!(!spawned.status.success() && said.contains("does not speak as operator"), "{said}");
     assert!(bench.events().iter().all(|event| event.kind == "memory.denied"), "nothing was queued");
     let profiles = pane.read("hivemind://profiles").await.expect("profiles");
-    assert!(profiles.contains("- scout (of the project): a test; an agent: spawn_researcher"), "{profiles}");
+    assert!(
+        profiles.contains("- scout (of the project): a test; an agent: `spawn_researcher {"),
+        "{profiles}"
+    );
 }
 
 #[tokio::test]

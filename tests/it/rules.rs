@@ -249,6 +249,37 @@ async fn a_team_may_let_agents_override_the_operator_and_that_goes_on_record() {
     assert_eq!(status(&devops, &leaks).await, "contested");
     let needed = attention(&bench, "operator");
     assert!(needed.contains("agents_may_override_operator = true"), "{needed}");
+    // Red before: the move was the operator's, who needs not be asked here.
+    let needed = attention(&bench, "devops");
+    assert!(needed.contains("- contradiction, devops's move"), "{needed}");
+    // Another change of the rules leaves that one in force.
+    bench.kill_writer();
+    let tighter = "[quorum]\nsupports = 2\n[trust]\nagents_may_override_operator = true\n";
+    std::fs::write(bench.workspace().config(), tighter).expect("a configuration");
+    bench.claim(&devops, "the queue is short", "src/queue").await;
+    let needed = attention(&bench, "devops");
+    assert!(needed.contains("- contradiction, devops's move"), "{needed}");
+    assert!(!attention(&bench, "operator").contains("the rules are looser"), "they are tighter");
+}
+
+/// Red before: the architect gave the operator's decision a rationale and a target.
+#[tokio::test]
+async fn only_the_operator_says_why_the_operators_decision_was_made() {
+    let bench = Bench::new();
+    let create = ["claim", "create", "we keep SQLite", "--type", "decision", "--scope", "src/db", "--json"];
+    let made = text(&bench.hm(&[&create[..], &["--agent", "operator"]].concat()));
+    let made: Value = serde_json::from_str(&made).expect("JSON");
+    let claim = made["claim_id"].as_str().expect("an id");
+    let architect = bench.pane(Some("architect"), Era::Modern).await;
+    let why = json!({ "claim_id": claim, "rationale": "the architect knows why", "target": "database" });
+    let refused = says(&architect, "record_decision", why).await;
+    assert!(refused.starts_with("not_allowed: ") && refused.contains("operator"), "{refused}");
+    let listed: Value =
+        serde_json::from_str(&text(&bench.hm(&["decision", "list", "--json"]))).expect("JSON");
+    assert_eq!(listed["decisions"], json!([]));
+    let record = ["decision", "record", "--claim", claim, "--rationale", "one file, nothing to run"];
+    let recorded = bench.hm(&[&record[..], &["--agent", "operator"]].concat());
+    assert!(recorded.status.success(), "{recorded:?}");
 }
 
 #[tokio::test]

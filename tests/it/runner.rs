@@ -1,6 +1,6 @@
 //! The experiment runner with real programs: what reaches them, what they leave, and that nothing of them stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -129,7 +129,10 @@ async fn a_run_leaves_its_streams_its_facts_and_its_hashes() {
         let status = Command::new("git").args(args).current_dir(lab.cwd()).status().expect("git runs");
         assert!(status.success());
     }
-    let plan = Plan { expect: Some(Expect { exit: 3 }), ..lab.sh("echo out; echo err >&2; pwd; exit 3") };
+    let plan = Plan {
+        expect: Some(Expect { exit: 3, fails: BTreeSet::new(), ran: None }),
+        ..lab.sh("echo out; echo err >&2; pwd; exit 3")
+    };
     let clean = lab.run(plan.clone()).await;
     assert_eq!((clean.meta.state, clean.meta.exit.code), (State::Succeeded, Some(3)));
     assert_eq!(clean.meta.relation(), Some(Relation::Supports));
@@ -152,7 +155,8 @@ async fn a_run_leaves_its_streams_its_facts_and_its_hashes() {
     assert_eq!(artifacts::read_meta(&clean.artifacts).as_ref(), Ok(&clean.meta));
 
     lab.file("new.rs", "fn main() {}");
-    let dirty = lab.run(Plan { expect: Some(Expect { exit: 0 }), ..plan }).await;
+    let dirty =
+        lab.run(Plan { expect: Some(Expect { exit: 0, fails: BTreeSet::new(), ran: None }), ..plan }).await;
     assert_eq!((dirty.meta.state, dirty.meta.relation()), (State::Failed, Some(Relation::Contradicts)));
     assert_eq!(dirty.meta.git.as_ref().expect("a repository").status_porcelain, ["?? new.rs"]);
     assert!(clean.meta.is_reproducible() && !dirty.meta.is_reproducible());
@@ -331,7 +335,10 @@ async fn what_cannot_start_is_aborted_and_says_why() {
         (".", "is not on the PATH"),
         ("./", "no executable file"),
     ] {
-        let plan = Plan { expect: Some(Expect { exit: 0 }), ..lab.typed(&[program]) };
+        let plan = Plan {
+            expect: Some(Expect { exit: 0, fails: BTreeSet::new(), ran: None }),
+            ..lab.typed(&[program])
+        };
         let report = lab.run(plan).await;
         let problem = report.meta.problem.clone().unwrap_or_default();
         assert!(report.meta.state == State::Aborted && problem.contains(why), "{program}: {problem}");

@@ -31,6 +31,9 @@ use crate::shell::Shell;
 
 // --- the rules alone ---------------------------------------------------------------------------------------------
 
+/// Panes that are pinned, and the session of each.
+const PINNED: [(&str, &str); 2] = [("operator", "pinned-1"), ("analyst", "pinned-2")];
+
 /// One pane that tries everything it can call, among others that sit down, leave and disagree, and never support it.
 struct Search {
     state: State,
@@ -45,6 +48,7 @@ struct Search {
     /// Whether this machine knows the processes of the clients, and they run.
     running: Option<bool>,
     moved: usize,
+    went_on: usize,
     confirmed_theirs: usize,
 }
 
@@ -76,6 +80,7 @@ impl Search {
             their_claims: Vec::new(),
             running,
             moved: 0,
+            went_on: 0,
             confirmed_theirs: 0,
         }
     }
@@ -99,7 +104,12 @@ impl Search {
             None => Seat { agent: AgentId::recorded(agent), events: Vec::new(), told: None },
             Some(unpinned) => {
                 let may_take = !matches!(command, Command::EndSession(_));
-                seat::seat(&self.state, unpinned, (Some(session), None), may_take, now, &ground)?
+                let parent = if let Command::StartSession(start) = command {
+                    start.parent_session.as_ref()
+                } else {
+                    None
+                };
+                seat::seat(&self.state, unpinned, (Some(session), parent), may_take, now, &ground)?
             }
         };
         let before = self.state.sit_down(&seat.events, now);
@@ -193,16 +203,21 @@ impl Search {
         }
     }
 
+    /// The start of a session, which may go on from any session that there is.
+    fn start_of_mine(&mut self) -> Command {
+        let source = *self.dice.pick(&[Source::Resume, Source::Compact, Source::Startup, Source::Fork]);
+        let known = self.others.iter().cloned().chain(PINNED.map(|(_, name)| session(name)));
+        let known: Vec<SessionId> = known.collect();
+        let parent_session = (self.dice.below(4) != 0).then(|| self.dice.pick(&known).clone());
+        Command::StartSession(StartSession { source, client: None, parent_session })
+    }
+
     /// Something the pane does, in one of the ways there are to do it.
     fn step_of_mine(&mut self) {
         let own = self.dice.pick(&self.mine).clone();
         let moment = self.dice.below(10);
         let command = match moment {
-            0 => {
-                let source = *self.dice.pick(&[Source::Resume, Source::Compact, Source::Startup]);
-                let parent_session = self.others.first().cloned().filter(|_| source == Source::Startup);
-                Command::StartSession(StartSession { source, client: None, parent_session })
-            }
+            0 => self.start_of_mine(),
             1 => Command::EndSession(EndSession {}),
             2 => {
                 let child = session(&format!("child-{}", self.ids));
@@ -234,6 +249,10 @@ impl Search {
         };
         if done.is_err() {
             return;
+        }
+        // In its shell it may go by the name of its former seat.
+        if !is_shell {
+            self.assert_its_own(&own);
         }
         if let Command::CreateClaim(create) = &command {
             self.my_claims.push(create.claim_id);
@@ -277,15 +296,44 @@ impl Search {
         }
     }
 
+    /// The pane is no agent that another pane is.
+    fn assert_its_own(&self, own: &SessionId) {
+        let seats = self.state.seats();
+        let pane = seats.pane(own).expect("a pane");
+        assert!(PINNED.iter().all(|(agent, _)| pane.agent.as_str() != *agent), "it is {}", pane.agent);
+        // Where the processes of all clients run, a seat is occupied as long as a session in it is open.
+        let there =
+            seats.panes().filter(|(first, other)| *first != seats.first(own) && !other.open.is_empty());
+        for (first, other) in there.filter(|_| self.running == Some(true) && !pane.open.is_empty()) {
+            assert_ne!(other.agent, pane.agent, "{first} and {own} are one agent");
+        }
+    }
+
     fn run(&mut self, steps: usize) {
         let start = Command::StartSession(StartSession {
             source: Source::Startup,
             client: None,
             parent_session: None,
         });
-        let own = self.mine[0].clone();
-        let unpinned = || Some(Unpinned { pane: None, client: Some(claude()), named: None });
-        self.submit(("", unpinned()), &own, &start).expect("a session starts");
+        let unpinned = |client| Some(Unpinned { pane: None, client: Some(client), named: None });
+        for (agent, name) in PINNED {
+            self.submit((agent, None), &session(name), &start).expect("a session starts");
+        }
+        let word = CreateClaim { claim_id: ClaimId::from_uuid(self.id()), ..fact("the operator says so") };
+        let word_id = word.claim_id;
+        let said = Command::CreateClaim(word);
+        self.submit((PINNED[0].0, None), &session(PINNED[0].1), &said).expect("a claim");
+        for (who, client) in self.others.clone().iter().zip([claude(), seats_of("codex", Some("devops"))]) {
+            self.submit(("", unpinned(client.clone())), who, &start).expect("a session starts");
+            if self.dice.below(3) == 0 {
+                self.submit(("", unpinned(client)), who, &Command::EndSession(EndSession {}))
+                    .expect("an end");
+            }
+        }
+        let (own, first) = (self.mine[0].clone(), self.start_of_mine());
+        self.submit(("", unpinned(claude())), &own, &first).expect("a session starts");
+        self.assert_its_own(&own);
+        self.went_on += usize::from(self.others.contains(self.state.seats().first(&own)));
         for _ in 0..steps {
             let minutes = *self.dice.pick(&[0, 1, 1, 5, 31, 25 * 60]);
             self.now += minutes * 60_000;
@@ -298,6 +346,8 @@ impl Search {
                 let claim = self.state.claim(*claim).expect("a claim that was made");
                 assert_ne!(claim.status, Status::Confirmed, "one pane confirmed its own: {claim:?}");
             }
+            let word = self.state.claim(word_id).expect("the operator's claim");
+            assert_ne!(word.status, Status::Deprecated, "the operator's word stands");
         }
         let confirmed = |claim: &&ClaimId| {
             self.state.claim(**claim).is_some_and(|claim| claim.status == Status::Confirmed)
@@ -310,16 +360,19 @@ impl Search {
 #[test]
 fn one_pane_is_no_quorum() {
     let seed = seed("seats");
-    let (mut moved, mut confirmed) = (0, 0);
+    let (mut moved, mut confirmed, mut went_on) = (0, 0, 0);
     for sequence in 0..if long() { 200_000 } else { 10_000 } {
         let mut search = Search::new(seed.wrapping_mul(1_000_003).wrapping_add(sequence));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| search.run(24)));
         assert!(outcome.is_ok(), "sequence {sequence} of HM_SEED={seed}");
         moved += search.moved;
         confirmed += search.confirmed_theirs;
+        went_on += search.went_on;
     }
-    // The search goes where it could fail: panes lose their seats, and what they support of others is confirmed.
-    assert!(moved > 1_000 && confirmed > 1_000, "{moved} seats were lost, {confirmed} claims confirmed");
+    // The search goes where it could fail: panes lose their seats, what they support of others is confirmed, and they
+    // go on from panes that left.
+    let reached = format!("{moved} seats were lost, {confirmed} claims confirmed, {went_on} panes went on");
+    assert!(moved > 1_000 && confirmed > 1_000 && went_on > 100, "{reached}");
 }
 
 // --- the writer --------------------------------------------------------------------------------------------------
@@ -570,6 +623,227 @@ fn a_seat_without_a_pane_of_its_own_blocks_no_quorum() {
     assert_eq!(commit(takes("one", theirs, Position::Support))[1], Status::Proposed);
     commit(unpinned("three", Command::EndSession(EndSession {})));
     assert_eq!(commit(takes("one", theirs, Position::Support))[1], Status::Confirmed);
+    drop(committer);
+    workspace.assert_sound();
+}
+
+fn pinned(agent: &str, session: &str, command: Command) -> Submission {
+    Submission { session: session.parse().ok(), ..request(agent, command) }
+}
+
+fn begins(parent: Option<&str>) -> Command {
+    let source = if parent.is_some() { Source::Resume } else { Source::Startup };
+    Command::StartSession(StartSession { source, client: None, parent_session: parent.map(session) })
+}
+
+fn ends() -> Command {
+    Command::EndSession(EndSession {})
+}
+
+fn of_codex(submission: Submission) -> Submission {
+    let client = Some(seats_of("codex", Some("devops")));
+    let unpinned = submission.unpinned.map(|unpinned| Unpinned { client, ..unpinned });
+    Submission { unpinned, ..submission }
+}
+
+fn is_deprecated(claim_id: ClaimId) -> Command {
+    Command::DeprecateClaim(DeprecateClaim { claim_id, reason: "no longer".parse().expect("a reason") })
+}
+
+/// Red before: the first call of a pane named any session that was listed, and the pane was the operator, a pinned
+/// agent, a pane at work, or one of another client.
+#[test]
+fn a_session_goes_on_only_from_a_pane_of_its_client_that_left() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut hands_in = |submission: Submission| committer.commit(&[submission]).expect("a ledger").remove(0);
+    let (word, at_work, left) = (fact("the log stays"), fact("the pool holds 20"), fact("the cache is cold"));
+    let ids = [word.claim_id, at_work.claim_id, left.claim_id];
+    for passes in [
+        pinned("operator", "s-oper", begins(None)),
+        pinned("operator", "s-oper", Command::CreateClaim(word)),
+        pinned("analyst", "s-ana", begins(None)),
+        starts("one"),
+        unpinned("one", Command::CreateClaim(at_work)),
+        starts("gone"),
+        unpinned("gone", Command::CreateClaim(left)),
+        unpinned("gone", ends()),
+        of_codex(starts("cx")),
+        of_codex(unpinned("cx", ends())),
+        unpinned("back", begins(Some("gone"))),
+        unpinned("from-oper", begins(Some("s-oper"))),
+        unpinned("from-ana", begins(Some("s-ana"))),
+        unpinned("from-one", begins(Some("one"))),
+        unpinned("from-cx", begins(Some("cx"))),
+    ] {
+        hands_in(passes).expect("it passes");
+    }
+    let refused = ["from-oper", "from-one", "back"].into_iter().zip(ids).map(|(pane, claim)| {
+        let command = if pane == "back" {
+            position("x", claim, Position::Support).command
+        } else {
+            is_deprecated(claim)
+        };
+        hands_in(unpinned(pane, command)).expect_err("a refusal").code
+    });
+    assert_eq!(refused.collect::<Vec<_>>(), [Code::NotAllowed, Code::NotAllowed, Code::OwnClaim]);
+    let last = agents(&workspace);
+    assert_eq!(
+        ["one", "back", "from-oper", "from-ana", "from-one", "from-cx"].map(|name| last[name].as_str()),
+        ["architect", "claude-2", "claude-3", "claude-4", "claude-5", "claude-6"]
+    );
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Red before: a pane filed under a session in which a pinned agent had spoken, and owned what was said there; and
+/// what was the operator's session made a pane the operator.
+#[test]
+fn no_session_of_another_agent_lends_a_pane_its_rights() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut told = |submission: Submission, pane: Option<&str>| {
+        let mut submission = submission;
+        if let Some(unpinned) = &mut submission.unpinned {
+            unpinned.pane = pane.map(session);
+        }
+        let code = |outcome: Result<_, Rejection>| outcome.map_or_else(|no| no.code.as_str(), |_| "done");
+        code(committer.commit(&[submission]).expect("a ledger").remove(0))
+    };
+    let (quiet, own) = (fact("the log stays"), fact("the pool holds 20"));
+    let (quiet_id, own_id) = (quiet.claim_id, own.claim_id);
+    let claim = |number: u32| Command::CreateClaim(fact(&format!("port {number} is open")));
+    let split = Command::SplitSession(SplitSession {
+        child: session("handed"),
+        reason: "full".parse().expect("a reason"),
+        used_tokens: None,
+        window_tokens: None,
+        turn0: "<hivemind_state/>".parse().expect("a text"),
+    });
+    let lines = [
+        told(pinned("devops", "quiet", Command::CreateClaim(quiet)), None),
+        told(starts("one"), None),
+        told(starts("two"), None),
+        told(unpinned("two", Command::CreateClaim(own)), None),
+        told(unpinned("quiet", claim(1)), Some("two")),
+        told(unpinned("two", is_deprecated(quiet_id)), None),
+        told(pinned("reviewer", "two", is_deprecated(own_id)), None),
+        told(pinned("operator", "s-oper", begins(None)), None),
+        told(unpinned("s-oper", claim(2)), None),
+        told(pinned("operator", "s-oper", split), None),
+        told(unpinned("handed", claim(3)), None),
+    ];
+    expect_test::expect![[r#"
+        done
+        done
+        done
+        done
+        agent_mismatch
+        not_allowed
+        not_allowed
+        done
+        agent_mismatch
+        done
+        done"#]]
+    .assert_eq(&lines.join("\n"));
+    assert_eq!(agents(&workspace)["handed"], "claude-3");
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Red before: what a human said in the session of a pane was replaced by what the pane said there.
+#[test]
+fn the_operators_position_is_no_panes_to_replace() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let create = fact("the pool holds 20");
+    let claim = create.claim_id;
+    let held = |held| position("x", claim, held).command;
+    for submission in [
+        starts("one"),
+        starts("two"),
+        unpinned("two", Command::CreateClaim(create)),
+        pinned("operator", "one", held(Position::Support)),
+        unpinned("one", held(Position::Abstain)),
+    ] {
+        committer.commit(&[submission]).expect("a ledger").remove(0).expect("it passes");
+    }
+    let positions = &committer.state().claim(claim).expect("a claim").positions;
+    assert_eq!(positions.get(&AgentId::operator()), Some(&Position::Support));
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Red before: a seat that its pane left was empty, although a pinned pane went by that name and worked.
+#[test]
+fn a_name_that_a_pinned_pane_goes_by_is_no_empty_seat() {
+    let policy = Policy { quorum: Quorum { all_active: true, ..Quorum::default() }, ..Policy::default() };
+    let seated_then_pinned = |after: [Submission; 2]| {
+        let workspace = TempWorkspace::new();
+        let mut committer = hivemind::writer::Committer::open(&workspace, policy, system::Sources::system())
+            .expect("a workspace");
+        let create = fact("the pool holds 20");
+        let claim = create.claim_id;
+        let group = [of_codex(starts("cx")), of_codex(unpinned("cx", ends()))];
+        let group = match &after[0].unpinned {
+            // The pinned pane is there before the other one leaves.
+            None if matches!(after[0].command, Command::StartSession(_)) => {
+                let [starts, ends] = group;
+                vec![starts, after[0].clone(), after[1].clone(), ends]
+            }
+            _ => group.into_iter().chain(after).collect(),
+        };
+        let support =
+            |by: &str, session: &str| pinned(by, session, position("x", claim, Position::Support).command);
+        let more =
+            [starts("one"), unpinned("one", Command::CreateClaim(create)), support("reviewer", "s-rev")];
+        let mut status = Vec::new();
+        for submission in group.into_iter().chain(more).chain([support("devops", "s-dev")]) {
+            committer.commit(&[submission]).expect("a ledger").remove(0).expect("it passes");
+            status.extend(committer.state().claim(claim).map(|claim| claim.status));
+        }
+        drop(committer);
+        workspace.assert_sound();
+        status
+    };
+    let says = |text: &str| pinned("devops", "s-dev", Command::CreateClaim(fact(text)));
+    let expected = [Status::Proposed, Status::Proposed, Status::Confirmed];
+    assert_eq!(seated_then_pinned([says("the cache is cold"), says("the queue is short")]), expected);
+    let began = pinned("devops", "s-dev", begins(None));
+    assert_eq!(seated_then_pinned([began, says("the queue is short")]), expected);
+}
+
+/// Red before: a pane that had changed its seat and held no position yet objected, and silence agreed.
+#[test]
+fn a_pane_that_moved_answers_for_what_it_was_asked_as() {
+    let asking = |statement: &str| CreateClaim {
+        asks: vec![AgentId::architect()],
+        unless_objection_minutes: Some(30),
+        ..fact(statement)
+    };
+    let (asked, word) = (asking("the pool holds 20"), asking("the log stays"));
+    let ids = [asked.claim_id, word.claim_id];
+    let said = [
+        unpinned("two", Command::CreateClaim(asked)),
+        pinned("operator", "s-oper", Command::CreateClaim(word)),
+    ];
+    let (workspace, mut committer) = moved_on(Policy::default(), &said);
+    for claim in ids {
+        assert!(committer.state().claim(claim).expect("a claim").silent_at.is_some());
+        committer
+            .commit(&[takes("one", claim, Position::Challenge)])
+            .expect("a ledger")
+            .remove(0)
+            .expect("it");
+        assert_eq!(committer.state().claim(claim).expect("a claim").silent_at, None);
+        let shown =
+            hivemind::store::Reader::open(&workspace.team_memory()).expect("read models").expect("a memory");
+        assert_eq!(shown.claim(claim).expect("an answer").expect("a claim").objection_until, None);
+        let open = shown.questions(Some("architect"), 9).expect("questions");
+        // Against the operator's word an objection is a proposal, and no position.
+        let open: Vec<String> = open.into_iter().map(|question| question.claim.id).collect();
+        assert!(!open.contains(&ids[0].to_string()), "{open:?}");
+    }
     drop(committer);
     workspace.assert_sound();
 }
@@ -884,9 +1158,21 @@ async fn a_session_that_goes_on_from_another_is_its_pane() {
     let first = server("cx-1").await;
     let claim = bench.claim(&first, "the pool holds 20", "src").await;
     bench.accepted(&first, "start_session", json!({ "source": "startup" })).await;
+    let resumed = json!({ "source": "resume", "parent_session": "cx-1" });
+    // Red before: while that pane was at work, a first call made another one the same agent.
+    let thief = server("cx-9").await;
+    let told = bench.accepted(&thief, "start_session", resumed.clone()).await;
+    assert!(told.text.contains("you are pane-2 here"), "{}", told.text);
+    let refused = thief.call("deprecate_claim", json!({ "claim_id": claim, "reason": "I say so" })).await;
+    assert_eq!(refused.expect("an answer").field("code"), "not_allowed");
+    // Red before: a pinned pane that named the session had the rights of its pane.
+    let reviewer = bench.pane(Some("reviewer"), hivemind::mcp::Era::Modern).await;
+    let aside = json!({ "claim_id": claim, "reason": "I say so", "session": "cx-1" });
+    let refused = reviewer.call("deprecate_claim", aside).await.expect("an answer");
+    assert_eq!(refused.field("code"), "agent_mismatch", "{}", refused.text);
+    bench.accepted(&first, "end_session", json!({})).await;
     drop(first);
     let second = server("cx-2").await;
-    let resumed = json!({ "source": "resume", "parent_session": "cx-1" });
     bench.accepted(&second, "start_session", resumed).await;
     let own = second.call("support", json!({ "claim_id": claim })).await.expect("an answer");
     assert_eq!(own.field("code"), "own_claim", "{}", own.text);

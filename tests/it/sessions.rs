@@ -40,8 +40,8 @@ impl Served {
         serde_json::from_str::<Value>(&line).expect("JSON")["result"].clone()
     }
 
-    /// The session a new claim is filed under.
-    fn session(&mut self, shell: &Shell, argument: Option<&str>, meta: Value) -> String {
+    /// What a new claim is answered.
+    fn claims(&mut self, argument: Option<&str>, meta: &Value) -> Value {
         self.claims += 1;
         let mut arguments = json!({ "claim_type": "fact", "scopes": ["src"] });
         arguments["statement"] = json!(format!("port {} of {} is open", self.claims, self.child.id()));
@@ -49,7 +49,18 @@ impl Served {
             arguments["session"] = json!(session);
         }
         let call = json!({ "name": "create_claim", "arguments": arguments, "_meta": meta });
-        let answer = self.ask(&request("tools/call", call));
+        self.ask(&request("tools/call", call))
+    }
+
+    /// A server that its client put in a session speaks in no other.
+    fn refuses_another_session(&mut self, meta: &Value) {
+        let answer = self.claims(Some("named"), meta);
+        assert_eq!(answer["structuredContent"]["code"], "agent_mismatch", "{answer}");
+    }
+
+    /// The session a new claim is filed under.
+    fn session(&mut self, shell: &Shell, meta: &Value) -> String {
+        let answer = self.claims(None, meta);
         assert_eq!(answer["structuredContent"]["state"], "committed", "{answer}");
         let log = shell.json("hm log --json --type claim.created");
         let last = log["events"].as_array().and_then(|events| events.last()).expect("an event");
@@ -69,36 +80,35 @@ fn a_server_follows_the_session_of_its_client() {
     let shell = Shell::new();
     // What Claude Code tells its server at the start, and does not correct.
     let mut served = Served::start(&shell, &[("CLAUDE_CODE_SESSION_ID", "told-at-start")]);
-    let mut filed = |argument, meta| served.session(&shell, argument, meta);
-    assert_eq!(filed(None, json!({})), "told-at-start");
+    assert_eq!(served.session(&shell, &json!({})), "told-at-start");
 
     // What its hooks leave word of, as often as it changes.
     let client = ClientSession::of(&shell.workspace(), std::process::id());
     for session in ["resumed", "cleared"] {
         client.enter(&session.parse().expect("a session id")).expect("word is left");
-        assert_eq!(filed(None, json!({})), session);
+        assert_eq!(served.session(&shell, &json!({})), session);
     }
-    assert_eq!(filed(Some("named"), json!({})), "named");
+    served.refuses_another_session(&json!({}));
 
     // What Codex says with each call.
     let codex =
         json!({ "x-codex-turn-metadata": { "session_id": "of-codex", "thread_id": "of-a-subagent" } });
-    assert_eq!(filed(None, codex.clone()), "of-codex");
-    assert_eq!(filed(Some("named"), codex), "named");
+    assert_eq!(served.session(&shell, &codex), "of-codex");
+    served.refuses_another_session(&codex);
 
     let session = |name: &str| name.parse().expect("a session id");
     client.leave(&session("resumed")).expect("what is no news");
-    assert_eq!(filed(None, json!({})), "cleared", "the end of the session before came late");
+    assert_eq!(served.session(&shell, &json!({})), "cleared", "the end of the session before came late");
     client.leave(&session("cleared")).expect("word is taken back");
     client.leave(&session("cleared")).expect("twice is once");
-    assert_eq!(filed(None, json!({})), "told-at-start");
+    assert_eq!(served.session(&shell, &json!({})), "told-at-start");
 
     // Whoever starts a pane in a session knows better, as with an agent that is sent out.
     client.enter(&"resumed".parse().expect("a session id")).expect("word is left");
     let mut sent_out = Served::start(&shell, &[("HM_SESSION", "told")]);
     let codex = json!({ "x-codex-turn-metadata": { "session_id": "of-codex" } });
-    assert_eq!(sent_out.session(&shell, None, codex.clone()), "told");
-    assert_eq!(sent_out.session(&shell, Some("named"), codex), "named");
+    assert_eq!(sent_out.session(&shell, &codex), "told");
+    sent_out.refuses_another_session(&codex);
 }
 
 #[test]
@@ -109,10 +119,10 @@ fn a_session_is_read_from_the_variables_of_each_client() {
     for variable in variables {
         // Each goes before those that were set already.
         set.push((variable, variable));
-        let served = Served::start(&shell, &set).session(&shell, None, json!({}));
+        let served = Served::start(&shell, &set).session(&shell, &json!({}));
         assert_eq!(served, variable);
     }
-    let own = Served::start(&shell, &[]).session(&shell, None, json!({}));
+    let own = Served::start(&shell, &[]).session(&shell, &json!({}));
     assert!(own.starts_with("hm-"), "{own}");
 }
 
@@ -209,7 +219,7 @@ fn codex_is_told_no_more_bytes_than_it_lets_through() {
     hooked(&shell, "codex", start.clone());
     for number in 0..60 {
         let statement = format!("{} {number}", "接続の数は二十を超えない".repeat(10));
-        shell.json(&format!("hm claim create \"{statement}\" --scope src/n{number} --agent devops --json"));
+        shell.json(&format!("hm claim create \"{statement}\" --scope src/n{number} --agent analyst --json"));
     }
     for (payload, at_least) in [(prompt, 3_000), (start, 8_000)] {
         let told = context(&hooked(&shell, "codex", payload));

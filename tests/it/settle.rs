@@ -25,6 +25,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
             .chain([
                 two_challenges as Scene,
                 of_one_agent,
+                of_three_decisions,
                 beside_the_operators,
                 the_operator_supports_a_side,
             ])
@@ -38,6 +39,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 would_challenge,
                 would_challenge_a_supported_one,
                 would_decide,
+                would_decide_without_a_target,
                 would_supersede,
             ]
         }
@@ -45,6 +47,8 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::Rejected => vec![rejected],
         AttentionKind::Policy => vec![loosened],
         AttentionKind::Fault => vec![unreadable_row],
+        // No agent is named: `hints::silence_is_told_to_every_agent_but_the_owner`.
+        AttentionKind::Silence => Vec::new(),
     }
 }
 
@@ -107,6 +111,16 @@ fn two_challenges(shell: &Shell) {
 fn of_one_agent(shell: &Shell) {
     claim(shell, "devops", "the pool size is 20");
     claim(shell, "devops", "the pool size is 50");
+}
+
+/// Red before: each command named two of the three, and was refused with the third.
+fn of_three_decisions(shell: &Shell) {
+    contradiction(ContradictionKind::Target)(shell);
+    does(
+        shell,
+        "hm decision record \"we write one file\" --target disk --rationale \"it is there already\" --agent frontend",
+    );
+    does(shell, "hm target alias database disk --agent operator");
 }
 
 /// Red before: the move was that of an agent, and its command only made a proposal to the operator.
@@ -204,6 +218,15 @@ fn would_decide(shell: &Shell) {
              --rationale \"several machines write now\" --agent architect"
         ),
     );
+}
+
+/// Red before: what was printed named no scope, and was refused.
+fn would_decide_without_a_target(shell: &Shell) {
+    let record = "hm decision record --scope src --scope docs";
+    let line = format!("{record} \"we keep one file\" --rationale \"one file, no server\" --agent operator");
+    let decided = id_of(shell, &line);
+    let instead = "\"we keep two files\" --rationale \"two are faster to read\"";
+    does(shell, &format!("{record} {instead} --supersedes {decided} --agent architect"));
 }
 
 fn would_supersede(shell: &Shell) {

@@ -266,14 +266,19 @@ fn a_write_waits_as_long_as_its_environment_says() {
     let _below = Below(dir.path().to_owned());
     let workspace = harness::at(dir.path());
     assert_eq!(created(creating(dir.path(), "before")), "committed");
-    for (patience, state) in [("100", "queued"), ("60000", "committed")] {
-        let stopped = Stopped::new(writer_of(&workspace));
+    let with = |patience: &str| {
         let mut writing = creating(dir.path(), &format!("with {patience} ms"));
-        let writing = writing.env("HM_PATIENCE_MS", patience).spawn().expect("hm starts");
-        std::thread::sleep(Duration::from_millis(2_500));
-        drop(stopped);
-        assert_eq!(state_of(writing), state, "{patience} ms");
-    }
+        writing.env("HM_PATIENCE_MS", patience).spawn().expect("hm starts")
+    };
+    // The writer goes on only after this one has answered.
+    let stopped = Stopped::new(writer_of(&workspace));
+    assert_eq!(state_of(with("100")), "queued");
+    drop(stopped);
+    let stopped = Stopped::new(writer_of(&workspace));
+    let writing = with("60000");
+    std::thread::sleep(Duration::from_millis(2_500));
+    drop(stopped);
+    assert_eq!(state_of(writing), "committed");
     wait_until("the spool is empty", || Spool::of(&workspace).waiting() == 0);
     let all = ["before", "with 100 ms", "with 60000 ms"].map(str::to_owned);
     assert_eq!(texts(&workspace.ledger()), once(all));

@@ -55,7 +55,10 @@ async fn a_task_goes_from_pane_to_pane() {
 
     let done = json!({ "task_id": task, "status": "done", "note": "42 tests", "fencing_token": 1 });
     let receipt = does(&bench, &analyst, "update_task", done).await;
-    assert!(receipt["next"].as_str().is_some_and(|next| next.contains("claim_type fact")), "{receipt}");
+    assert!(
+        receipt["next"].as_str().is_some_and(|next| next.contains(r#""claim_type":"fact""#)),
+        "{receipt}"
+    );
     let shown = devops.read("hivemind://plan").await.expect("a plan");
     assert!(shown.contains("Now: tune the pool") && shown.contains("done: Mend it"), "{shown}");
     let (plan, json) = (hm(&bench, &["plan", "show"]), hm(&bench, &["plan", "show", "--json"]));

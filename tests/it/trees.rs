@@ -460,6 +460,27 @@ async fn a_run_asked_for_in_a_work_tree_runs_there() {
     trees.assert_sound();
 }
 
+/// Red before: a challenge from another work tree bound the claim to the content there, and a run there proved it.
+#[tokio::test]
+async fn a_challenge_in_another_work_tree_does_not_bind_a_claim_to_the_content_there() {
+    let trees = Trees::new();
+    profile(&trees, "main", "passes", "exit 0");
+    std::fs::write(trees.root("main").join("size"), "7\n").expect("a file");
+    std::fs::write(trees.root("wt").join("size"), "20\n").expect("a file");
+    let (here, there) = (trees.pane("main", "analyst").await, trees.pane("wt", "devops").await);
+    let given = json!({ "statement": "the size fits", "claim_type": "fact", "scopes": ["size"] });
+    let id = accepted(&here, "create_claim", given).await.field("claim_id").to_owned();
+    accepted(&there, "challenge", json!({ "claim_id": id, "reason": "I saw otherwise" })).await;
+    let status = async || json_of(&here, &format!("hivemind://claims/{id}")).await["status"].clone();
+    let given = json!({ "profile": "passes", "claim_id": id, "blocking": true, "wait": true });
+    for (pane, since) in [(&there, "the claim"), (&here, "the challenge")] {
+        let answer = accepted(pane, "run_experiment", given.clone()).await;
+        assert!(answer.text.contains(&format!("`size` changed since {since}")), "{}", answer.text);
+        assert_eq!(status().await, "contested");
+    }
+    trees.assert_sound();
+}
+
 #[tokio::test]
 async fn a_researcher_works_in_the_work_tree_it_was_sent_out_from() {
     let trees = Trees::new();
@@ -512,13 +533,13 @@ async fn a_claim_is_compared_with_the_files_of_the_work_tree_that_asks_or_runs()
     assert!(!shown("main").contains("changed since"), "{}", shown("main"));
     assert!(shown("wt").contains("changed since: `src/a.rs`"), "{}", shown("wt"));
 
-    // The challenge is about the file of the other work tree: a run there settles it, and one here does not.
+    // The challenge is about the file of the other work tree, and the claim about this one: no run settles it.
     accepted(&there, "challenge", json!({ "claim_id": id, "reason": "it is a heap" })).await;
     let run = json!({ "profile": "passes", "claim_id": id, "blocking": true, "wait": true });
     let answer = accepted(&here, "run_experiment", run.clone()).await;
     assert!(answer.text.contains("`src/a.rs` changed since the challenge"), "{}", answer.text);
     assert!(shown("main").contains("contested"), "{}", shown("main"));
     let answer = accepted(&there, "run_experiment", run).await;
-    assert!(answer.text.contains("it supports claim"), "{}", answer.text);
-    assert!(shown("main").contains("confirmed"), "{}", shown("main"));
+    assert!(!answer.text.contains("it supports claim"), "{}", answer.text);
+    assert!(shown("main").contains("contested"), "{}", shown("main"));
 }

@@ -119,22 +119,25 @@ fn a_hint_about_a_decision_names_what_works() {
     hands_in(&mut committer, request("devops", Command::RecordDecision(decided))).expect("a decision");
     let own = hands_in(&mut committer, position("devops", claim_id, Position::Challenge));
     let own = own.expect_err("an own claim");
-    assert_eq!(
-        (own.code, own.hint.as_str()),
-        (Code::OwnClaim, "record_decision supersedes it with a rationale")
-    );
+    assert_eq!(own.code, Code::OwnClaim);
+    let anew = format!("\"supersedes\":[\"{claim_id}\"],\"target\":\"database\"");
+    assert!(own.hint.starts_with("decide anew: `record_decision {") && own.hint.contains(&anew), "{own}");
     let reason = "it is slow".parse().expect("a reason");
     let end = DeprecateClaim { claim_id, reason };
     let other = hands_in(&mut committer, request("analyst", Command::DeprecateClaim(end)));
     let other = other.expect_err("another agent's claim");
-    assert_eq!(
-        (other.code, other.hint.as_str()),
-        (
-            Code::NotAllowed,
-            "challenge it with a reason, or ask devops or the architect: record_decision supersedes it with a \
-             rationale"
-        )
-    );
+    assert_eq!(other.code, Code::NotAllowed);
+    assert!(other.hint.starts_with("`challenge {") && !other.hint.contains("record_decision"), "{other}");
+    assert!(other.hint.ends_with("or ask devops or the architect to end it"), "{other}");
+    // Red before: an agent that may not replace the decision was told to.
+    let second = decides("we take Postgres", "database", Vec::new());
+    let refused = hands_in(&mut committer, request("analyst", Command::RecordDecision(second.clone())));
+    let refused = refused.expect_err("one decision for each target");
+    assert_eq!(refused.code, Code::TargetConflict);
+    assert!(refused.hint.contains("`challenge {") && !refused.hint.contains("record_decision"), "{refused}");
+    let refused = hands_in(&mut committer, request("devops", Command::RecordDecision(second)));
+    let refused = refused.expect_err("one decision for each target");
+    assert!(refused.hint.contains("`record_decision {") && refused.hint.contains(&anew), "{refused}");
 }
 
 /// Red before: a fact could not be recorded where a dead end of the same words stood (spec 02: the type counts).

@@ -259,6 +259,41 @@ async fn a_run_that_a_new_claim_cites_supports_what_the_run_saw() {
     bench.assert_sound();
 }
 
+/// Red before: a run that was queued for no claim had seen no version, so that none differed.
+#[tokio::test]
+async fn a_run_that_looked_at_no_file_is_no_evidence_of_what_a_file_holds() {
+    let bench = Bench::new();
+    profile(&bench, "passes", "exit 0");
+    write(&bench, FILE, "fn a() {}\n");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let answer = owner.call("run_experiment", json!({ "profile": "passes", "wait": true })).await;
+    let run_id = answer.expect("an answer").field("run_id").to_owned();
+    write(&bench, FILE, "fn a() { c() }\n");
+    let given = json!({ "statement": "a calls c", "claim_type": "fact", "scopes": [FILE], "evidence_refs": [run_id] });
+    let made = bench.accepted(&owner, "create_claim", given).await;
+    let why = "what `src/a.rs` held when it was queued is not on record; run it about the claim";
+    assert!(made.text.contains(why), "{}", made.text);
+    let later = bench.claim(&owner, "a returns at once", FILE).await;
+    let attach = json!({ "run_id": run_id, "claim_id": later });
+    let tied = bench.accepted(&owner, "attach_experiment", attach).await;
+    assert!(tied.text.contains(why) && tied.text.contains("run_experiment {"), "{}", tied.text);
+    for id in [made.field("claim_id"), &later] {
+        let claim = json_of(&owner, &format!("hivemind://claims/{id}")).await;
+        let tied = (&claim["evidence_items"][0]["relation"], &claim["grade"]);
+        assert_eq!(tied, (&json!("mentions"), &json!("asserted")), "{claim}");
+    }
+    // Where the scope has no version the run is evidence, as one about the claim is.
+    let given = json!({ "statement": "it all holds", "claim_type": "fact", "scopes": ["src"], "evidence_refs": [run_id] });
+    let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+    let claim = json_of(&owner, &format!("hivemind://claims/{id}")).await;
+    assert_eq!(
+        (&claim["evidence_items"][0]["relation"], &claim["grade"]),
+        (&json!("supports"), &json!("observed"))
+    );
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
 #[tokio::test]
 async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision() {
     let bench = Bench::new();
@@ -280,8 +315,8 @@ async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision
     let attach = json!({ "run_id": seen.field("run_id"), "claim_id": later });
     let tied = owner.call("attach_experiment", attach).await.expect("an answer").text;
     for text in [warned, page, tied] {
-        assert!(text.contains("record_decision (supersedes") && !text.contains("create_claim"), "{text}");
-        assert!(text.contains("hm decision record"), "{text}");
+        assert!(text.contains("`record_decision {") && !text.contains("create_claim"), "{text}");
+        assert!(text.contains("\"supersedes\":[\"") && text.contains("\"scopes\":[\""), "{text}");
     }
 }
 
@@ -290,12 +325,25 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
     write(&bench, "src/big.bin", &"x".repeat(2 << 20));
+    write(&bench, "src/e41.rs", "fn e() {}\n");
     std::os::unix::fs::symlink("/etc/passwd", bench.root().join("passwd")).expect("a link");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
-    let scopes = json!(["passwd", "src/big.bin", "src", "tag:build"]);
+    let scopes = json!(["passwd", "src/big.bin", "src", "src/e4*", "tag:build"]);
     let given = json!({ "statement": "it is all there", "claim_type": "fact", "scopes": scopes });
-    let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+    let made = bench.accepted(&owner, "create_claim", given).await;
+    let unversioned = |answer: &ToolAnswer| -> Vec<String> {
+        let warnings = answer.body["warnings"].as_array().cloned().unwrap_or_default();
+        let warnings = warnings.iter().filter(|warning| warning["code"] == "unversioned");
+        warnings.map(|warning| warning["message"].as_str().expect("a sentence").to_owned()).collect()
+    };
+    // Red before: the receipt said nothing.
+    let told = [
+        "`passwd` has no version, because it leads out of the work tree: no run can tell whether it changed",
+        "`src/big.bin` has no version, because it is larger than 1 MiB: no run can tell whether it changed",
+    ];
+    assert_eq!(unversioned(&made), told, "{}", made.text);
+    let id = made.field("claim_id").to_owned();
     challenge(&bench, &other, &id).await;
     for kind in ["claim.created", "position.taken"] {
         assert_eq!(payloads(&bench, kind)[0].get("versions"), None, "{kind}");
@@ -305,13 +353,45 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
         "- without a version: `passwd` leads out of the work tree",
         "- without a version: `src/big.bin` is larger than 1 MiB",
         "- without a version: `src` is a directory",
+        // Red before: its version was that of a file which is not there.
+        "- without a version: `src/e4*` is a pattern for files",
         "- without a version: `tag:build` is no file",
     ] {
         assert!(page.contains(line), "{line} in {page}");
     }
     write(&bench, "src/big.bin", &"y".repeat(2 << 20));
-    run(&owner, "passes", &id, true).await;
+    let answer = run(&owner, "passes", &id, true).await;
+    assert_eq!(unversioned(&answer), told, "{}", answer.text);
     assert_eq!(stands(&owner, &id).await.0, "confirmed", "where nothing was seen nothing has changed");
+}
+
+/// Red before: the challenge of other content made that content the claim's.
+#[tokio::test]
+async fn a_challenge_that_saw_other_content_does_not_make_it_the_claims() {
+    let bench = Bench::new();
+    profile(&bench, "passes", "exit 0");
+    write(&bench, FILE, "fn a() {}\n");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let other = bench.pane(Some("reviewer"), Era::Modern).await;
+    let id = bench.claim(&owner, "a does nothing", FILE).await;
+    write(&bench, FILE, "fn a() { b() }\n");
+    challenge(&bench, &other, &id).await;
+    let answer = run(&owner, "passes", &id, true).await;
+    let why = "`src/a.rs` changed since the claim";
+    assert!(
+        answer.text.contains(&format!("{why}: this run will neither confirm nor contradict")),
+        "{}",
+        answer.text
+    );
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "contested" && reason.contains(why), "{status} {reason}");
+    // Whose claim or challenge it is may say that it is still meant.
+    let still = bench.hm(&["claim", "still", &id, "--agent", "reviewer"]);
+    assert!(still.status.success(), "{still:?}");
+    run(&owner, "passes", &id, true).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed");
+    bench.kill_writer();
+    bench.assert_sound();
 }
 
 #[tokio::test]

@@ -641,6 +641,7 @@ fn work() -> BoxedStrategy<Command> {
                 error_signature: None,
                 failed: true,
                 of_last: false,
+                unseen: false,
                 runs: Vec::new(),
                 tail: None,
                 output_sha256: None,

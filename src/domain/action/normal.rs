@@ -34,7 +34,7 @@ pub(super) const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "
 /// What else the shell reads itself: none of it is a program.
 const RESERVED: [&str; 10] = ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd"];
 /// What only prepares or says something: whether a dead end is walked into does not hang on it.
-const SETUP: [&str; 20] = [
+pub(super) const SETUP: [&str; 20] = [
     ".", ":", "alias", "echo", "exit", "export", "false", "printf", "pwd", "return", "set", "shopt", "sleep",
     "source", "trap", "true", "ulimit", "umask", "unset", "wait",
 ];
@@ -165,7 +165,8 @@ impl Reading<'_> {
                         Some("fi" | "done") => compounds = compounds.saturating_sub(1),
                         Some("cd" | "pushd" | "popd") => {
                             // In a pipe or in the background it leads only itself away.
-                            let leads = before != Joint::Pipe && matches!(after, Joint::Next | Joint::Else);
+                            let leads = before != Joint::Pipe
+                                && matches!(after, Joint::Next | Joint::Then | Joint::Else);
                             let is_certain = compounds == 0 && before != Joint::Else;
                             after_cd = leads;
                             if leads {

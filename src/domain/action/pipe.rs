@@ -1,50 +1,121 @@
-//! Pipes in a line for the shell: the exit code of a pipe is that of its last command.
+//! What the exit code of a line for the shell hides: that of a pipe is that of its last command, and that of a whole line
+//! says nothing about a command whose end the line passes over.
 
 use std::fmt;
 
-use super::normal::{KEYWORDS, MAX_DEPTH, SHELLS, is_assignment, line_for_shell, name, unwrapped};
-use super::shell::{Joint, Step, VALUE, cut};
+use super::normal::{KEYWORDS, MAX_DEPTH, SETUP, SHELLS, is_assignment, line_for_shell, name, unwrapped};
+use super::shell::{self, Joint, Step, VALUE};
 
 /// Commands whose own exit code tells nothing: they only feed the pipe.
 const FEEDERS: [&str; 3] = ["echo", "printf", "yes"];
+/// What the shell reads itself, and commands that show nothing about the files of a workspace, besides those that only
+/// prepare or say something.
+const QUIET: [&str; 16] = [
+    "basename",
+    "cd",
+    "date",
+    "dirname",
+    "done",
+    "esac",
+    "fi",
+    "for",
+    "md5sum",
+    "mkdir",
+    "nproc",
+    "popd",
+    "pushd",
+    "sha256sum",
+    "which",
+    "}",
+];
 
-/// A pipe that hides how its first command ended.
+/// A command whose end the exit code of its line hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piped {
     /// The command whose end is hidden.
     pub first: String,
-    /// The last command of the pipe.
-    pub last: String,
-    /// Whether the line ends with the pipe, so that the exit code of the line is that of `last`.
-    pub ends_line: bool,
+    /// What hides it.
+    pub by: Hides,
+}
+
+/// What hides how a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hides {
+    /// A pipe that ends in another command.
+    Pipe {
+        /// The last command of the pipe.
+        last: String,
+        /// Whether the line ends with the pipe, so that the exit code of the line is that of `last`.
+        ends_line: bool,
+    },
+    /// `||`, `;`, `&`, `!`, a condition, or a substitution: the line goes on whatever the command did.
+    Line,
 }
 
 impl fmt::Display for Piped {
     /// What follows an exit code: `of …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { first, last, ends_line } = self;
-        if *ends_line {
-            write!(f, "of `{last}`, the last of a pipe: says nothing about `{first}`")
-        } else {
-            write!(f, "after a pipe that ends in `{last}`: says nothing about `{first}`")
+        let Self { first, by } = self;
+        match by {
+            Hides::Pipe { last, ends_line: true } => {
+                write!(f, "of `{last}`, the last of a pipe: says nothing about `{first}`")
+            }
+            Hides::Pipe { last, ends_line: false } => {
+                write!(f, "after a pipe that ends in `{last}`: says nothing about `{first}`")
+            }
+            Hides::Line => write!(f, "of the whole line: says nothing about `{first}`"),
         }
     }
 }
 
-/// The last pipe of a line whose first command may have failed unseen. A line with `set -o pipefail` has none, nor has
-/// one that cannot be read.
+/// The last pipe of a line whose first command may have failed unseen, else the first command whose end the line passes
+/// over. A line with `set -o pipefail` has no such pipe, one with `set -e` no such `;`.
 pub fn piped(line: &str) -> Option<Piped> {
     read(line, false, MAX_DEPTH)
 }
 
+/// What a line says so far.
+struct Line {
+    piped: Option<Piped>,
+    /// The first command whose end the line passes over.
+    passed: Option<String>,
+    /// The first command that may say something since the line last passed over one.
+    loud: Option<String>,
+    errexit: bool,
+}
+
+impl Line {
+    fn pass(&mut self, command: Option<String>) {
+        if self.passed.is_none() {
+            self.passed = command;
+        }
+    }
+
+    /// What stands before a command passes over those before it, unless the command tells how they ended.
+    fn meet(&mut self, before: Joint, text: &str) {
+        let told = match before {
+            Joint::Next | Joint::Pipe => return,
+            Joint::Else => fails(text),
+            Joint::Then => self.errexit || text == "exit $?",
+            Joint::Aside => false,
+        };
+        let command = self.loud.take();
+        if !told {
+            self.pass(command);
+        }
+    }
+}
+
 fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
     let depth = depth.checked_sub(1)?;
-    let mut found: Option<Piped> = None;
+    let mut said = Line { piped: None, passed: None, loud: None, errexit: false };
     let mut within = Vec::new();
     // The first command of the pipe that is being read, and whether it only feeds the pipe.
     let mut first = (String::new(), false);
     let mut ends_subshell = false;
-    for step in cut(line) {
+    let mut last_after = Joint::Next;
+    let (steps, is_whole) = shell::read(line);
+    for step in steps {
         let (text, before) = match step {
             Step::Within(line) => {
                 within.push(line);
@@ -55,42 +126,111 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
                 ends_subshell = true;
                 continue;
             }
-            Step::Run { text, before, .. } => (text.trim().to_owned(), before),
+            Step::Run { text, before, after } => {
+                last_after = after;
+                (text.trim().to_owned(), before)
+            }
         };
         let words = shell_words::split(&text).unwrap_or_default();
-        let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(0);
+        let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
+        let is_conditional = words[..spoken].iter().any(|word| word != "{");
         let words = &words[spoken..];
         let command = unwrapped(words).unwrap_or(words);
         let program = command.first().map_or("", |word| name(word));
         let within = std::mem::take(&mut within);
+        let assigned = matches!(words, [only] if is_assignment(only) && only.ends_with(VALUE));
+        let substituted = || within.iter().find(|line| says(line, depth)).map(|line| line.trim().to_owned());
+        let loud = if assigned { substituted() } else { is_loud(program).then(|| text.clone()) };
         if before == Joint::Pipe {
             let is_fed = first.1 && !std::mem::take(&mut ends_subshell);
             if !pipefail && !is_fed {
-                found = Some(Piped { first: first.0.clone(), last: text, ends_line: true });
+                let by = Hides::Pipe { last: text.clone(), ends_line: true };
+                said.piped = Some(Piped { first: first.0.clone(), by });
             }
+            said.loud = said.loud.or(loud);
             continue;
         }
         ends_subshell = false;
-        if let Some(piped) = &mut found {
-            piped.ends_line = false;
+        if let Some(Piped { by: Hides::Pipe { ends_line, .. }, .. }) = &mut said.piped {
+            *ends_line = false;
+        }
+        // The end of a group is that of its last command.
+        if text != "}" {
+            said.meet(before, &text);
+        }
+        if !assigned {
+            said.pass(substituted());
+        }
+        if is_conditional || before == Joint::Else && !fails(&text) {
+            said.pass(loud);
+        } else {
+            said.loud = said.loud.or(loud);
         }
         first = (text, FEEDERS.contains(&program));
         let says_pipefail = command.iter().any(|word| word == "pipefail");
-        if program == "set" && says_pipefail {
-            pipefail = !command.iter().any(|word| word.starts_with('+'));
-        } else if SHELLS.contains(&program)
-            && let Some(line) = line_for_shell(&command[1..])
-        {
-            found = read(line, says_pipefail && !line.contains("pipefail"), depth).or(found);
-        } else if let [only] = words
-            && is_assignment(only)
-            && only.ends_with(VALUE)
-        {
+        let inner = if SHELLS.contains(&program) {
+            line_for_shell(&command[1..])
+                .and_then(|line| read(line, says_pipefail && !line.contains("pipefail"), depth))
+        } else if program == "eval" {
+            read(&command[1..].join(" "), pipefail, depth)
+        } else if assigned {
             // The exit code of an assignment is that of the substitution in it.
-            found = within.iter().rev().find_map(|line| read(line, pipefail, depth)).or(found);
+            within.iter().rev().find_map(|line| read(line, pipefail, depth))
+        } else {
+            None
+        };
+        match inner {
+            Some(Piped { first, by: Hides::Line }) => said.pass(Some(first)),
+            inner => said.piped = inner.or(said.piped),
+        }
+        if program == "set" {
+            said.errexit |= command.iter().any(|word| {
+                word == "errexit" || word.starts_with('-') && !word.starts_with("--") && word.contains('e')
+            });
+            if says_pipefail {
+                pipefail = !command.iter().any(|word| word.starts_with('+'));
+            }
         }
     }
-    found
+    let ends_aside = line.trim_end().strip_suffix('&').is_some_and(|rest| !rest.ends_with('&'));
+    // What follows and cannot be read may do anything.
+    let goes_on = !is_whole && matches!(last_after, Joint::Then | Joint::Else | Joint::Aside);
+    if ends_aside || goes_on {
+        let loud = said.loud.take();
+        said.pass(loud);
+    }
+    said.piped.or_else(|| said.passed.map(|first| Piped { first, by: Hides::Line }))
+}
+
+/// Whether a command may say something about the files of a workspace.
+fn is_loud(program: &str) -> bool {
+    !program.is_empty() && !QUIET.contains(&program) && !SETUP.contains(&program)
+}
+
+/// Whether a line that is substituted runs a command that may say something. What git tells of its own files is a name.
+fn says(line: &str, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return true };
+    let (steps, is_whole) = shell::read(line);
+    !is_whole
+        || steps.iter().any(|step| match step {
+            Step::Run { text, .. } => {
+                let words = shell_words::split(text).unwrap_or_default();
+                let command = unwrapped(&words).unwrap_or(&words);
+                let program = command.first().map_or("", |word| name(word));
+                is_loud(program) && program != "git"
+            }
+            Step::Within(line) => says(line, depth),
+            Step::Enter | Step::Leave => false,
+        })
+}
+
+/// Whether a command only says that what stands before it failed.
+fn fails(text: &str) -> bool {
+    match text.split_once(' ').map_or((text, ""), |(program, code)| (program, code.trim())) {
+        ("false", "") => true,
+        ("exit" | "return", code) => code != "0",
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +275,47 @@ mod tests {
         .assert_eq(&told.join("\n"));
     }
 
+    /// Red before: only pipes were seen through.
+    #[test]
+    fn the_exit_code_of_a_line_is_not_that_of_a_command_which_it_passes_over() {
+        let lines = [
+            "pytest x.py || true",
+            "pytest x.py; true",
+            "pytest x.py; exit 0",
+            "pytest x.py\nls",
+            "! pytest x.py",
+            "false && pytest x.py; ls",
+            "pytest x.py &",
+            "pytest x.py & wait",
+            "(pytest x.py) &",
+            "(pytest x.py) || true",
+            "{ pytest x.py; } || :",
+            "echo $(pytest x.py)",
+            "echo \"`pytest x.py`\"",
+            "cat <(pytest x.py)",
+            "bash -c 'pytest x.py || true'",
+            "eval 'pytest x.py; true'",
+            "if pytest x.py; then :; fi",
+            "while pytest x.py; do sleep 1; done",
+            "if [ -f x ]; then pytest x.py; fi",
+            "true || pytest x.py",
+            "out=$(pytest x.py); echo $out",
+            "export OUT=$(pytest x.py)",
+            "pytest x.py && echo ok; ls",
+            "pytest x.py; cat <<EOF",
+            "pytest x.py || exit 0",
+            "set -e; pytest x.py || true",
+        ];
+        for line in lines {
+            let hidden = piped(line).unwrap_or_else(|| panic!("{line}"));
+            assert!(
+                hidden.to_string().starts_with("of the whole line: says nothing about"),
+                "{line}: {hidden}"
+            );
+            assert!(hidden.first.contains("pytest x.py") || line.contains("[ -f"), "{line}: {hidden}");
+        }
+    }
+
     #[test]
     fn what_is_no_pipe_or_tells_of_its_failures_hides_nothing() {
         for line in [
@@ -150,6 +331,18 @@ mod tests {
             "echo '{\"a\":1}' | pytest tests/test_json.py",
             "pytest --seed $(date | md5sum)",
             "pytest > log # | tail",
+            "cd web; pytest",
+            "set -e; pytest; ruff check",
+            "export A=1; pytest && ruff check",
+            "pytest &&\n  ruff check",
+            "pytest x.py; exit $?",
+            "pytest || exit 2; echo ok",
+            "out=$(pytest x.py)",
+            "bash -c 'cd web && pytest'",
+            "ruff check $(git ls-files)",
+            "pytest;",
+            "{ pytest x.py; }",
+            "python - <<EOF",
         ] {
             assert_eq!(piped(line), None, "{line}");
         }

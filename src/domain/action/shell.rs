@@ -8,8 +8,10 @@ const MAX_NESTING: usize = 8;
 /// What stands between two commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joint {
-    /// `&&`, `;`, a new line, an end of the line or of a subshell.
+    /// `&&`, an end of the line or of a subshell.
     Next,
+    /// `;` or a new line.
+    Then,
     /// `||`
     Else,
     /// `|`
@@ -41,6 +43,11 @@ pub(super) enum Step {
 /// Cuts a line. From where it cannot be understood on (an open quote, a here-document, a function), nothing of
 /// it is given: a shell may read that in another way.
 pub(super) fn cut(line: &str) -> Vec<Step> {
+    read(line).0
+}
+
+/// [`cut`], and whether all of the line was understood.
+pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
     let mut cutter = Cutter {
         line,
         at: 0,
@@ -51,8 +58,8 @@ pub(super) fn cut(line: &str) -> Vec<Step> {
         steps: Vec::new(),
     };
     // Without an answer what was understood before stays.
-    let _ = cutter.run();
-    cutter.steps
+    let is_whole = cutter.run().is_some();
+    (cutter.steps, is_whole)
 }
 
 struct Cutter<'l> {
@@ -93,7 +100,13 @@ impl Cutter<'_> {
                 (b'|', _) => self.join(1, Joint::Pipe),
                 // The end of a branch of `case`.
                 (b';', Some(b';' | b'&')) => return None,
-                (b';' | b'\n', _) => self.join(1, Joint::Next),
+                // A command may go on in the next line after `&&`, `||` and `|`.
+                (b'\n', _)
+                    if self.text.trim().is_empty() && !matches!(self.steps.last(), Some(Step::Leave)) =>
+                {
+                    self.at += 1;
+                }
+                (b';' | b'\n', _) => self.join(1, Joint::Then),
                 (b'<' | b'>', _) => self.redirection()?,
                 (b'(', _) if self.text.trim().is_empty() => {
                     self.at += 1;
@@ -293,8 +306,8 @@ mod tests {
             expect![[r#"
                 "cd web && npm test; echo done || exit 1"
                     Next [cd web ] Next
-                    Next [ npm test] Next
-                    Next [ echo done ] Else
+                    Next [ npm test] Then
+                    Then [ echo done ] Else
                     Else [ exit 1] Next
                 "git commit -m 'a && b; c' \"d | e\" f\\;g"
                     Next [git commit -m 'a && b; c' "d | e" f\;g] Next
@@ -306,8 +319,8 @@ mod tests {
                     Pipe [ tail -5 ] Aside
                     Aside [ wait] Next
                 "cargo test \\\n  --all # && not this\nls"
-                    Next [cargo test   --all ] Next
-                    Next [ls] Next
+                    Next [cargo test   --all ] Then
+                    Then [ls] Next
                 "grep -c x 2>/dev/null <in >out 2>&1 &> all >> more && echo 2"
                     Next [grep -c x             ] Next
                     Next [ echo 2] Next
@@ -368,11 +381,11 @@ mod tests {
                 "ls && echo \"open"
                     Next [ls ] Next
                 "ls; cat <<EOF\nrm -rf x\nEOF"
-                    Next [ls] Next
+                    Next [ls] Then
                 "ls; f() { rm x; }"
-                    Next [ls] Next
+                    Next [ls] Then
                 "ls; a=(1 2)"
-                    Next [ls] Next
+                    Next [ls] Then
                 "ls && (cd a"
                     Next [ls ] Next
                     enter
@@ -382,7 +395,7 @@ mod tests {
                 "case $x in a) ls;; esac"
                     Next [case $x in a] Next
                 "ls; echo $(echo"
-                    Next [ls] Next
+                    Next [ls] Then
                 "ls \\"
             "#]],
         );

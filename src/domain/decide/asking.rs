@@ -2,24 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use super::{Policy, Speaker, contradiction, overrule, take_place, ttl};
+use super::{Policy, Speaker, Supersession, contradiction, overrule, take_place, ttl};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Override, Status};
+use crate::domain::claim::{ClaimType, Outcome, Relation, Status, Tier};
 use crate::domain::command::CreateClaim;
 use crate::domain::event::{Event, StatusChanged};
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
-use crate::domain::state::{Claim, State};
+use crate::domain::state::{Claim, Heard, State};
 use crate::domain::time::Timestamp;
 
 /// The most agents one claim may ask.
 const MAX_ASKED: usize = 8;
+/// How the reason begins for which silence does not confirm a claim.
+pub const HELD: &str = "not agreed by silence: ";
 /// The longest time for objections, in minutes: one week.
 const MAX_OBJECTION_MINUTES: u32 = 10_080;
 
 /// Whom a claim asks, each agent once.
 pub(super) fn asked(create: &CreateClaim) -> Vec<AgentId> {
     create.asks.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+}
+
+/// [`asked`], and the owner of a claim that the new one replaces once it is confirmed.
+pub(super) fn asked_with_owner(create: &CreateClaim, supersession: Option<&Supersession>) -> Vec<AgentId> {
+    let mut asked: BTreeSet<AgentId> = asked(create).into_iter().collect();
+    if let Some(Supersession::OnceConfirmed { owner, .. }) = supersession {
+        asked.extend(Some(owner.clone()).filter(|owner| *owner != AgentId::system()));
+    }
+    asked.into_iter().collect()
 }
 
 /// Whether a claim may ask these agents, and be agreed by silence.
@@ -56,7 +67,7 @@ pub(super) fn check(
     let Some((old_id, old)) = create.supersedes.and_then(|id| Some((id, state.claim(id)?))) else {
         return Ok(());
     };
-    let takes_from_another = old.status != Status::Deprecated && !state.is_own(agent, session, old);
+    let takes_from_another = old.status != Status::Deprecated && !state.owns(agent, session, old);
     if takes_from_another && !asked.contains(&old.owner) {
         let why = format!(
             "claim {old_id} belongs to {}, who was not asked: add {} to asks, or leave this out",
@@ -67,8 +78,12 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What the receipt of a new claim says next.
-pub(super) fn next(create: &CreateClaim) -> String {
+/// What the receipt of a new claim says next. `waits_for` is a claim that the operator stands by and that the new one
+/// would replace: silence agrees to nothing there.
+pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>) -> String {
+    if let (Some(old), Some(_)) = (waits_for, create.unless_objection_minutes) {
+        return format!("not agreed by silence: it waits for the operator, who stands by claim {old}");
+    }
     let asked: Vec<String> = asked(create).iter().map(ToString::to_string).collect();
     match (asked.as_slice(), create.unless_objection_minutes) {
         ([], None) => "confirmed once another agent supports it".to_owned(),
@@ -87,44 +102,95 @@ pub(super) fn next(create: &CreateClaim) -> String {
     }
 }
 
-/// The events by which silence confirms a claim; none where something stands in the way.
+/// The events by which silence confirms a claim whose time for objections is over. What stands against the claim ends
+/// the silence: the claim stays proposed, and says why.
 pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
-    let Some(claim) = state.claim(id).filter(|claim| may_agree(state, id, claim, now)) else {
-        return Vec::new();
+    let Some(claim) = state.claim(id).filter(|claim| is_due(claim, now)) else { return Vec::new() };
+    let against = stands_against(state, id, claim).or_else(|| nobody_was_there(state, id, claim));
+    let asked = || claim.asks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let (to, reason) = match &against {
+        Some(why) => (Status::Proposed, format!("{HELD}{why}")),
+        None => {
+            let whom = if claim.asks.is_empty() { "any agent".to_owned() } else { asked() };
+            let until = claim.silent_at.unwrap_or(now);
+            (Status::Confirmed, format!("agreed by silence: no objection of {whom} until {until}"))
+        }
     };
-    let asked: Vec<String> = claim.asks.iter().map(ToString::to_string).collect();
-    let whom = if asked.is_empty() { "any agent".to_owned() } else { asked.join(", ") };
-    let until = claim.silent_at.unwrap_or(now);
-    let reason = format!("agreed by silence: no objection of {whom} until {until}");
+    let (replaced, stays) = match &against {
+        Some(_) => (Vec::new(), None),
+        None => take_place(state, (id, claim), true, &state.policy()),
+    };
+    let stays = stays.map_or_else(String::new, |warning| format!("; {}", warning.message));
+    let reason = format!("{reason}{stays}");
     let mut events = vec![
         StatusChanged {
             claim_id: id,
             from: claim.status,
-            to: Status::Confirmed,
+            to,
             reason: reason.parse().expect("our own reasons are short and never empty"),
-            by_silence: true,
+            by_silence: against.is_none(),
+            keeps_proof: false,
         }
         .into(),
     ];
-    events.extend(take_place(state, (id, claim), true, &state.policy()).0);
-    events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
+    if against.is_none() {
+        events.extend(replaced);
+        events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
+    }
     events
 }
 
-fn may_agree(state: &State, id: ClaimId, claim: &Claim, now: Timestamp) -> bool {
-    let is_due = claim.status == Status::Proposed && claim.silent_at.is_some_and(|until| until <= now);
-    // A challenge that a run answered stands on record and is no silence either.
-    is_due
-        && !claim.is_over(now)
-        && claim.challengers().next().is_none()
-        && !is_objected_to(state, id)
-        && !breaks_target_rule(state, id, claim)
-        && !overrules_operator(state, claim, &state.policy())
+fn is_due(claim: &Claim, now: Timestamp) -> bool {
+    let is_over = claim.silent_at.is_some_and(|until| until <= now);
+    claim.status == Status::Proposed && is_over && !claim.is_over(now)
 }
 
-/// Whether an objection waits for the operator, who stands by the claim.
-fn is_objected_to(state: &State, id: ClaimId) -> bool {
-    state.proposals(id).any(|open| matches!(open.asks, Override::Challenge | Override::Deprecate))
+/// What stands against a claim, so that silence does not confirm it.
+fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
+    // A challenge that a run answered stands on record and is no silence either.
+    if let Some(challenger) = claim.challengers().next() {
+        return Some(format!("{challenger} challenges it"));
+    }
+    let strong = state.contradictions_of(id).find(|(_, open)| open.tier == Tier::Strong);
+    if let Some((_, open)) = strong {
+        let other = if open.left.claim_id == id { &open.right } else { &open.left };
+        return Some(format!("a contradiction with {} of {} is open", other.claim_id, other.agent));
+    }
+    let contradicting = claim.evidence.iter().find(|(_, relation)| *relation == Relation::Contradicts);
+    if let Some((event, _)) = contradicting {
+        return Some(format!("evidence contradicts it: {event}"));
+    }
+    if state.decision(id).is_some_and(|decision| decision.outcome == Some(Outcome::Failure)) {
+        return Some("its outcome is failure".to_owned());
+    }
+    let waits = |other: &Claim| other.proposes_to_supersede == Some(id) && other.status != Status::Deprecated;
+    if let Some((rival, _)) = state.claims().filter(|(_, other)| waits(other)).min_by_key(|(rival, _)| *rival)
+    {
+        return Some(format!("claim {rival} is to take its place"));
+    }
+    if let Some(proposal) = state.proposals(id).next() {
+        return Some(format!("{} asked the operator to {} it", proposal.agent, proposal.asks));
+    }
+    if let Some((scope, agent)) = state.heard_of(id).and_then(Heard::changed) {
+        return Some(format!("`{scope}` was changed by {agent}"));
+    }
+    if breaks_target_rule(state, id, claim) {
+        return Some("another decision on its target is in force".to_owned());
+    }
+    let old = claim.proposes_to_supersede.filter(|_| overrules_operator(state, claim, &state.policy()));
+    old.map(|old| format!("the operator stands by claim {old}, which it would replace"))
+}
+
+/// Whether no agent whose objection would count was there before the time was over.
+fn nobody_was_there(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
+    let heard = state.heard_of(id)?;
+    if claim.asks.is_empty() {
+        return heard.was_alone().then(|| "no other agent was there to object".to_owned());
+    }
+    let asked: Vec<String> = claim.asks.iter().map(ToString::to_string).collect();
+    let was = if asked.len() == 1 { "was" } else { "were" };
+    let is_absent = claim.asks.iter().all(|agent| !heard.was_there(agent));
+    is_absent.then(|| format!("{} {was} not there to object", asked.join(", ")))
 }
 
 /// Whether another decision is in force on a target of this one. The claim that it is to replace does not count.

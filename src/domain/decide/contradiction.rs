@@ -1,8 +1,8 @@
 //! Contradictions: found when a claim, a position or a link comes in, ended when a side gives way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Decision;
+use super::{Decision, Speaker};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Position, Relation, Resolution, Status, Tier};
 use crate::domain::command::CreateClaim;
@@ -91,6 +91,28 @@ fn compare(create: &CreateClaim, new: &Reading, other: &Claim) -> Option<(Likene
 pub(super) fn on_challenge(state: &State, challenger: &AgentId, id: ClaimId, claim: &Claim) -> Option<Event> {
     let side = |agent: &AgentId| Side { claim_id: id, agent: agent.clone() };
     fresh(state, ContradictionKind::Position, side(&claim.owner), side(challenger))
+}
+
+/// The agent that supports a claim supports or owns another one that contradicts it.
+pub(super) fn on_support(state: &State, (agent, session): Speaker<'_>, id: ClaimId) -> Vec<Warning> {
+    let open = state.contradictions_of(id).map(|(_, open)| open);
+    let strong = open.filter(|open| open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id);
+    let others: BTreeSet<ClaimId> = strong
+        .map(|open| if open.left.claim_id == id { open.right.claim_id } else { open.left.claim_id })
+        .collect();
+    let held = |other: &ClaimId| {
+        let claim = state.claim(*other).filter(|claim| claim.status != Status::Deprecated)?;
+        let holds = if state.is_own(agent, session, claim) {
+            "own"
+        } else if claim.positions.get(agent) == Some(&Position::Support) {
+            "support"
+        } else {
+            return None;
+        };
+        let message = format!("you {holds} {}, which contradicts this", super::quotation(state, *other));
+        Some(Warning { code: WarningCode::Contradiction, message, claim_id: Some(*other) })
+    };
+    others.iter().filter_map(held).collect()
 }
 
 /// An agent says that one claim contradicts another.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::{
-    Decision, Policy, Speaker, Successor, Supersession, check_list, create_claim, fresh_id, known_claim,
-    may_deprecate, overrule, supersede, target, transition,
+    Decision, Policy, Speaker, Successor, Supersession, challenge, check_list, create_claim, fresh_id,
+    known_claim, may_deprecate, overrule, supersede, support, target, transition,
 };
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{
@@ -17,6 +20,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// The shortest rationale that says anything (spec 02).
 const MIN_RATIONALE_CHARS: usize = 10;
@@ -27,11 +31,15 @@ const REJECTED: &str = "rejected alternative";
 
 /// Refuses a claim that would be a decision without its rule: about a target, for a time, or in the place of a
 /// decision.
-pub(super) fn check_claim(state: &State, create: &CreateClaim) -> Result<(), Rejection> {
+pub(super) fn check_claim(
+    state: &State,
+    speaker: Speaker<'_>,
+    create: &CreateClaim,
+) -> Result<(), Rejection> {
     if let Some(old) = create.supersedes
         && let Some(claim) = state.claim(old)
     {
-        stays(old, claim)?;
+        stays(state, speaker, old, claim)?;
     }
     if create.claim_type != ClaimType::Decision {
         return Ok(());
@@ -44,35 +52,70 @@ pub(super) fn check_claim(state: &State, create: &CreateClaim) -> Result<(), Rej
         Code::RationaleRequired,
         format!("a decision on {target} says why"),
         format!(
-            "record_decision with the statement, target {}, and a rationale of {MIN_RATIONALE_CHARS} characters or more",
-            target.name()
+            "say why in {MIN_RATIONALE_CHARS} characters or more: {}",
+            way::call(
+                "record_decision",
+                &json!({
+                    "statement": create.statement, "target": target.name(), "rationale": way::REASON,
+                })
+            )
         ),
     )
     .with("target", target))
 }
 
 /// Refuses to take a decision out of force by anything but a decision.
-pub(super) fn stays(id: ClaimId, claim: &Claim) -> Result<(), Rejection> {
+pub(super) fn stays(
+    state: &State,
+    speaker: Speaker<'_>,
+    id: ClaimId,
+    claim: &Claim,
+) -> Result<(), Rejection> {
     if claim.claim_type != ClaimType::Decision {
         return Ok(());
     }
     Err(Rejection::new(
         Code::RationaleRequired,
         format!("claim {id} is a decision: only a decision with a rationale takes its place"),
-        format!(
-            "record_decision with supersedes [{id}] and a rationale of {MIN_OVERRIDE_CHARS} characters or more; if it \
-             turned out badly, record_outcome"
-        ),
+        if may_deprecate(state, speaker, claim) {
+            let outcome = way::call("record_outcome", &json!({ "decision_id": id, "outcome": "failure" }));
+            format!(
+                "with a rationale of {MIN_OVERRIDE_CHARS} characters or more: {}; if it turned out badly: {outcome}",
+                instead_of(id, claim)
+            )
+        } else {
+            of_another(id, claim)
+        },
     )
     .with("decision_id", id))
 }
 
-/// How a claim leaves force: a decision by another one, any other claim as said.
-pub(super) fn way_out(claim: &Claim, otherwise: &str) -> String {
+/// How its owner puts a claim out of force.
+pub(super) fn way_out(claim: &Claim) -> &'static str {
     match claim.claim_type {
-        ClaimType::Decision => "record_decision supersedes it with a rationale".to_owned(),
-        ClaimType::Fact | ClaimType::Hypothesis | ClaimType::Negative => otherwise.to_owned(),
+        ClaimType::Decision => "decides anew",
+        ClaimType::Fact | ClaimType::Hypothesis | ClaimType::Negative => "deprecates it",
     }
+}
+
+/// The step that puts another decision in the place of one.
+pub(super) fn instead_of(id: ClaimId, claim: &Claim) -> String {
+    let mut instead = json!({ "statement": "STATEMENT", "rationale": way::REASON, "supersedes": [id] });
+    match claim.scopes.iter().find(|scope| scope.is_target()) {
+        Some(target) => instead["target"] = json!(target.name()),
+        None => instead["scopes"] = json!(claim.scopes),
+    }
+    way::call("record_decision", &instead)
+}
+
+/// The agents that may put a claim of this owner out of force.
+pub(super) fn with_architect(owner: &AgentId) -> String {
+    if *owner == AgentId::architect() { owner.to_string() } else { format!("{owner} or the architect") }
+}
+
+/// What an agent does about a decision that it may not replace.
+fn of_another(id: ClaimId, claim: &Claim) -> String {
+    format!("{}, or ask {} to decide anew", challenge(id), with_architect(&claim.owner))
 }
 
 pub(super) fn record(
@@ -97,15 +140,33 @@ pub(super) fn record(
     let target = target_of(state, record)?;
     let conflicts: Vec<ClaimId> = target.iter().flat_map(|target| state.decisions_on(target)).collect();
     if let Some(other) = conflicts.iter().find(|id| !replaced.contains(id)) {
-        let target = target.as_ref().map_or("", Scope::as_str);
-        let all = conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let target = target.as_ref().expect("conflicts are those on the target");
+        // An agent decides in the place of its own decisions; against the operator's, it proposes to.
+        let others = conflicts.iter().filter_map(|id| Some((*id, state.claim(*id)?)));
+        let others = others
+            .filter(|(_, claim)| !overrule::stands(speaker.0, claim, policy))
+            .find(|(_, claim)| !may_deprecate(state, speaker, claim));
+        let rationale = record.rationale.as_str();
+        let is_enough = rationale.chars().count() >= MIN_OVERRIDE_CHARS;
+        let mut yours = json!({
+            "target": target.name(), "supersedes": conflicts,
+            "rationale": if is_enough { rationale } else { way::REASON },
+        });
+        match &record.statement {
+            Some(statement) => yours["statement"] = json!(statement),
+            None => yours["claim_id"] = json!(record.claim_id),
+        }
         return Err(Rejection::new(
             Code::TargetConflict,
-            format!("decision {other} on {target} is in force"),
-            format!(
-                "support it, or record yours with supersedes [{all}] and a rationale of {MIN_OVERRIDE_CHARS} \
-                 characters or more"
-            ),
+            in_force(&conflicts, &replaced, target),
+            match others {
+                Some((id, claim)) => format!("{}, or {}", support(id), of_another(id, claim)),
+                None => format!(
+                    "{}, or with a rationale of {MIN_OVERRIDE_CHARS} characters or more: {}",
+                    support(*other),
+                    way::call("record_decision", &yours)
+                ),
+            },
         )
         .with("conflicts_with", other));
     }
@@ -131,7 +192,7 @@ pub(super) fn record(
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
             create_claim(state, speaker, &claim, &replaced, versions, now, policy)?
         }
-        None => existing(state, speaker, record)?,
+        None => existing(state, speaker, record, policy)?,
     };
     decision.events.push(
         DecisionRecorded {
@@ -157,7 +218,7 @@ pub(super) fn record(
                 return Err(Rejection::new(
                     Code::NotAllowed,
                     format!("decision {old_id} belongs to {owner}"),
-                    format!("challenge it with a reason, or ask {owner} or the architect to decide anew"),
+                    format!("{}, or ask {} to decide anew", challenge(old_id), with_architect(&owner)),
                 ));
             }
         }
@@ -169,6 +230,16 @@ pub(super) fn record(
     Ok(decision)
 }
 
+/// The decisions in force that a new one on their target does not replace.
+fn in_force(conflicts: &[ClaimId], replaced: &BTreeSet<ClaimId>, target: &Scope) -> String {
+    let left: Vec<String> =
+        conflicts.iter().filter(|id| !replaced.contains(id)).map(ToString::to_string).collect();
+    match left.as_slice() {
+        [only] => format!("decision {only} on {target} is in force"),
+        several => format!("decisions {} on {target} are in force", several.join(" and ")),
+    }
+}
+
 fn proposal(old: ClaimId, record: &RecordDecision, target: Option<&Scope>) -> OverrideProposed {
     OverrideProposed {
         claim_id: old,
@@ -177,6 +248,7 @@ fn proposal(old: ClaimId, record: &RecordDecision, target: Option<&Scope>) -> Ov
         successor: record.statement.is_none().then_some(record.claim_id),
         statement: record.statement.clone(),
         target: target.cloned(),
+        formerly: Vec::new(),
     }
 }
 
@@ -225,14 +297,21 @@ fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
 }
 
 /// A claim that is there already becomes a decision on record.
-fn existing(state: &State, speaker: Speaker<'_>, record: &RecordDecision) -> Result<Decision, Rejection> {
+fn existing(
+    state: &State,
+    speaker: Speaker<'_>,
+    record: &RecordDecision,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
     let id = record.claim_id;
     let claim = known_claim(state, id)?;
-    if !may_deprecate(state, speaker, claim) {
+    let (agent, session) = speaker;
+    let is_the_operators = overrule::stands(agent, claim, policy) && !state.owns(agent, session, claim);
+    if is_the_operators || !may_deprecate(state, speaker, claim) {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {id} is {}'s, and only its owner says why it was decided", claim.owner),
-            format!("support it, or ask {} to record the decision", claim.owner),
+            format!("{}, or ask {} to record the decision", support(id), claim.owner),
         ));
     }
     if !record.asks.is_empty() || record.unless_objection_minutes.is_some() {
@@ -312,7 +391,10 @@ pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<De
         return Err(Rejection::new(
             Code::NoDecision,
             format!("claim {id} is not on record as a decision"),
-            "record it with record_decision first, or name one of hivemind://decisions",
+            format!(
+                "record it first: {}, or name one of `hivemind://decisions`",
+                way::call("record_decision", &json!({ "claim_id": id, "rationale": way::REASON }))
+            ),
         ));
     };
     if decision.outcome == Some(record.outcome) {
@@ -322,13 +404,12 @@ pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<De
             "nothing to do: it is on record",
         ));
     }
-    let scopes = claim.scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(", ");
     let offer = || {
         let notes = record.notes.as_ref().map_or_else(|| "say what failed".to_owned(), ToString::to_string);
-        format!(
-            "spare others the dead end: create_claim claim_type negative, scopes {scopes}, \
-             statement \"decision {id} failed: {notes}\""
-        )
+        let statement = format!("decision {id} failed: {notes}");
+        let dead_end =
+            json!({ "statement": statement, "claim_type": ClaimType::Negative, "scopes": claim.scopes });
+        format!("spare others the dead end: {}", way::call("create_claim", &dead_end))
     };
     Ok(Decision {
         events: vec![

@@ -50,7 +50,7 @@ pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<D
     }
     let Some(target) = erasure.target else {
         let nearest: Vec<String> = state.nearest_events(*event_id).iter().map(ToString::to_string).collect();
-        let hint = format!("take the id from `hm log`; the nearest are {}", nearest.join(", "));
+        let hint = format!("take the id from `hivemind://events`; the nearest are {}", nearest.join(", "));
         return Err(Rejection::new(
             Code::UnknownEvidence,
             format!("no event in the ledger has the id {event_id}"),
@@ -78,8 +78,8 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let outcome = RunOutcome::without_files(ended.outcome.state, None);
         let undecided = ended.undecided.as_ref().map(|_| erased_reason(target));
         let restates = ended.restates.or(Some(Place { seq: target.seq, at: target.at }));
-        let ended = ended.clone();
-        return Some(ExperimentCompleted { command, outcome, undecided, restates, ..ended }.into());
+        let (key, ended) = (ended.full_key(), ended.clone());
+        return Some(ExperimentCompleted { command, outcome, undecided, key, restates, ..ended }.into());
     }
     if let Event::TaskUpdated(updated) = body {
         // What is over stays over without the words that went with it.
@@ -97,7 +97,8 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let reason = erased_reason(target);
         return Some(PlanAbandoned { plan_id: abandoned.plan_id, reason }.into());
     }
-    let Event::StatusChanged(StatusChanged { claim_id, from, to, .. }) = body else { return None };
+    let Event::StatusChanged(moved) = body else { return None };
+    let StatusChanged { claim_id, from, to, .. } = moved;
     let claim = state.claim(*claim_id)?;
     let status: Status = claim.status;
     // What proved a claim is no word of an agent: without it the proof would count as an agreement.
@@ -106,9 +107,7 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         Some(run) => format!("proof:{run}").parse().expect("an id is short"),
         None => erased_reason(target),
     };
-    (status == *to).then(|| {
-        StatusChanged { claim_id: *claim_id, from: *from, to: *to, reason, by_silence: false }.into()
-    })
+    (status == *to).then(|| StatusChanged { reason, by_silence: false, ..moved.clone() }.into())
 }
 
 /// The reason of what is said again without the words that were erased.

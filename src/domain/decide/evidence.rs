@@ -1,5 +1,7 @@
 //! Evidence: which event a name means, what the event is worth for a claim, and how a link is made and taken back.
 
+use serde_json::json;
+
 use super::experiment::Said;
 use super::{Decision, contradiction, experiment, known_claim};
 use crate::domain::action::{scope_named, trigger_run};
@@ -15,6 +17,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Deed, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
@@ -74,7 +77,7 @@ fn only(state: &State, end: IdEnd, all: &[EventId]) -> Result<EventId, Rejection
         [] => Err(Rejection::new(
             Code::UnknownEvidence,
             format!("no event in the ledger has an id that ends in {end}"),
-            "`hm log` lists events with their ids; `last` is the last command or run of your session",
+            "`hivemind://events` lists events with their ids; `last` is the last command or run of your session",
         )),
         several => Err(ambiguous(&end.to_string(), several)),
     }
@@ -92,7 +95,8 @@ fn ambiguous(end: &str, ids: &[EventId]) -> Rejection {
 }
 
 fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection> {
-    let hint = "name the event: `hm log` lists events with their ids, and the end of an id is enough";
+    let hint =
+        "name the event: `hivemind://events` lists events with their ids, and the end of an id is enough";
     let Some(session) = session else {
         return Err(Rejection::new(
             Code::UnknownEvidence,
@@ -119,7 +123,9 @@ fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
         Rejection::new(
             Code::NotAttachable,
             format!("run {run_id} is {}, and not over", run.state),
-            format!("wait for its end, `hm experiment show {run_id}` says how it goes, then cite it again"),
+            format!(
+                "wait for its end, `hivemind://experiments/{run_id}` shows how it goes, then cite it again"
+            ),
         )
         .with("run_state", run.state)
     })
@@ -166,7 +172,8 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
             }
         }
         Deed::Command { of_last: true, .. } => stays(
-            "the exit code is that of the last command of a pipe; run it without the pipe, or with `set -o pipefail`",
+            "the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, or \
+             with `set -o pipefail`",
         ),
         Deed::Command { lines, .. } => {
             let run = about.trigger.and_then(|trigger| trigger_run(lines, trigger));
@@ -194,9 +201,9 @@ pub(super) struct Tied {
 
 impl Tied {
     fn by_run(state: &State, event: EventId, said: Said) -> Self {
-        let Said { relation, grade, run, meaning } = said;
+        let Said { relation, grade, run, meaning, why } = said;
         let why = match (state.run_that_ended_with(event), grade, relation) {
-            (_, _, Relation::Mentions) => "stays asserted: the run only mentions the claim".to_owned(),
+            (_, _, Relation::Mentions) => format!("stays asserted: the run {why}"),
             (Some((_, run)), Some(Grade::Observed | Grade::Reproduced), _) => {
                 format!("run of `{}`, {}", run.command, run.state)
             }
@@ -253,7 +260,9 @@ pub(super) fn add(
         None => Tied::by_word(state, evidence_ref, &about, relation),
     };
     let Tied { relation, grade, run, cited, meaning } = tied;
-    if claim.evidence.contains(&(evidence_ref, relation)) {
+    let is_same =
+        |(event, said): &(EventId, Relation)| *said == relation && state.are_one_event(*event, evidence_ref);
+    if claim.evidence.iter().any(is_same) {
         return Err(Rejection::new(
             Code::DuplicateEvidence,
             format!("event {evidence_ref} already {relation} claim {claim_id}"),
@@ -279,23 +288,24 @@ pub(super) fn retract(
     let RetractEvidence { claim_id, ref evidence_ref, relation, ref reason } = *retract;
     let claim = known_claim(state, claim_id)?;
     let evidence_ref = tied(state, session, claim_id, evidence_ref)?;
-    let relations: Vec<Relation> = claim
+    let links: Vec<(EventId, Relation)> = claim
         .evidence
         .iter()
-        .filter(|(event, said)| *event == evidence_ref && relation.is_none_or(|wanted| wanted == *said))
-        .map(|(_, said)| *said)
+        .filter(|(event, _)| state.are_one_event(*event, evidence_ref))
+        .filter(|(_, said)| relation.is_none_or(|wanted| wanted == *said))
+        .copied()
         .collect();
-    let relation = match relations.as_slice() {
+    let (evidence_ref, relation) = match links.as_slice() {
         [only] => *only,
         [] => {
             return Err(Rejection::new(
                 Code::UnknownEvidence,
                 format!("event {evidence_ref} is no evidence of claim {claim_id}"),
-                format!("hm claim show {claim_id} lists its evidence"),
+                format!("`hivemind://claims/{claim_id}` lists its evidence"),
             ));
         }
         several => {
-            let words: Vec<&str> = several.iter().map(|said| said.as_str()).collect();
+            let words: Vec<&str> = several.iter().map(|(_, said)| said.as_str()).collect();
             let problem = format!("event {evidence_ref} stands in {} relations to the claim", several.len());
             return Err(Rejection::invalid(
                 "relation",
@@ -303,13 +313,14 @@ pub(super) fn retract(
             ));
         }
     };
+    let ended = state.run_that_ended_with(evidence_ref);
     if let Some(run) = claim.proof
-        && state.run(run).and_then(|run| run.completed) == Some(evidence_ref)
+        && ended.is_some_and(|(ended, _)| ended == run)
     {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("run {run} proved claim {claim_id}: its result is not taken back"),
-            "challenge the claim with a reason and settle it by a new blocking run",
+            format!("{}, and settle it by a new blocking run", challenge(claim_id)),
         ));
     }
     let tied = claim.tied_by.get(&(evidence_ref, relation));
@@ -321,13 +332,24 @@ pub(super) fn retract(
             Code::NotAllowed,
             format!("{by} tied event {evidence_ref} to claim {claim_id}, and you are {agent}"),
             format!(
-                "ask {by} or the operator; or challenge the claim and say what is wrong with the evidence"
+                "ask {by} or the operator; or say what is wrong with the evidence: {}",
+                challenge(claim_id)
             ),
         ));
     }
-    let reason = reason.clone();
-    let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason }.into()];
-    Ok(Decision { events, ..Decision::default() })
+    let (reason, by_operator) = (reason.clone(), *agent == AgentId::operator());
+    let still_counts = !by_operator
+        && relation == Relation::Contradicts
+        && ended.is_some_and(|(_, run)| run.claim == Some(claim_id));
+    let next = still_counts.then(|| {
+        "its run was about the claim: on the same content it still keeps another run from proving the claim".to_owned()
+    });
+    let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason, by_operator }.into()];
+    Ok(Decision { events, next, ..Decision::default() })
+}
+
+fn challenge(claim_id: ClaimId) -> String {
+    way::call("challenge", &json!({ "claim_id": claim_id, "reason": way::REASON }))
 }
 
 /// The event that a name means among the evidence of a claim, where an end of its id is enough to tell it apart.

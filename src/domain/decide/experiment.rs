@@ -1,14 +1,19 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
+use serde_json::json;
+
 use super::verdict::{Verdict, verdict};
-use super::{Decision, contradiction, fresh_id, known_claim, researcher, take_place, transition};
+use super::{
+    Decision, Speaker, against, contradiction, fresh_id, known_claim, researcher, settled_status, take_place,
+    transition,
+};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
 use crate::domain::event::{
     Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued,
-    ExperimentStarted, RunBehind,
+    ExperimentStarted, RunBehind, StatusChanged,
 };
 use crate::domain::experiment::{Plan, Prediction, RunKey, RunOutcome, RunState, Series, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
@@ -18,6 +23,7 @@ use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::Statement;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
+use crate::domain::way;
 
 /// How often one request may run a profile: enough for a rate below 15 %, and a queue that still moves.
 const REPEATS: std::ops::RangeInclusive<u32> = 2..=20;
@@ -26,7 +32,11 @@ const REASON_CHARS: usize = 500;
 /// Characters of a statement in the sentence that says what a run will mean.
 const SAID_CHARS: usize = 120;
 
-pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Rejection> {
+pub(super) fn run(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    run: &RunExperiment,
+) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
     let Some(plan) = &run.plan else { return Err(no_profiles()) };
     let claim = run.claim_id.map(|id| known_claim(state, id).map(|claim| (id, claim))).transpose()?;
@@ -67,21 +77,28 @@ pub(super) fn run(state: &State, run: &RunExperiment) -> Result<Decision, Reject
         })
         .collect();
     if run.blocking {
-        events.push(waiting(run, claim, plan)?);
+        let is_own = claim.is_some_and(|(_, claim)| state.is_own(agent, session, claim));
+        events.push(waiting(run, claim, plan, is_own)?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         meaning((id, claim), run.statement.as_ref(), (plan, prediction), run.blocking)
     });
-    let next = Some(format!("read hivemind://experiments/{} for how it goes", run.run_id));
+    let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Decision { events, meaning, next, ..Decision::default() })
 }
 
 /// The claim waits for the last of the runs, or the refusal of a run that it cannot wait for.
-fn waiting(run: &RunExperiment, claim: Option<(ClaimId, &Claim)>, plan: &Plan) -> Result<Event, Rejection> {
+fn waiting(
+    run: &RunExperiment,
+    claim: Option<(ClaimId, &Claim)>,
+    plan: &Plan,
+    is_own: bool,
+) -> Result<Event, Rejection> {
     let Some((claim_id, claim)) = claim else {
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
     };
-    if let Some(why) = plan.cannot_settle(&claim.scopes) {
+    let prediction = run.prediction.unwrap_or(Prediction::Passes);
+    if let Some(why) = plan.cannot_settle(&claim.scopes, prediction) {
         return Err(Rejection::new(
             Code::ProfileCannotSettle,
             format!("a run of it settles nothing about claim {claim_id}: {why}"),
@@ -89,10 +106,19 @@ fn waiting(run: &RunExperiment, claim: Option<(ClaimId, &Claim)>, plan: &Plan) -
         ));
     }
     if claim.status != Status::Contested {
+        let without = json!({ "profile": run.profile, "claim_id": claim_id });
+        let without = way::call("run_experiment", &without);
+        let challenge = json!({ "claim_id": claim_id, "reason": way::REASON });
+        let challenge = way::call("challenge", &challenge);
         return Err(Rejection::new(
             Code::InvalidTransition,
             format!("claim {claim_id} is {}: only a contested claim waits for a proof", claim.status),
-            "leave out blocking, or challenge the claim first",
+            if is_own {
+                // No agent challenges a claim of its own.
+                format!("leave out blocking, and what it shows is evidence: {without}")
+            } else {
+                format!("leave out blocking: {without}; or challenge the claim first: {challenge}")
+            },
         )
         .with("from", claim.status)
         .with("to", Status::PendingProof));
@@ -123,7 +149,7 @@ fn meaning(
         format!(": \"{cut}{}\"", if cut.len() < statement.len() { "…" } else { "" })
     });
     let claimed = format!("claim {id}{}", said.unwrap_or_default());
-    if let Some(why) = plan.cannot_settle(&claim.scopes) {
+    if let Some(why) = plan.cannot_settle(&claim.scopes, prediction) {
         return format!("whatever comes out, the run only mentions {claimed}; {why}");
     }
     let (holds, fails) = match prediction {
@@ -160,8 +186,10 @@ pub(super) fn attach(
         let message = format!("run {} is {}, which is no evidence", attach.run_id, run.state);
         return Err(Rejection::new(Code::NotAttachable, message, hint).with("run_state", run.state));
     };
-    let judged = Relation::ALL.iter().filter(|relation| **relation != Relation::CausedBy);
-    if let Some(relation) = judged.copied().find(|said| claim.evidence.contains(&(evidence_ref, *said))) {
+    let mut judged = claim.evidence.iter().filter(|(_, relation)| *relation != Relation::CausedBy);
+    if let Some((evidence_ref, relation)) =
+        judged.find(|(event, _)| state.are_one_event(*event, evidence_ref))
+    {
         return Err(Rejection::new(
             Code::Duplicate,
             format!("run {} already {relation} claim {}", attach.run_id, attach.claim_id),
@@ -191,6 +219,8 @@ pub(super) struct Said {
     pub(super) grade: Option<Grade>,
     pub(super) run: Option<RunBehind>,
     pub(super) meaning: Option<String>,
+    /// Why, to be said after "run ID".
+    pub(super) why: String,
 }
 
 /// What a run that is over says about a claim for which it was not queued, or not judged.
@@ -198,14 +228,14 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let prediction = Prediction::Passes;
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
-    if let Some(why) = versions::changed_for_evidence(run, claim) {
-        let way = versions::way_forward(id, Some(claim.claim_type));
-        verdict = verdict.about_another_version(&format!("{why}; {way}"));
+    if let Some(unlike) = versions::unlike_claim(run, claim) {
+        verdict = verdict.about_another_version(&unlike.with_way(id, (claim.claim_type, &claim.scopes)));
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
     let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));
     let grade = Some(grade(state, run, id, relation));
-    Said { relation, grade, run: Some(behind((run_id, run), prediction, &verdict)), meaning }
+    let run = Some(behind((run_id, run), prediction, &verdict));
+    Said { relation, grade, run, meaning, why: verdict.why }
 }
 
 fn behind((run_id, run): (RunId, &Run), prediction: Prediction, verdict: &Verdict) -> RunBehind {
@@ -260,7 +290,7 @@ pub(super) fn record(
         return Err(Rejection::new(
             Code::NotAllowed,
             "only the operator runs what no profile names",
-            "run a profile with run_experiment",
+            format!("run a profile: {}", way::call("run_experiment", &json!({ "profile": "PROFILE" }))),
         ));
     }
     let completed = ExperimentCompleted {
@@ -275,9 +305,10 @@ pub(super) fn record(
         stable_again: false,
         restates: None,
     };
+    let attach = json!({ "run_id": record.run_id, "claim_id": "CLAIM" });
     let next = Some(format!(
-        "tie it to a claim, which it then mentions: hm experiment attach {} CLAIM",
-        record.run_id
+        "tie it to a claim, which it then mentions: {}",
+        way::call("attach_experiment", &attach)
     ));
     Ok(Decision { events: vec![completed.into()], next, ..Decision::default() })
 }
@@ -336,7 +367,8 @@ pub(crate) fn ended(
             .push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note: None, grade, run }.into());
     }
     if claim.status == Status::PendingProof && claim.pending_run == Some(run_id) {
-        let against = contradicted(state, claim, (run_id, &over)).filter(|_| verdict.proves());
+        let against =
+            against::contradicted(state, (claim_id, claim), (run_id, &over)).filter(|_| verdict.proves());
         if verdict.proves() && against.is_none() {
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
@@ -346,26 +378,46 @@ pub(crate) fn ended(
             events.extend(replaced.into_iter().chain(ended));
         } else {
             let mut reason = format!("run {run_id} {}", verdict.why);
-            if let Some(other) = against {
-                reason.push_str(&format!(", and run {other} contradicts it on the same content"));
+            if let Some(against) = &against {
+                reason.push_str(&format!(", and {against}"));
             }
             let reason: String = reason.chars().take(REASON_CHARS).collect();
-            events.push(transition(claim_id, claim.status, Status::Contested, &reason));
+            let reason = reason.parse().expect("our own reasons are short and never empty");
+            let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
+            let without_outcome = !is_against && verdict.unstable.is_none();
+            let back = StatusChanged {
+                claim_id,
+                from: claim.status,
+                to: Status::Contested,
+                reason,
+                by_silence: false,
+                keeps_proof: without_outcome && claim.is_proven,
+            };
+            let mut after = claim.clone();
+            after.go(&back);
+            events.push(back.into());
+            if without_outcome {
+                events.extend(after_no_outcome(state, (claim_id, &after), now));
+            }
         }
     }
     events
 }
 
-/// A run that contradicts the claim on the content that this run saw. An agent chooses the test and the prediction: one
-/// that comes out right after another came out wrong is a choice, and no proof.
-fn contradicted(state: &State, claim: &Claim, (run_id, run): (RunId, &Run)) -> Option<RunId> {
-    let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
-    let mut runs = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
-    let saw_the_same = |other: &Run| match (&other.key, &run.key) {
-        (Some(theirs), Some(ours)) if run.saw.versions.is_empty() => theirs.content == ours.content,
-        _ => other.saw.versions == run.saw.versions,
-    };
-    runs.find(|(id, other)| *id != run_id && saw_the_same(other)).map(|(id, _)| id)
+/// What the positions make of a claim that came back from a run without an outcome: they may have changed meanwhile.
+fn after_no_outcome(state: &State, (claim_id, claim): (ClaimId, &Claim), now: Timestamp) -> Vec<Event> {
+    let policy = state.policy();
+    let status = settled_status(state, claim, now, &policy);
+    if status == claim.status {
+        return Vec::new();
+    }
+    let mut events = vec![transition(claim_id, claim.status, status, "no challenge is open any more")];
+    if status == Status::Confirmed {
+        events.extend(take_place(state, (claim_id, claim), false, &policy).0);
+        let ended = contradiction::ended_by(state, &AgentId::system(), &events);
+        events.extend(ended);
+    }
+    events
 }
 
 /// A run as it will be once its end is folded.
@@ -436,7 +488,8 @@ pub(super) fn tied(
     let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
     if matches!(relation, Relation::CausedBy | Relation::Mentions) {
         let grade = Some(grade(state, run, claim_id, relation));
-        return Ok(Some(Said { relation, grade, run: None, meaning: None }));
+        let why = format!("is cited as {relation}");
+        return Ok(Some(Said { relation, grade, run: None, meaning: None, why }));
     }
     conclusive(event, run)?;
     let said = said(state, (run_id, run), (claim_id, claim), now);
@@ -444,7 +497,10 @@ pub(super) fn tied(
         return Err(Rejection::new(
             Code::NotAttachable,
             format!("run {run_id} {}: it {} claim {claim_id}", run.state, said.relation),
-            "leave it to attach_experiment, or cite it as caused_by or mentions",
+            format!(
+                "leave it to {}, or cite it as caused_by or mentions",
+                way::call("attach_experiment", &json!({ "run_id": run_id, "claim_id": claim_id }))
+            ),
         )
         .with("relation", said.relation));
     }
@@ -468,15 +524,15 @@ pub(super) fn cited(
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
     let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
-    if let Some(why) = versions::changed_for_new(run, of_scopes) {
-        verdict = verdict.about_another_version(&why);
+    if let Some(unlike) = versions::unlike_new(run, of_scopes) {
+        verdict = verdict.about_another_version(&unlike.to_string());
     }
     // A caller that states a new claim states what the run showed: nothing contradicts it yet.
     let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();
     let relation = if supports { Relation::Supports } else { Relation::Mentions };
     let grade = Some(grade(state, run, claim_id, relation));
     let run = Some(behind((run_id, run), prediction, &verdict));
-    Ok(Some(Said { relation, grade, run, meaning: None }))
+    Ok(Some(Said { relation, grade, run, meaning: None, why: verdict.why }))
 }
 
 fn conclusive(event: EventId, run: &Run) -> Result<(), Rejection> {
@@ -495,7 +551,7 @@ fn known_run(state: &State, id: RunId) -> Result<&Run, Rejection> {
         Rejection::new(
             Code::UnknownRun,
             format!("no run has the id {id}"),
-            "take the id from a receipt or from hivemind://experiments",
+            "take the id from a receipt or from `hivemind://experiments`",
         )
     })
 }
@@ -505,15 +561,17 @@ mod tests {
     use serde_json::{Value, json};
     use uuid::Uuid;
 
-    use super::grade;
+    use super::{ended, grade};
     use crate::domain::agent::AgentId;
     use crate::domain::claim::{Grade, Relation, Status};
     use crate::domain::command::Forget;
     use crate::domain::decide::{Erasure, forget};
     use crate::domain::event::{Event, Recorded};
+    use crate::domain::experiment::{RunOutcome, RunState};
     use crate::domain::ids::{ClaimId, CommandId, EventId, RunId};
     use crate::domain::state::State;
     use crate::domain::time::Timestamp;
+    use crate::domain::versions::Versions;
 
     fn id(number: u64) -> String {
         Uuid::from_u128(u128::from(number)).to_string()
@@ -625,13 +683,7 @@ mod tests {
         events[target].event = None;
         events.extend(more);
         let again = folded(&events);
-        assert_eq!(live.stability(), again.stability());
-        for session in ["s-1", "s-operator"] {
-            let session = session.parse().expect("a session");
-            assert_eq!(live.last_done(&session), again.last_done(&session), "{session}");
-        }
-        let claim = ClaimId::from_uuid(Uuid::from_u128(1));
-        assert_eq!(live.claim(claim), again.claim(claim));
+        assert_eq!(live, again);
         live
     }
 
@@ -653,9 +705,41 @@ mod tests {
         let run = after.run(RunId::from_uuid(Uuid::from_u128(2))).expect("a run");
         let why = run.undecided.as_ref().map(ToString::to_string).expect("still undecided");
         assert!(!why.contains("Ana"), "{why}");
+        // The end that is said again can be erased as well: each of its ids still means the run.
+        let again = &erasure(&before, &events[3], 6)[1];
+        let [first, second] = [&events[3], again].map(|end| end.id);
+        let mut events_left = events.clone();
+        events_left.extend(erasure(&before, &events[3], 6));
+        events_left[3].event = None;
+        let twice = erased(events_left, 6);
+        assert!(twice.are_one_event(first, second) && !twice.are_one_event(first, events[2].id));
         // Where the end was the last thing that the session did, it still is.
         let ends = events[..4].to_vec();
         assert_eq!(erased(ends, 3).last_done(&session), Some(EventId::from_uuid(Uuid::from_u128(2))));
+    }
+
+    #[test]
+    fn the_erasure_of_an_old_run_leaves_a_test_that_was_cleared_stable() {
+        let mut events = vec![claim()];
+        let outcomes = [("a", "succeeded"), ("a", "failed")].into_iter().chain([("b", "succeeded"); 5]);
+        for (content, state) in outcomes {
+            let seq = events.len() as u64 + 1;
+            events.push(queued(seq, ("codex-1", Some("s-1")), false));
+            let clears = seq == 14;
+            let key =
+                json!({ "key": { "test": "t", "content": content }, "state": state, "stable_again": clears });
+            events.push(completed(seq + 1, seq, &key));
+        }
+        let now = Timestamp::from_ms(20_000);
+        let key = |content: &str| {
+            serde_json::from_value(json!({ "test": "t", "content": content })).expect("a key")
+        };
+        for end in [2, 4, 14] {
+            let after = erased(events.clone(), end);
+            for content in ["b", "c"] {
+                assert_eq!(after.stability().of(&key(content), None, now).unstable, None, "{end} {content}");
+            }
+        }
     }
 
     #[test]
@@ -681,5 +765,78 @@ mod tests {
         let after = erased(events, 5);
         let claim = after.claim(ClaimId::from_uuid(Uuid::from_u128(1))).expect("a claim");
         assert_eq!(claim.proof, Some(RunId::from_uuid(Uuid::from_u128(3))));
+    }
+
+    fn position(seq: u64, by: &str, position: &str) -> Recorded {
+        let payload = json!({ "claim_id": id(1), "position": position, "reason": "seen" });
+        at(seq, (by, None), "position.taken", payload)
+    }
+
+    fn moved(seq: u64, from: &str, to: &str) -> Recorded {
+        let payload = json!({ "claim_id": id(1), "from": from, "to": to, "reason": "as it went" });
+        at(seq, ("system", None), "claim.status_changed", payload)
+    }
+
+    /// How a claim moves at the end of the run that it waits for, after the positions taken meanwhile.
+    fn moves(meanwhile: &[(&str, &str)], ends: RunState) -> Vec<(Status, Status)> {
+        let mut events = vec![
+            claim(),
+            position(2, "reviewer", "challenge"),
+            moved(3, "proposed", "contested"),
+            queued(4, ("devops", None), true),
+            moved(5, "contested", "pending_proof"),
+        ];
+        let taken = (6..).zip(meanwhile).map(|(seq, (by, held))| position(seq, by, held));
+        events.extend(taken);
+        moves_at_the_end(&events, 4, ends)
+    }
+
+    fn moves_at_the_end(events: &[Recorded], run: u64, ends: RunState) -> Vec<(Status, Status)> {
+        let run = RunId::from_uuid(Uuid::from_u128(run.into()));
+        let outcome = RunOutcome::without_files(ends, None);
+        let now = Timestamp::from_ms(20_000);
+        let events = ended(&folded(events), run, None, &outcome, &Versions::new(), now);
+        let moves = events.into_iter().filter_map(|event| {
+            if let Event::StatusChanged(change) = event { Some((change.from, change.to)) } else { None }
+        });
+        moves.collect()
+    }
+
+    /// Red before: a cancelled run took the earlier proof with it, and the challenge that was answered counted again.
+    #[test]
+    fn a_run_without_an_outcome_leaves_an_earlier_proof() {
+        let proven = [
+            claim(),
+            position(2, "reviewer", "challenge"),
+            moved(3, "proposed", "contested"),
+            queued(4, ("devops", None), true),
+            moved(5, "contested", "pending_proof"),
+            completed(6, 4, &json!({})),
+            moved(7, "pending_proof", "confirmed"),
+            position(8, "analyst", "challenge"),
+            moved(9, "confirmed", "contested"),
+            queued(10, ("devops", None), true),
+            moved(11, "contested", "pending_proof"),
+            position(12, "analyst", "abstain"),
+        ];
+        let back = (Status::PendingProof, Status::Contested);
+        let proof_stands = [back, (Status::Contested, Status::Confirmed)];
+        assert_eq!(moves_at_the_end(&proven, 10, RunState::Canceled), proof_stands);
+        assert_eq!(moves_at_the_end(&proven, 10, RunState::Failed), [back]);
+    }
+
+    /// Red before: the claim stayed contested, although no agent challenged it.
+    #[test]
+    fn after_a_run_without_an_outcome_the_positions_decide() {
+        let back = (Status::PendingProof, Status::Contested);
+        let withdrawn = ("reviewer", "abstain");
+        assert_eq!(moves(&[], RunState::Canceled), [back]);
+        let proposed = [back, (Status::Contested, Status::Proposed)];
+        assert_eq!(moves(&[withdrawn], RunState::Canceled), proposed);
+        let confirmed = [back, (Status::Contested, Status::Confirmed)];
+        assert_eq!(moves(&[withdrawn, ("analyst", "support")], RunState::TimedOut), confirmed);
+        assert_eq!(moves(&[withdrawn, ("analyst", "challenge")], RunState::Aborted), [back]);
+        // A run that contradicts the claim speaks for itself.
+        assert_eq!(moves(&[withdrawn], RunState::Failed), [back]);
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<
     let Some(concerns) = state.notice(see.id) else {
         return Err(Rejection::invalid(
             "id",
-            format!("{} is no open notice: take the id from `hm attention`", see.id),
+            format!("{} is no open notice: take the id from `hivemind://attention`", see.id),
         ));
     };
     // What the operator has to see is seen by no agent for them.

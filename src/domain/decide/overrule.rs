@@ -1,15 +1,20 @@
 //! The operator's word: what an agent asks for against it is proposed to the operator, and nothing else happens.
 
-use super::{Decision, Policy, known_claim};
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{Decision, Policy, Speaker, known_claim, other_names};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
 use crate::domain::command::KeepClaim;
-use crate::domain::event::{Event, OverrideDismissed, OverrideProposed};
+use crate::domain::event::{ClaimSuperseded, Event, OverrideDismissed, OverrideProposed, StatusChanged};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, Proposal, State};
 use crate::domain::text::Reason;
+use crate::domain::way;
 
 /// Whether a claim stands against this agent because the operator recorded or supports it.
 pub(super) fn stands(agent: &AgentId, claim: &Claim, policy: &Policy) -> bool {
@@ -31,13 +36,13 @@ pub(super) fn gives_way(old: &Claim, new: &Claim, policy: &Policy) -> bool {
 /// What an agent asked for, as a proposal to the operator.
 pub(super) fn propose(
     state: &State,
-    agent: &AgentId,
+    (agent, session): Speaker<'_>,
     (claim_id, asks): (ClaimId, Override),
     reason: &Reason,
 ) -> Result<Decision, Rejection> {
-    let reason = Some(reason.clone());
+    let (reason, formerly) = (Some(reason.clone()), other_names(state, (agent, session)));
     let proposed =
-        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None };
+        OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None, formerly };
     once(state, agent, vec![proposed])
 }
 
@@ -56,7 +61,7 @@ pub(super) fn once(
         return Err(Rejection::new(
             Code::Duplicate,
             format!("you asked the operator to {asks} claim {claim_id} already"),
-            "wait for the operator, who sees it in hivemind://attention",
+            "wait for the operator, who sees it in `hivemind://attention`",
         ));
     }
     Ok(proposals(proposed.into_iter().map(Event::from).collect()))
@@ -66,14 +71,15 @@ pub(super) fn once(
 fn proposals(events: Vec<Event>) -> Decision {
     let about = events.iter().filter_map(Event::claim_id);
     let warnings = about.map(warning).collect();
-    let next = Some("the operator settles it: hivemind://attention".to_owned());
+    let next = Some("the operator settles it: `hivemind://attention`".to_owned());
     Decision { events, warnings, next, ..Decision::default() }
 }
 
 /// The proposal to put one claim in the place of another.
 pub(super) fn succession(claim_id: ClaimId, successor: ClaimId) -> Event {
     let (asks, successor) = (Override::Supersede, Some(successor));
-    OverrideProposed { claim_id, asks, reason: None, successor, statement: None, target: None }.into()
+    let (reason, statement, target, formerly) = (None, None, None, Vec::new());
+    OverrideProposed { claim_id, asks, reason, successor, statement, target, formerly }.into()
 }
 
 pub(super) fn warning(claim: ClaimId) -> Warning {
@@ -88,12 +94,12 @@ pub(super) fn warning(claim: ClaimId) -> Warning {
 
 pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<Decision, Rejection> {
     let KeepClaim { claim_id, reason } = keep.clone();
-    known_claim(state, claim_id)?;
+    let kept = known_claim(state, claim_id)?;
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("only the operator dismisses what was proposed, and you are {agent}"),
-            "support the claim if you hold it to be right",
+            format!("if you hold it to be right: {}", way::call("support", &json!({ "claim_id": claim_id }))),
         ));
     }
     if state.proposals(claim_id).next().is_none() {
@@ -103,6 +109,45 @@ pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<D
             "nothing to do: it stands",
         ));
     }
-    let events = vec![OverrideDismissed { claim_id, reason }.into()];
-    Ok(Decision { events, ..Decision::default() })
+    let turned_down = turned_down(state, (claim_id, kept), reason.as_ref());
+    let next = out_of_force(&turned_down);
+    let events = std::iter::once(OverrideDismissed { claim_id, reason }.into()).chain(turned_down).collect();
+    Ok(Decision { events, next, ..Decision::default() })
+}
+
+/// The end of each claim that was proposed to the operator in the place of one that the operator keeps. It takes a new
+/// claim to propose it again.
+pub(super) fn turned_down(
+    state: &State,
+    (kept_id, kept): (ClaimId, &Claim),
+    reason: Option<&Reason>,
+) -> Vec<Event> {
+    let rivals: BTreeSet<ClaimId> =
+        state.proposals(kept_id).filter_map(|proposal| proposal.successor).collect();
+    let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    let said = format!("turned down: the operator keeps {kept_id}{why}");
+    let said: String = said.chars().take(Reason::MAX_CHARS).collect();
+    let reason: Reason = said.parse().expect("it was cut, and is not empty");
+    let in_force = rivals.into_iter().filter_map(|id| {
+        let rival = state.claim(id).filter(|rival| rival.status != Status::Deprecated)?;
+        Some((id, rival.status))
+    });
+    let ends = in_force.flat_map(|(claim_id, from)| {
+        let link =
+            ClaimSuperseded { claim_id, superseded_by: kept_id, mends: false, asks: Vec::new() }.into();
+        // Whatever takes the place of another claim proposes it no more, and the kept claim may still propose that.
+        let link = Some(link).filter(|_| kept.proposes_to_supersede.is_none());
+        let (to, reason) = (Status::Deprecated, reason.clone());
+        let end = StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into();
+        link.into_iter().chain([end])
+    });
+    ends.collect()
+}
+
+/// What a receipt says of the claims that [`turned_down`] ended; none where it ended none.
+pub(super) fn out_of_force(turned_down: &[Event]) -> Option<String> {
+    let ids: BTreeSet<String> =
+        turned_down.iter().filter_map(Event::claim_id).map(|id| id.to_string()).collect();
+    let ids: Vec<String> = ids.into_iter().collect();
+    (!ids.is_empty()).then(|| format!("turned down and out of force: {}", ids.join(", ")))
 }

@@ -3,9 +3,11 @@
 use super::{Decision, check_list, fresh_id};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
+use crate::domain::claim::ClaimType;
 use crate::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, DeclareIntent, RenamePlan, UpdateTask,
 };
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::domain::event::{
@@ -24,12 +26,15 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::State;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 
 pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
     fresh_id(state, "plan_id", EventId::from_uuid(add.plan_id.uuid()))?;
     let AddPlan { plan_id, title, description, sot_path } = add.clone();
-    let name = state.work().names().next(Named::Plan);
-    let next = format!("add_phase with plan_id {name}, or declare_intent to look at it");
+    let name = state.work().names().next(Named::Plan).to_string();
+    let phase = way::call("add_phase", &json!({ "plan_id": name, "title": "TITLE" }));
+    let look = way::call("declare_intent", &json!({ "intent": "INTENT", "plan_id": name }));
+    let next = format!("{phase}, or look at it: {look}");
     Ok(decided(vec![PlanAdded { plan_id, title, description, sot_path }.into()], next))
 }
 
@@ -45,7 +50,7 @@ pub(super) fn abandon(
     let mut events = vec![PlanAbandoned { plan_id, reason }.into()];
     let may_end_any = [AgentId::architect(), AgentId::operator()].contains(agent);
     for (task_id, task) in state.work().open_tasks_of(plan_id) {
-        let others = |hold: &&Hold| hold.until >= now && Some(&hold.session) != session;
+        let others = |hold: &&Hold| hold.until >= now && !state.is_own_hold(agent, session, hold);
         if let Some(hold) = task.hold.as_ref().filter(others).filter(|_| !may_end_any) {
             return Err(taken(&name(state, task_id), hold, agent));
         }
@@ -91,7 +96,8 @@ pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejec
     let AddPhase { phase_id, plan_id, title, order } = add.clone();
     check_plan(state, plan_id)?;
     let order = order.unwrap_or_else(|| state.work().next_place(plan_id));
-    let next = format!("add_task with phase_id {}", state.work().names().next(Named::Plan));
+    let phase = state.work().names().next(Named::Plan).to_string();
+    let next = way::call("add_task", &json!({ "phase_id": phase, "title": "TITLE" }));
     Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
 }
 
@@ -128,7 +134,8 @@ pub(super) fn add_task(
     let phase_id = phase_id.or(looking_at).filter(goes_on);
     let warnings = invalidated(state, &depends_on);
     let added = TaskAdded { task_id, title, description, phase_id, parent_task_id, depends_on, scopes };
-    let next = format!("claim_task {} before working on it", state.work().names().next(Named::Task));
+    let next =
+        format!("before working on it: {}", claim(&state.work().names().next(Named::Task).to_string()));
     Ok(Decision { warnings, ..decided(vec![added.into()], next) })
 }
 
@@ -161,7 +168,9 @@ pub(super) fn claim_task(
             let released = TaskReleased { task_id, token: hold.token, cause: ReleaseCause::Expired };
             decision.events.push(released.into());
         }
-        Some(hold) if hold.session != *session => return Err(taken(&called, hold, agent)),
+        Some(hold) if !state.is_own_hold(agent, Some(session), hold) => {
+            return Err(taken(&called, hold, agent));
+        }
         // Claimed again, a hold keeps what it had and is not told to change.
         Some(hold) => {
             token = hold.token;
@@ -183,18 +192,22 @@ pub(super) fn claim_task(
         return Err(Rejection::new(
             Code::TaskNotReady,
             format!("task {called} waits for {}", waits_for.join(", ")),
-            "take one of those, or one of hivemind://tasks/ready",
+            "take one of those, or one of `hivemind://tasks/ready`",
         ));
     }
     decision.warnings = invalidated(state, &task.depends_on);
     let worktree = checkout.worktree.clone();
-    decision.warnings.extend(collisions(state, (session, worktree.as_ref()), &file_locks, now));
+    decision.warnings.extend(collisions(state, (agent, session, worktree.as_ref()), &file_locks, now));
     let session = session.clone();
     let claimed = TaskClaimed { task_id, session, token, lease_minutes, file_locks, worktree };
     decision.events.push(claimed.into());
+    // The same pane under another name.
+    let before = task.hold.as_ref().filter(|hold| hold.token == token && hold.agent != *agent);
+    let before = before.map(|hold| format!("you held it as {}; ", hold.agent)).unwrap_or_default();
+    let end = json!({ "task_id": called, "status": "done", "fencing_token": token });
     decision.next = Some(format!(
-        "it is yours while you write something every {lease_minutes} min; end it with update_task, \
-         fencing_token {token}"
+        "{before}it is yours while you write something every {lease_minutes} min; at its end: {}",
+        way::call("update_task", &end)
     ));
     Ok(decision)
 }
@@ -214,15 +227,17 @@ fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
     depends_on.iter().filter(is_invalidated).map(warning).collect()
 }
 
-/// Locks of other sessions that are still held and may mean the same files. In another work tree the files are
+/// Locks of other holders that are still held and may mean the same files. In another work tree the files are
 /// others, which come together when somebody merges.
 fn collisions(
     state: &State,
-    (session, worktree): (&SessionId, Option<&Worktree>),
+    (agent, session, worktree): (&AgentId, &SessionId, Option<&Worktree>),
     locks: &[Scope],
     now: Timestamp,
 ) -> Vec<Warning> {
-    let others = state.work().held().filter(|(_, hold)| hold.session != *session && hold.until >= now);
+    let others = state.work().held();
+    let others =
+        others.filter(|(_, hold)| hold.until >= now && !state.is_own_hold(agent, Some(session), hold));
     let colliding = others.filter_map(|(task, hold)| {
         let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| mine.overlaps(lock)))?;
         let (holder, until, task) = (&hold.agent, hold.until, name(state, task));
@@ -255,7 +270,7 @@ pub(super) fn update_task(
     if let Some(token) = fencing_token {
         check_token(&called, task, token, now)?;
     }
-    let mine = |hold: &&Hold| Some(&hold.session) == session || fencing_token == Some(hold.token);
+    let mine = |hold: &&Hold| state.is_own_hold(agent, session, hold) || fencing_token == Some(hold.token);
     let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
     if let Some(hold) = hold
         && !mine(&hold)
@@ -273,7 +288,7 @@ pub(super) fn update_task(
     }
     let mut decision = Decision::default();
     if to == TaskStatus::Active && hold.is_none() {
-        let hint = format!("claim_task {called} first: then no other session takes it meanwhile");
+        let hint = format!("first {}: then no other session takes it meanwhile", self::claim(&called));
         return Err(Rejection::new(Code::InvalidTransition, format!("no session holds task {called}"), hint)
             .with("from", from)
             .with("to", to));
@@ -287,12 +302,12 @@ pub(super) fn update_task(
         decision.events.extend(state.work().freed(task_id, ReleaseCause::GivenBack));
     }
     decision.next = match to {
-        TaskStatus::Done => Some(format!(
-            "if it taught something others need: create_claim, claim_type fact, origin_task_id {called}"
-        )),
-        TaskStatus::Invalidated => Some(format!(
-            "if an approach failed: create_claim, claim_type negative with a trigger, origin_task_id {called}"
-        )),
+        TaskStatus::Done => {
+            Some(format!("if it taught something others need: {}", lesson(&called, ClaimType::Fact)))
+        }
+        TaskStatus::Invalidated => {
+            Some(format!("if an approach failed: {}", lesson(&called, ClaimType::Negative)))
+        }
         TaskStatus::Open | TaskStatus::Active | TaskStatus::Blocked => None,
     };
     Ok(decision)
@@ -317,7 +332,7 @@ fn stale(called: &str, token: u64, why: &str) -> Rejection {
     Rejection::new(
         Code::StaleToken,
         format!("hold {token} of task {called} is over: {why}"),
-        "claim the task again, and look at what was done meanwhile before you go on",
+        format!("look at what was done meanwhile, then take it again: {}", claim(called)),
     )
 }
 
@@ -355,11 +370,13 @@ pub(super) fn declare_intent(
     let trajectory = Trajectory { intent, plan_id: plan_id.or(plan_of_phase), phase_id, task_ids };
     let own = session.is_some() && !declare.team && *agent != AgentId::operator();
     let next = if own {
-        "your next context follows, the team's stays; declare_intent with team true moves the team"
+        let team = json!({ "intent": trajectory.intent, "team": true });
+        let team = way::call("declare_intent", &team);
+        format!("your next context follows, the team's stays; to move the team: {team}")
     } else {
-        "the team's next context follows"
+        "the team's next context follows".to_owned()
     };
-    Ok(decided(vec![IntentDeclared { trajectory, own }.into()], next.to_owned()))
+    Ok(decided(vec![IntentDeclared { trajectory, own }.into()], next))
 }
 
 fn decided(events: Vec<Event>, next: String) -> Decision {
@@ -369,6 +386,19 @@ fn decided(events: Vec<Event>, next: String) -> Decision {
 /// The task with this id.
 pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> {
     state.work().task(id).ok_or_else(|| unknown(Sort::Task, id))
+}
+
+/// The step that takes a task.
+fn claim(called: &str) -> String {
+    way::call("claim_task", &json!({ "task_id": called }))
+}
+
+/// The step that keeps what a task taught.
+fn lesson(called: &str, claim_type: ClaimType) -> String {
+    let claim = json!({
+        "statement": "STATEMENT", "claim_type": claim_type, "scopes": ["SCOPE"], "origin_task_id": called,
+    });
+    way::call("create_claim", &claim)
 }
 
 /// The short name of a task.
@@ -388,14 +418,17 @@ fn taken(called: &str, hold: &Hold, asking: &AgentId) -> Rejection {
         (
             format!("you, {agent}, hold task {called} in another session, {session}, until {until}"),
             format!(
-                "go on as that session (HM_SESSION={session}), or name the hold when you update the task (hm task \
-                 update --token {token}, fencing_token {token})"
+                "go on as that session (HM_SESSION={session}), or name the hold when you update the task: {}",
+                way::call(
+                    "update_task",
+                    &json!({ "task_id": called, "status": "done", "fencing_token": token })
+                )
             ),
         )
     } else {
         (
             format!("{agent} holds task {called} until {until}"),
-            "take another one of hivemind://tasks/ready, or wait until the lease is over".to_owned(),
+            "take another one of `hivemind://tasks/ready`, or wait until the lease is over".to_owned(),
         )
     };
     Rejection::new(Code::TaskTaken, message, hint)

@@ -72,7 +72,7 @@ pub(super) fn spawn(
     events.extend(task.events);
     events.extend([claimed.into(), spawned.into()]);
     events.extend(split.events);
-    let next = format!("its task is {task_id}; read hivemind://sessions/{child} for how it goes");
+    let next = format!("its task is {task_id}; `hivemind://sessions/{child}` shows how it goes");
     Ok(Decision { events, next: Some(next), ..Decision::default() })
 }
 

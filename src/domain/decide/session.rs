@@ -41,7 +41,7 @@ pub(super) fn start(
         return Err(Rejection::new(
             Code::UnknownSession,
             format!("no session {parent} has ever started"),
-            "take the parent's id from hivemind://sessions, or leave parent_session out",
+            "take the parent's id from `hivemind://sessions`, or leave parent_session out",
         ));
     }
     let checkout = Checkout::default();
@@ -166,7 +166,7 @@ pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Deci
         return Err(Rejection::new(
             Code::UnknownNode,
             format!("no anchor {key} holds anything"),
-            "take the key from hivemind://anchors",
+            "take the key from `hivemind://anchors`",
         ));
     }
     Ok(one(AnchorRetired { key }.into()))
@@ -184,7 +184,7 @@ pub(super) fn split(
         return Err(Rejection::new(
             Code::UnknownSession,
             format!("nothing was ever heard of session {parent}, so it has nothing to hand over"),
-            "name the session that is to be split (HM_SESSION): hivemind://sessions lists them",
+            "name the session that is to be split (HM_SESSION): `hivemind://sessions` lists them",
         ));
     }
     let mut decision = handed_over(state, session, split)?;
@@ -236,7 +236,7 @@ pub(super) fn handed_over(
         return Err(Rejection::new(Code::InvalidArgument, message, hint).with("argument", "child"));
     }
     let next = format!(
-        "start the next session with HM_SESSION={child} and give it hivemind://sessions/{child}/turn0"
+        "start the next session with HM_SESSION={child} and give it `hivemind://sessions/{child}/turn0`"
     );
     let mut parts = turn0.parts(MAX_TURN0_BYTES).into_iter();
     let turn0 = parts.next().unwrap_or(turn0);

@@ -23,9 +23,9 @@ impl Verdict {
         Self { relation: None, unstable, why: format!("neither confirms nor contradicts it: {change}") }
     }
 
-    /// The run is cited for other content than it saw.
+    /// The run is cited for content that it is not known to have seen.
     pub(crate) fn about_another_version(self, why: &str) -> Self {
-        let why = format!("only mentions it: it is about another version, {why}");
+        let why = format!("only mentions it: {why}");
         Self { relation: Some(Relation::Mentions), why, ..self }
     }
 
@@ -54,7 +54,7 @@ pub(crate) fn verdict(
     if status == Status::Deprecated {
         return said(Relation::Mentions, "only mentions it: the claim is deprecated".to_owned());
     }
-    if let Some(why) = run.cannot_settle(scopes) {
+    if let Some(why) = run.cannot_settle(scopes, prediction) {
         return said(Relation::Mentions, format!("only mentions it: {why}"));
     }
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);

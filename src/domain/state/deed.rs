@@ -15,7 +15,7 @@ pub enum Deed {
     Command {
         /// The commands of its line in normal form; the line itself where the event has none.
         lines: Vec<CommandLine>,
-        /// Whether a pipe hides how it ended.
+        /// Whether its line hides how it ended, or its end was not seen.
         of_last: bool,
     },
 }
@@ -23,7 +23,7 @@ pub enum Deed {
 impl Deed {
     pub(super) fn of(ran: &CommandRan) -> Self {
         let lines = if ran.runs.is_empty() { vec![ran.command.clone()] } else { ran.runs.clone() };
-        Self::Command { lines, of_last: ran.of_last }
+        Self::Command { lines, of_last: ran.of_last || ran.unseen }
     }
 
     /// Whether it runs nothing but our own program: looking at the memory is no evidence.

@@ -19,6 +19,8 @@ pub struct Pane {
     pub last_seen: Timestamp,
     /// Whether it took a seat. The front of any other pane named its agent.
     pub is_seated: bool,
+    /// Every seat that it took.
+    pub names: BTreeSet<AgentId>,
 }
 
 /// Every pane, by its first session.
@@ -29,6 +31,8 @@ pub struct Seats {
     first_of: BTreeMap<SessionId, SessionId>,
     /// The pane that took a seat last.
     holders: BTreeMap<AgentId, SessionId>,
+    /// Seats that their pane left and under whose names nothing was said since.
+    left: BTreeSet<AgentId>,
     /// Every session in which anything was ever said.
     heard: BTreeSet<SessionId>,
 }
@@ -65,11 +69,16 @@ impl Seats {
         self.holders.get(agent) == Some(self.first(session))
     }
 
-    /// Whether a seat is one that its pane left: the pane is another agent now, or each of its sessions ended. What is
-    /// no seat is never empty.
+    /// Whether a seat is one that its pane left: the pane is another agent now, or each of its sessions ended. No other
+    /// pane goes by its name, and nothing was said under it since. What is no seat is never empty.
     pub fn is_empty(&self, agent: &AgentId) -> bool {
-        let holder = self.holders.get(agent).and_then(|first| self.panes.get(first));
-        holder.is_some_and(|pane| pane.agent != *agent || pane.open.is_empty())
+        let is_there = |pane: &Pane| pane.agent == *agent && !pane.open.is_empty();
+        self.left.contains(agent) && !self.panes.values().any(is_there)
+    }
+
+    /// Every seat that the pane of a session took; none of a pane whose front named its agent.
+    pub fn names(&self, session: Option<&SessionId>) -> impl Iterator<Item = &AgentId> {
+        session.and_then(|session| self.pane(session)).into_iter().flat_map(|pane| &pane.names)
     }
 
     /// Whether two sessions are one pane. A session whose agent was always named by its front is a pane with nothing:
@@ -90,6 +99,7 @@ impl Seats {
                 self.heard.insert(session.clone());
             }
         }
+        self.left.remove(&recorded.agent);
         let Some(event) = &recorded.event else { return };
         if let Event::AgentSeated(seated) = event {
             self.sit(seated, recorded.at);
@@ -105,6 +115,10 @@ impl Seats {
                 let first = self.first_of.get(&ended.session).unwrap_or(&ended.session);
                 if let Some(pane) = self.panes.get_mut(first) {
                     pane.open.remove(&ended.session);
+                    if pane.is_seated && pane.open.is_empty() && self.holders.get(&pane.agent) == Some(first)
+                    {
+                        self.left.insert(pane.agent.clone());
+                    }
                 }
             }
         } else if let Event::ResearcherSpawned(spawned) = event {
@@ -112,7 +126,9 @@ impl Seats {
             self.open(&spawned.child, &spawned.child, &spawned.agent, recorded.at);
         } else if let Event::SessionSplit(split) = event {
             let first = self.first(&split.parent).clone();
-            if self.panes.contains_key(&first) && self.pane(&split.child).is_none() {
+            // What the operator hands over is taken on by an agent, which is no operator.
+            let is_an_agents = self.panes.get(&first).is_some_and(|pane| !pane.agent.is_reserved());
+            if is_an_agents && self.pane(&split.child).is_none() {
                 self.first_of.insert(split.child.clone(), first.clone());
                 self.open(&first, &split.child, &recorded.agent, recorded.at);
             }
@@ -126,8 +142,13 @@ impl Seats {
         }
         let first = self.first(&seated.session).clone();
         let pane = self.open(&first, &seated.session, &seated.agent, at);
-        pane.agent = seated.agent.clone();
+        let was = std::mem::replace(&mut pane.agent, seated.agent.clone());
         pane.is_seated = true;
+        pane.names.insert(seated.agent.clone());
+        if was != seated.agent && self.holders.get(&was) == Some(&first) {
+            self.left.insert(was);
+        }
+        self.left.remove(&seated.agent);
         self.holders.insert(seated.agent.clone(), first);
     }
 
@@ -137,6 +158,7 @@ impl Seats {
             open: BTreeSet::new(),
             last_seen: at,
             is_seated: false,
+            names: BTreeSet::new(),
         });
         pane.open.insert(session.clone());
         pane.last_seen = at;

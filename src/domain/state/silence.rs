@@ -1,13 +1,115 @@
 //! Which claims silence may still confirm.
 
+use std::collections::BTreeSet;
+
 use super::State;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Override, Position, Status};
-use crate::domain::event::{OverrideProposed, PositionTaken, StatusChanged};
-use crate::domain::ids::ClaimId;
+use crate::domain::claim::{ClaimType, Override, Position, ReportKind, Status};
+use crate::domain::event::{
+    ClaimCreated, Event, EventReported, FileEdited, OverrideProposed, PositionTaken, Recorded, StatusChanged,
+};
+use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::scope::Scope;
+use crate::domain::seat::FREE_AFTER;
 use crate::domain::time::Timestamp;
+use crate::domain::versions::{Versions, differ};
+
+/// What was heard since a claim gave a time for objections.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::domain) struct Heard {
+    until: Timestamp,
+    /// The other agents that had a session open, or did anything, before the time was over.
+    there: BTreeSet<AgentId>,
+    /// What the files of its scopes held when it was made, or last said to be still meant.
+    versions: Versions,
+    /// The file of its scopes that changed since, and the agent that changed it or saw the change.
+    changed: Option<(Scope, AgentId)>,
+}
+
+impl Heard {
+    /// The agents that could have objected.
+    pub(in crate::domain) fn was_there(&self, agent: &AgentId) -> bool {
+        self.there.contains(agent)
+    }
+
+    /// Whether no other agent could have objected.
+    pub(in crate::domain) fn was_alone(&self) -> bool {
+        self.there.is_empty()
+    }
+
+    /// The file that changed, and the agent that says so.
+    pub(in crate::domain) const fn changed(&self) -> Option<&(Scope, AgentId)> {
+        self.changed.as_ref()
+    }
+}
 
 impl State {
+    /// What was heard since a claim gave a time for objections; none once its silence ended.
+    pub(in crate::domain) fn heard_of(&self, id: ClaimId) -> Option<&Heard> {
+        self.heard.get(&id)
+    }
+
+    /// A claim gives a time for objections.
+    pub(super) fn ask_for_objections(&mut self, recorded: &Recorded, created: &ClaimCreated) {
+        let Some(until) = created.objection_until else { return };
+        let asker = (&recorded.agent, recorded.session.as_ref());
+        let is_open = |at: Timestamp| at.is_within(FREE_AFTER, recorded.at);
+        let panes = self.seats.panes().filter(|(_, pane)| !pane.open.is_empty() && is_open(pane.last_seen));
+        let there = panes.filter(|(first, pane)| self.is_another(asker, (&pane.agent, Some(first))));
+        let there = there.map(|(_, pane)| pane.agent.clone()).collect();
+        let heard = Heard { until, there, versions: created.versions.clone(), changed: None };
+        self.heard.insert(created.claim_id, heard);
+    }
+
+    /// Whether a speaker is another agent than the asker, in another pane.
+    fn is_another(
+        &self,
+        (asker, asked_in): (&AgentId, Option<&SessionId>),
+        (agent, session): (&AgentId, Option<&SessionId>),
+    ) -> bool {
+        agent != asker && *agent != AgentId::system() && !self.seats.are_one_pane(asked_in, session)
+    }
+
+    /// Notes who is there while a claim waits for objections, and what changes of its files.
+    pub(super) fn hear(&mut self, recorded: &Recorded) {
+        if self.heard.is_empty() || recorded.agent == AgentId::system() {
+            return;
+        }
+        let edited: &[Scope] = match &recorded.event {
+            Some(Event::FileEdited(FileEdited { paths, .. })) => paths,
+            Some(Event::EventReported(EventReported { kind: ReportKind::FileEdited, paths, .. })) => paths,
+            _ => &[],
+        };
+        let mut all = std::mem::take(&mut self.heard);
+        for (id, heard) in &mut all {
+            let Some(claim) = self.claims.get(id) else { continue };
+            let asker = (&claim.owner, claim.session.as_ref());
+            let is_another = self.is_another(asker, (&recorded.agent, recorded.session.as_ref()));
+            if is_another && recorded.at <= heard.until {
+                heard.there.insert(recorded.agent.clone());
+            }
+            // The owner of a decision carries it out.
+            let is_its_doing = claim.claim_type == ClaimType::Decision && !is_another;
+            let scope = claim.scopes.iter().find(|scope| scope.is_path() && edited.contains(scope));
+            if let Some(scope) = scope.filter(|_| !is_its_doing) {
+                heard.changed = Some((scope.clone(), recorded.agent.clone()));
+            }
+            if let Some(Event::PositionTaken(taken)) = &recorded.event
+                && taken.claim_id == *id
+            {
+                if taken.still {
+                    heard.versions.clone_from(&taken.versions);
+                    heard.changed = None;
+                } else if differ(&heard.versions, &taken.versions) {
+                    let other = |scope: &&Scope| taken.versions.get(*scope) != heard.versions.get(*scope);
+                    let scope = taken.versions.keys().find(other);
+                    heard.changed = scope.map(|scope| (scope.clone(), recorded.agent.clone()));
+                }
+            }
+        }
+        self.heard = all;
+    }
+
     /// Proposed claims whose time for objections is over at `now`, the oldest first.
     pub fn silent(&self, now: Timestamp) -> Vec<ClaimId> {
         let over = self.silences.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id);
@@ -17,7 +119,7 @@ impl State {
     /// An objection of an agent that was asked, or of any agent where none was named, ends the silence for good.
     pub(super) fn hear_of_position(&mut self, agent: &AgentId, taken: &PositionTaken) {
         if taken.position == Position::Challenge && !taken.still {
-            let names: Vec<&AgentId> = taken.instead_of.iter().chain([agent]).collect();
+            let names: Vec<&AgentId> = taken.speaks_for(agent).collect();
             self.object(taken.claim_id, &names);
         }
     }
@@ -25,7 +127,8 @@ impl State {
     /// Where the operator stands by a claim, an objection is a proposal.
     pub(super) fn hear_of_proposal(&mut self, agent: &AgentId, proposed: &OverrideProposed) {
         if proposed.asks == Override::Challenge {
-            self.object(proposed.claim_id, &[agent]);
+            let names: Vec<&AgentId> = proposed.formerly.iter().chain([agent]).collect();
+            self.object(proposed.claim_id, &names);
         }
     }
 
@@ -51,5 +154,6 @@ impl State {
         if let Some(at) = self.claims.get_mut(&id).and_then(|claim| claim.silent_at.take()) {
             self.silences.remove(&(at, id));
         }
+        self.heard.remove(&id);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::event::Place;
 use crate::domain::experiment::{RunKey, Tally};
 use crate::domain::time::{Hours, Timestamp};
 
@@ -13,9 +14,11 @@ const EQUAL_RUNS: u32 = 5;
 /// A run that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Past {
-    at: Timestamp,
+    place: Place,
     content: String,
     passed: bool,
+    /// Whether the test became stable again with it: runs before it on other content do not count.
+    clears: bool,
 }
 
 /// The runs of the last days, by their test.
@@ -35,10 +38,13 @@ impl Stability {
     /// What is known at `now` of a key; `new` is a run of it that is not among them yet.
     pub fn of(&self, key: &RunKey, new: Option<bool>, now: Timestamp) -> Steadiness {
         let mut contents: BTreeMap<&str, Tally> = BTreeMap::new();
-        let recent =
-            self.0.get(&key.test).into_iter().flatten().filter(|past| past.at.is_within(COUNTS_FOR, now));
-        for past in recent {
-            contents.entry(&past.content).or_default().add(past.passed);
+        let mut cleared_on: Vec<&str> = Vec::new();
+        for past in self.0.get(&key.test).into_iter().flatten().rev() {
+            let counts = cleared_on.iter().all(|content| *content == past.content);
+            if counts && past.place.at.is_within(COUNTS_FOR, now) {
+                contents.entry(&past.content).or_default().add(past.passed);
+            }
+            cleared_on.extend(past.clears.then_some(past.content.as_str()));
         }
         let mut own = contents.remove(key.content.as_str()).unwrap_or_default();
         new.iter().for_each(|passed| own.add(*passed));
@@ -53,49 +59,55 @@ impl Stability {
         }
     }
 
-    /// Takes in a run that is over.
-    pub(super) fn add(&mut self, key: &RunKey, passed: bool, at: Timestamp) {
-        let Steadiness { stable_again, .. } = self.of(key, Some(passed), at);
+    /// Takes in a run that is over. What is known does not depend on the order: an end that is said again after an
+    /// erasure comes late.
+    pub(super) fn add(&mut self, key: &RunKey, passed: bool, place: Place, clears: bool) {
         let past = self.0.entry(key.test.clone()).or_default();
-        past.retain(|past| {
-            past.at.is_within(COUNTS_FOR, at) && (!stable_again || past.content == key.content)
-        });
-        // An end that is said again after an erasure comes late.
-        let place = past.partition_point(|known| known.at <= at);
-        past.insert(place, Past { at, content: key.content.clone(), passed });
+        let before = past.partition_point(|known| known.place.seq <= place.seq);
+        past.insert(before, Past { place, content: key.content.clone(), passed, clears });
+        let newest = past.iter().map(|known| known.place.at).max();
+        past.retain(|known| newest.is_none_or(|newest| known.place.at.is_within(COUNTS_FOR, newest)));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{COUNTS_FOR, Stability, Steadiness};
+    use crate::domain::event::Place;
     use crate::domain::experiment::{RunKey, Tally};
     use crate::domain::time::{Hours, Timestamp};
 
     fn key(content: &str) -> RunKey {
-        RunKey { test: "pytest".to_owned(), content: content.to_owned() }
+        RunKey { test: "pytest".to_owned(), content: content.to_owned(), tree: None }
+    }
+
+    /// A run that is judged by the runs before it, and then is one of them.
+    fn ran(seen: &mut Stability, content: &str, passed: bool, now: Timestamp) {
+        let clears = seen.of(&key(content), Some(passed), now).stable_again;
+        let seq = seen.0.values().map(|past| past.len() as u64).sum::<u64>() + 1;
+        seen.add(&key(content), passed, Place { seq, at: now }, clears);
     }
 
     #[test]
     fn both_outcomes_on_one_content_make_a_test_unstable_until_it_is_cleared() {
         let now = Timestamp::from_ms(1_000_000);
         let mut seen = Stability::default();
-        seen.add(&key("a"), true, now);
+        ran(&mut seen, "a", true, now);
         assert_eq!(seen.of(&key("a"), Some(true), now), Steadiness::default());
         // Another outcome on other content is how tests are meant to be.
         assert_eq!(seen.of(&key("b"), Some(false), now), Steadiness::default());
-        seen.add(&key("a"), false, now);
+        ran(&mut seen, "a", false, now);
         let mixed = Some(Tally { passed: 1, failed: 1 });
         assert_eq!(seen.of(&key("a"), None, now).unstable, mixed);
         // New content alone does not clear it, five equal runs on it do.
         for _ in 0..4 {
             assert_eq!(seen.of(&key("b"), Some(true), now).unstable, mixed);
-            seen.add(&key("b"), true, now);
+            ran(&mut seen, "b", true, now);
         }
         let fifth = seen.of(&key("b"), Some(true), now);
         assert_eq!(fifth, Steadiness { unstable: None, stable_again: true });
         assert_eq!(seen.of(&key("b"), Some(false), now).unstable, Some(Tally { passed: 4, failed: 1 }));
-        seen.add(&key("b"), true, now);
+        ran(&mut seen, "b", true, now);
         assert_eq!(seen.of(&key("c"), Some(true), now), Steadiness::default(), "cleared for all content");
     }
 
@@ -104,8 +116,8 @@ mod tests {
         let now = Timestamp::from_ms(1_000_000);
         let mut seen = Stability::default();
         for (content, passes) in ["a", "b", "c", "d", "e", "f"].into_iter().zip(1..) {
-            seen.add(&key(content), false, now);
-            (0..passes).for_each(|_| seen.add(&key(content), true, now));
+            ran(&mut seen, content, false, now);
+            (0..passes).for_each(|_| ran(&mut seen, content, true, now));
         }
         let first = Some(Tally { passed: 1, failed: 1 });
         for _ in 0..20 {
@@ -117,10 +129,33 @@ mod tests {
     fn time_clears_it_too() {
         let now = Timestamp::from_ms(1_000_000);
         let mut seen = Stability::default();
-        seen.add(&key("a"), true, now);
-        seen.add(&key("a"), false, now);
+        ran(&mut seen, "a", true, now);
+        ran(&mut seen, "a", false, now);
         let later = now.plus(COUNTS_FOR).plus(Hours(1));
         assert!(seen.of(&key("a"), Some(true), now).unstable.is_some());
         assert_eq!(seen.of(&key("a"), Some(true), later), Steadiness::default());
+    }
+    #[test]
+    fn an_end_that_is_said_again_late_is_one_that_was_there_in_time() {
+        let start = Timestamp::from_ms(1_000_000);
+        let days = |days: u64| start.plus(Hours(days as u32 * 24));
+        let mixed = ["a", "a", "b", "b", "b", "b", "b", "c", "c", "b", "a"];
+        let place = |nth: usize| Place { seq: nth as u64, at: days(nth as u64 * 2) };
+        // The third run is the first on new content; the seventh clears the test.
+        let run = |nth: usize| (key(mixed[nth]), ![1, 8].contains(&nth), place(nth), nth == 6);
+        let folded = |order: &[usize]| {
+            let mut seen = Stability::default();
+            for nth in order {
+                let (key, passed, place, clears) = run(*nth);
+                seen.add(&key, passed, place, clears);
+            }
+            seen
+        };
+        let in_time: Vec<usize> = (0..mixed.len()).collect();
+        for late in in_time.clone() {
+            let mut order: Vec<usize> = in_time.iter().copied().filter(|nth| *nth != late).collect();
+            order.push(late);
+            assert_eq!(folded(&order), folded(&in_time), "run {late}");
+        }
     }
 }

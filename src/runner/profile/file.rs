@@ -105,6 +105,9 @@ pub enum Problem {
     /// An agent's profile that says what its exit means.
     #[error("[agent]: what an agent exits with shows nothing about a claim: remove [expect]")]
     AgentExpects,
+    /// An expectation that says nothing.
+    #[error("[expect]: {0}")]
+    Expect(String),
     /// A parameter whose bounds do not fit its kind.
     #[error("[params.{name}]: {problem}")]
     Param {
@@ -148,13 +151,14 @@ impl Profile {
         }
         let argv = argv(&file.argv)?;
         let params = match &file.agent {
-            Some(_) => agent_params(file.params, &argv, file.expect)?,
+            Some(_) => agent_params(file.params, &argv, file.expect.is_some())?,
             None => params(file.params, &argv)?,
         };
         bounds("timeout_ms", file.timeout_ms, TIMEOUT_MS)?;
         bounds("limits.output_cap_bytes", file.limits.output_cap_bytes, OUTPUT_CAP_BYTES)?;
         bounds("limits.open_files", file.limits.open_files, 16..=1 << 20)?;
         bounds("limits.file_bytes", file.limits.file_bytes, 0..=1 << 40)?;
+        file.expect.as_ref().map(checked).transpose()?;
         if let Some(cwd) = &file.cwd {
             let inside = crate::domain::scope::Scope::as_written(cwd, "").is_ok_and(|scope| scope.is_path());
             if !inside {
@@ -192,6 +196,23 @@ impl Profile {
     }
 }
 
+/// Refuses an expectation that no run could meet, or that every run meets.
+fn checked(Expect { exit, fails, ran }: &Expect) -> Result<(), Problem> {
+    let wrong = |problem: &str| Problem::Expect(problem.to_owned());
+    if fails.contains(exit) {
+        return Err(wrong("`fails` holds the code of `exit`: remove it"));
+    }
+    if Expect::NOT_RUN.iter().any(|code| code == exit || fails.contains(code)) {
+        return Err(wrong("126 and 127 say that a program did not run: name other codes"));
+    }
+    let Some(ran) = ran else { return Ok(()) };
+    let pattern = Regex::new(ran).map_err(|problem| wrong(&format!("`ran`: {}", last_line(&problem))))?;
+    if pattern.is_match("") {
+        return Err(wrong("`ran` matches no output at all: write what only a check that ran prints"));
+    }
+    Ok(())
+}
+
 fn argv(texts: &[String]) -> Result<Vec<Element>, Problem> {
     let elements: Vec<Element> = texts.iter().map(|text| Element::parse(text)).collect();
     let [program, ..] = &elements[..] else { return Err(Problem::Argv) };
@@ -226,9 +247,9 @@ fn params(files: BTreeMap<String, ParamFile>, argv: &[Element]) -> Result<BTreeM
 fn agent_params(
     files: BTreeMap<String, ParamFile>,
     argv: &[Element],
-    expect: Option<Expect>,
+    expects: bool,
 ) -> Result<BTreeMap<String, Param>, Problem> {
-    if expect.is_some() {
+    if expects {
         return Err(Problem::AgentExpects);
     }
     if !argv.iter().flat_map(Element::params).any(|name| name == PROMPT) {
@@ -277,10 +298,13 @@ impl ParamFile {
 }
 
 fn compiled(pattern: &str) -> Result<Regex, String> {
-    whole(pattern).map_err(|problem| {
-        let text = problem.to_string();
-        text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
-    })
+    whole(pattern).map_err(|problem| last_line(&problem))
+}
+
+/// What is wrong with a regular expression, without the lines that draw it.
+fn last_line(problem: &regex::Error) -> String {
+    let text = problem.to_string();
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 fn bounds(key: &'static str, given: u64, range: std::ops::RangeInclusive<u64>) -> Result<(), Problem> {

@@ -98,7 +98,15 @@ impl Profile {
                 takes: if takes.is_empty() { "none".to_owned() } else { takes.join(", ") },
             });
         }
-        let cwd = directory(request.cwd.as_deref().or(self.cwd.as_deref()).unwrap_or("."), root)?;
+        let own = || directory(self.cwd.as_deref().unwrap_or("."), root);
+        let (cwd, elsewhere) = match &request.cwd {
+            Some(asked) => {
+                let asked = directory(asked, root)?;
+                let elsewhere = own().ok().as_ref() != Some(&asked);
+                (asked, elsewhere)
+            }
+            None => (own()?, false),
+        };
         let argument = |name: &str| self.argument(name, request, root, &cwd);
         let argv = self.argv.iter().map(|element| element.rendered(argument)).collect::<Result<_, _>>()?;
         let timeout_ms = narrowed("timeout_ms", request.timeout_ms, self.timeout_ms, *TIMEOUT_MS.start())?;
@@ -115,13 +123,14 @@ impl Profile {
             profile_sha256: None,
             argv,
             cwd,
+            elsewhere,
             env: Environment::Only(passed.clone()),
             variables: BTreeMap::new(),
             timeout_ms,
             limits: Limits { output_cap_bytes, ..self.limits },
             uncapped: false,
             pty: self.pty,
-            expect: self.expect,
+            expect: self.expect.clone(),
             scopes: self.scopes.clone(),
             version: self.version.clone(),
         })
@@ -151,6 +160,7 @@ impl Plan {
             profile_sha256: None,
             argv,
             cwd,
+            elsewhere: false,
             env: Environment::Inherited,
             variables: BTreeMap::new(),
             timeout_ms,

@@ -1,0 +1,319 @@
+//! Steps that hints name, as the command line types them: for each tool its verb, for each address the verb that
+//! shows it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+/// How an argument of a tool is given to its verb.
+#[derive(Debug, Clone, Copy)]
+enum As {
+    /// By its place, in the order of the table.
+    Place,
+    /// After this option, which is repeated for each entry of a list.
+    Option(&'static str),
+    /// As this flag.
+    Flag(&'static str),
+}
+
+use As::{Flag, Option as After, Place};
+
+type Verb = (&'static str, &'static str, &'static [(&'static str, As)]);
+
+const POSITION: &[(&str, As)] =
+    &[("claim_id", Place), ("reason", After("--reason")), ("evidence_ref", After("--evidence"))];
+
+/// A tool, its verb, and the arguments that hints give.
+const VERBS: &[Verb] = &[
+    ("abstain", "claim abstain", POSITION),
+    (
+        "add_evidence",
+        "claim evidence",
+        &[("claim_id", Place), ("evidence_ref", After("--ref")), ("relation", After("--relation"))],
+    ),
+    ("add_phase", "phase add", &[("title", Place), ("plan_id", After("--plan"))]),
+    ("add_plan", "plan add", &[("title", Place)]),
+    ("add_task", "task add", &[("title", Place), ("phase_id", After("--phase"))]),
+    ("alias_target", "target alias", &[("target", Place), ("alias", Place)]),
+    ("attach_experiment", "experiment attach", &[("run_id", Place), ("claim_id", Place)]),
+    ("cancel_experiment", "experiment cancel", &[("run_id", Place)]),
+    ("challenge", "claim challenge", POSITION),
+    ("claim_task", "task claim", &[("task_id", Place)]),
+    (
+        "create_claim",
+        "claim create",
+        &[
+            ("statement", Place),
+            ("claim_type", After("--type")),
+            ("scopes", After("--scope")),
+            ("supersedes", After("--supersedes")),
+            ("mends", Flag("--mends")),
+            ("origin_task_id", After("--task")),
+        ],
+    ),
+    (
+        "declare_intent",
+        "intent",
+        &[("intent", Place), ("plan_id", After("--plan")), ("team", Flag("--team"))],
+    ),
+    ("deprecate_claim", "claim deprecate", &[("claim_id", Place), ("reason", After("--reason"))]),
+    (
+        "record_decision",
+        "decision record",
+        &[
+            ("statement", Place),
+            ("claim_id", After("--claim")),
+            ("target", After("--target")),
+            ("scopes", After("--scope")),
+            ("rationale", After("--rationale")),
+            ("supersedes", After("--supersedes")),
+            ("mends", Flag("--mends")),
+        ],
+    ),
+    ("record_outcome", "decision outcome", &[("decision_id", Place), ("outcome", Place)]),
+    (
+        "run_experiment",
+        "experiment run",
+        &[("profile", Place), ("claim_id", After("--claim")), ("blocking", Flag("--blocking"))],
+    ),
+    ("snapshot_beliefs", "belief snapshot", &[]),
+    ("spawn_researcher", "session spawn", &[("profile", Place), ("prompt", Place)]),
+    ("split_session", "session split", &[("reason", Place)]),
+    ("still", "claim still", &[("claim_id", Place)]),
+    ("support", "claim support", POSITION),
+    (
+        "update_task",
+        "task update",
+        &[
+            ("task_id", Place),
+            ("status", Place),
+            ("note", After("--note")),
+            ("fencing_token", After("--token")),
+        ],
+    ),
+];
+
+/// What the parts of an address lead to. `*` is one part, which the verb takes.
+const ADDRESSES: &[(&str, &str)] = &[
+    ("anchors", "anchor list"),
+    ("attention", "attention"),
+    ("claims", "claim list"),
+    ("claims/*", "claim show"),
+    ("context", "context"),
+    ("contradictions", "contradictions"),
+    ("contradictions/*", "contradictions show"),
+    ("decisions", "decision list"),
+    ("events", "log"),
+    ("experiments", "experiment list"),
+    ("experiments/*", "experiment show --wait"),
+    ("experiments/*/stderr", "experiment show --stderr"),
+    ("experiments/*/stdout", "experiment show --stdout"),
+    ("negative", "claim list --type negative"),
+    ("plan", "plan show"),
+    ("profiles", "profile list"),
+    ("sessions", "session list"),
+    ("sessions/*", "session show"),
+    ("sessions/*/turn0", "session turn0"),
+    ("status", "status"),
+    ("targets", "target list"),
+    ("tasks", "task list"),
+    ("tasks/*", "task show"),
+    ("tasks/ready", "task ready"),
+];
+
+/// Members of answers that hold a sentence of ours, or nothing but steps.
+const HINTS: [&str; 6] = ["hint", "meaning", "message", "moves", "next", "settle"];
+
+/// A text whose steps between back-quotes are those of a shell.
+pub(super) fn in_shell(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('`') {
+        let (before, from) = rest.split_at(at + 1);
+        shown.push_str(before);
+        rest = from;
+        if let Some((line, length)) = step(from).filter(|(_, length)| from[*length..].starts_with('`')) {
+            shown.push_str(&line);
+            shown.push('`');
+            rest = &from[length + 1..];
+        }
+    }
+    if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
+}
+
+/// [`in_shell`] for programs: the members that hold hints, and no stored text.
+pub(super) fn in_shell_json(value: &Value) -> Value {
+    match value {
+        Value::Array(values) => values.iter().map(in_shell_json).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| {
+                let is_hint = HINTS.contains(&name.as_str());
+                (name.clone(), if is_hint { hints(value) } else { in_shell_json(value) })
+            })
+            .collect(),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn hints(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match step(text) {
+            Some((line, length)) if length == text.len() => line.into(),
+            _ => in_shell(text).into(),
+        },
+        Value::Array(values) => values.iter().map(hints).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), hints(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The command line of the step that a text begins with, and how many bytes the step takes there.
+fn step(text: &str) -> Option<(String, usize)> {
+    if let Some(address) = text.strip_prefix("hivemind://") {
+        let length = address.find(['`', ' ', ',', ';']).unwrap_or(address.len());
+        return Some((shows(&address[..length])?, text.len() - address.len() + length));
+    }
+    let (tool, rest) = text.split_once(' ')?;
+    let (_, verb, takes) = VERBS.iter().find(|(name, ..)| *name == tool)?;
+    let mut given = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+    let arguments: HashMap<String, Value> = given.next()?.ok()?.into_iter().collect();
+    if arguments.keys().any(|name| !takes.iter().any(|(known, _)| known == name)) {
+        return None;
+    }
+    let mut line = format!("hm {verb}");
+    for (name, way) in *takes {
+        for value in arguments.get(*name).into_iter().flat_map(listed) {
+            match way {
+                Place => line.push_str(&format!(" {}", word(value))),
+                After(option) => line.push_str(&format!(" {option} {}", word(value))),
+                Flag(flag) if *value == Value::Bool(true) => line.push_str(&format!(" {flag}")),
+                Flag(_) => {}
+            }
+        }
+    }
+    Some((line, tool.len() + 1 + given.byte_offset()))
+}
+
+fn listed(value: &Value) -> &[Value] {
+    value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice)
+}
+
+/// A value as one word of a shell.
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), |text| shell_words::quote(text).into_owned())
+}
+
+/// The verb that shows an address.
+fn shows(address: &str) -> Option<String> {
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    let parts: Vec<&str> = path.split('/').collect();
+    let fits = |pattern: &str| {
+        let wanted: Vec<&str> = pattern.split('/').collect();
+        wanted.len() == parts.len() && wanted.iter().zip(&parts).all(|(one, part)| one == part || *one == "*")
+    };
+    let exact = ADDRESSES.iter().find(|(pattern, _)| *pattern == path);
+    let (pattern, verb) = exact.or_else(|| ADDRESSES.iter().find(|(pattern, _)| fits(pattern)))?;
+    let mut line = format!("hm {verb}");
+    for (_, part) in pattern.split('/').zip(&parts).filter(|(one, part)| *one == "*" && !part.is_empty()) {
+        line.push_str(&format!(" {}", shell_words::quote(part)));
+    }
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        match value {
+            "true" => line.push_str(&format!(" --{name}")),
+            value => line.push_str(&format!(" --{name} {}", shell_words::quote(value))),
+        }
+    }
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::Parser;
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::{ADDRESSES, VERBS, in_shell, in_shell_json};
+    use crate::domain::way;
+
+    #[test]
+    fn a_call_becomes_the_line_that_does_the_same() {
+        let check = |text: &str, expected: expect_test::Expect| expected.assert_eq(&in_shell(text));
+        let reason = json!({ "claim_id": "C12", "reason": way::REASON });
+        check(
+            &format!("either {} or `hivemind://claims/C12`", way::call("challenge", &reason)),
+            expect!["either `hm claim challenge C12 --reason 'WHY, IN A SENTENCE'` or `hm claim show C12`"],
+        );
+        let decision = json!({
+            "statement": "it's `done`", "target": "data base", "rationale": "REASON",
+            "supersedes": ["C1", "C2"], "mends": true
+        });
+        check(
+            &way::call("record_decision", &decision),
+            expect![[
+                r#"`hm decision record 'it'\''s `done`' --target 'data base' --rationale REASON --supersedes C1 --supersedes C2 --mends`"#
+            ]],
+        );
+        check(
+            "`hivemind://claims?status=contested`, `hivemind://tasks/ready`, `hivemind://sessions/s1/turn0`",
+            expect!["`hm claim list --status contested`, `hm task ready`, `hm session turn0 s1`"],
+        );
+    }
+
+    #[test]
+    fn what_is_no_step_of_ours_stays() {
+        for text in [
+            "`cargo test {\"a\":1}`",
+            "`support {\"claim\":1}`",
+            "`support {`",
+            "`",
+            "",
+            "a `b` hivemind://claims",
+        ] {
+            assert_eq!(in_shell(text), text);
+        }
+        // Members that hold stored text stay, whatever it says.
+        let said = json!({ "statement": "`hivemind://claims`", "hint": "`hivemind://claims`" });
+        assert_eq!(
+            in_shell_json(&said),
+            json!({ "statement": "`hivemind://claims`", "hint": "`hm claim list`" })
+        );
+    }
+
+    /// Each argument of the table is one that its tool takes, and each verb takes it in that way.
+    #[test]
+    fn the_table_fits_the_tools_and_the_verbs() {
+        for (tool, verb, takes) in VERBS {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tool-schemas/{tool}.json"));
+            let schema = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{tool}: {error}"));
+            let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+            let properties = schema["inputSchema"]["properties"].as_object().expect("arguments");
+            let mut arguments = serde_json::Map::new();
+            for (name, way) in *takes {
+                assert!(properties.contains_key(*name), "{tool} takes no {name}");
+                if matches!(way, super::Flag(_)) {
+                    arguments.insert((*name).to_owned(), true.into());
+                } else {
+                    arguments.insert((*name).to_owned(), "7".into());
+                }
+            }
+            let line = in_shell(&way::call(tool, &arguments.into())).into_owned();
+            assert!(line.starts_with(&format!("`hm {verb}")), "{line}");
+            parses(&line);
+        }
+        for (pattern, _) in ADDRESSES {
+            parses(&in_shell(&format!("`hivemind://{}`", pattern.replace('*', "ID"))));
+        }
+    }
+
+    fn parses(line: &str) {
+        let words = shell_words::split(line.trim_matches('`')).expect("words");
+        if let Err(problem) = crate::cli::Cli::try_parse_from(&words) {
+            // Which arguments exclude each other is no matter of the table.
+            assert_eq!(problem.kind(), clap::error::ErrorKind::ArgumentConflict, "{line}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What belongs to a piece of work though it shares few words with it: claims with the words of the best answers, and
+//! claims at their scopes. Pure, without a clock.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::ranking::{Candidate, Question, nearness};
+use super::tokens::tokens;
+
+// The numbers below were chosen on the half `dev` of the pack's corpus.
+
+/// Answers whose words are taken over, the best ones.
+const TAUGHT_BY: usize = 6;
+/// Words that are taken over from them.
+const WORDS: usize = 15;
+/// What these words count beside those of the question.
+const OF_WORDS: f64 = 0.3;
+/// Answers at a scope that say what it is worth.
+const BEST_AT_SCOPE: usize = 3;
+/// What a claim gains from the answers at its scopes.
+const BESIDE: f64 = 1.0;
+/// The least that a scope is worth to be looked at for claims that share no word with the question.
+const MIN_WORTH: f64 = 0.1;
+
+/// A claim that may belong to the work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// Ledger position of its creation.
+    pub seq: u64,
+    /// The position of the claim its author made before it in the same session.
+    pub previous: Option<u64>,
+    /// The tokens of its statement, in their order.
+    pub tokens: String,
+    /// What it is about.
+    pub scopes: Vec<String>,
+}
+
+/// How near a claim is to the question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Near {
+    /// The claim.
+    pub seq: u64,
+    /// By the words of the question alone, as a share of the best.
+    pub words: f64,
+    /// In all.
+    pub all: f64,
+}
+
+/// How near each member is to a question, the nearest first, and of equals the newer one.
+pub fn nearest(question: &Question, members: &[Member]) -> Vec<Near> {
+    let texts = texts(members);
+    let words = by_words(question, &texts);
+    let taught = taught(question, &texts, &words);
+    let relevance = words.iter().zip(taught).map(|(words, taught)| words + OF_WORDS * taught);
+    let candidates: Vec<Candidate> = members
+        .iter()
+        .zip(relevance)
+        .map(|(member, relevance)| Candidate { seq: member.seq, previous: member.previous, relevance })
+        .collect();
+    let near = nearness(&candidates);
+    let worth = Worth::of(members, &near);
+    let mut nearest: Vec<Near> = members
+        .iter()
+        .zip(near.iter().zip(&words))
+        .map(|(member, (near, words))| Near {
+            seq: member.seq,
+            words: *words,
+            all: near + worth.gain(&member.scopes),
+        })
+        .collect();
+    nearest.sort_by(|one, other| other.all.total_cmp(&one.all).then(other.seq.cmp(&one.seq)));
+    nearest
+}
+
+/// The scopes where the best answers among `members` lie, the best first, at most so many.
+pub fn best_scopes(question: &Question, members: &[Member], limit: usize) -> Vec<String> {
+    let words = by_words(question, &texts(members));
+    let worth = Worth::of(members, &words);
+    let mut best: Vec<(&str, f64)> = worth.0.into_iter().filter(|(_, worth)| *worth >= MIN_WORTH).collect();
+    best.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
+    best.into_iter().take(limit).map(|(scope, _)| scope.to_owned()).collect()
+}
+
+/// The tokens of each member and then those of its scopes: the words of a path say what lies there.
+fn texts(members: &[Member]) -> Vec<Vec<String>> {
+    let mut of_scopes: HashMap<&str, Vec<String>> = HashMap::new();
+    members
+        .iter()
+        .map(|member| {
+            let mut text: Vec<String> = member.tokens.split(' ').map(str::to_owned).collect();
+            for scope in &member.scopes {
+                text.extend_from_slice(of_scopes.entry(scope).or_insert_with(|| scope_words(scope)));
+            }
+            text
+        })
+        .collect()
+}
+
+/// The words of a scope, without the extension of a file.
+fn scope_words(scope: &str) -> Vec<String> {
+    let name = scope.rsplit('/').next().unwrap_or(scope);
+    let extension = name.rfind('.').filter(|at| *at > 0).map_or(0, |at| name.len() - at);
+    tokens(&scope[..scope.len() - extension].replace(['/', ':'], " "))
+}
+
+/// How much of a question texts answer, as shares of the best.
+fn by_words(question: &Question, texts: &[Vec<String>]) -> Vec<f64> {
+    let relevance = texts.iter().map(|text| {
+        let text: Vec<&str> = text.iter().map(String::as_str).collect();
+        question.relevance(&text)
+    });
+    shares(relevance.collect())
+}
+
+fn shares(numbers: Vec<f64>) -> Vec<f64> {
+    let best = numbers.iter().copied().fold(0.0, f64::max);
+    numbers.into_iter().map(|number| if best > 0.0 { number / best } else { 0.0 }).collect()
+}
+
+/// How many of the words that the best answers share each text holds, as shares of the most.
+fn taught(question: &Question, texts: &[Vec<String>], words: &[f64]) -> Vec<f64> {
+    let mut held: HashMap<&str, usize> = HashMap::new();
+    let sets: Vec<BTreeSet<&str>> =
+        texts.iter().map(|text| text.iter().map(String::as_str).collect()).collect();
+    for word in sets.iter().flatten() {
+        *held.entry(word).or_default() += 1;
+    }
+    let mut best: Vec<usize> = (0..texts.len()).filter(|at| words[*at] > 0.0).collect();
+    best.sort_by(|one, other| words[*other].total_cmp(&words[*one]).then(one.cmp(other)));
+    let rarity = |word: &str| (texts.len() as f64 / held[word] as f64).ln();
+    let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+    for at in best.into_iter().take(TAUGHT_BY) {
+        for word in sets[at].iter().filter(|word| held[**word] > 1 && !question.asks(word)) {
+            *weights.entry(word).or_default() += words[at] * rarity(word);
+        }
+    }
+    let mut weighed: Vec<(&str, f64)> = weights.into_iter().collect();
+    weighed.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
+    weighed.truncate(WORDS);
+    let taught: Vec<String> = weighed.into_iter().map(|(word, _)| word.to_owned()).collect();
+    let counts = taught.iter().map(|word| (word.clone(), held[word.as_str()] as u64)).collect();
+    let tokens = texts.iter().map(Vec::len).sum::<usize>() as u64;
+    let corpus = super::ranking::Corpus { claims: texts.len() as u64, tokens };
+    by_words(&Question::new(&taught, &counts, corpus), texts)
+}
+
+/// What scopes are worth to a question: the mean of the best answers that lie at each.
+struct Worth<'a>(BTreeMap<&'a str, f64>);
+
+impl<'a> Worth<'a> {
+    fn of(members: &'a [Member], scores: &[f64]) -> Self {
+        let mut at: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (member, score) in members.iter().zip(scores) {
+            // The whole workspace says nothing about any part of it.
+            for scope in member.scopes.iter().filter(|scope| *scope != ".") {
+                at.entry(scope).or_default().push(*score);
+            }
+        }
+        let mean = |mut scores: Vec<f64>| {
+            scores.sort_by(|left, right| right.total_cmp(left));
+            scores.iter().take(BEST_AT_SCOPE).sum::<f64>() / BEST_AT_SCOPE as f64
+        };
+        Self(at.into_iter().map(|(scope, scores)| (scope, mean(scores))).collect())
+    }
+
+    fn gain(&self, scopes: &[String]) -> f64 {
+        let worth = scopes.iter().filter_map(|scope| self.0.get(scope.as_str())).copied();
+        BESIDE * worth.fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::{Member, best_scopes, nearest, scope_words};
+    use crate::domain::ranking::{Corpus, Question};
+    use crate::domain::tokens::tokens;
+
+    fn member(seq: u64, text: &str, scope: &str) -> Member {
+        Member { seq, previous: None, tokens: tokens(text).join(" "), scopes: vec![scope.to_owned()] }
+    }
+
+    fn question(text: &str, members: &[Member]) -> Question {
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        for member in members {
+            for token in member.tokens.split(' ') {
+                *counts.entry(token.to_owned()).or_default() += 1;
+            }
+        }
+        Question::new(&tokens(text), &counts, Corpus { claims: 100, tokens: 600 })
+    }
+
+    fn order(text: &str, members: &[Member]) -> Vec<u64> {
+        nearest(&question(text, members), members).into_iter().map(|near| near.seq).collect()
+    }
+
+    #[test]
+    fn what_lies_where_the_best_answers_lie_comes_before_what_lies_elsewhere() {
+        let members = [
+            member(1, "payouts are booked in minor units", "src/ledger"),
+            member(2, "an entry is never updated", "src/ledger"),
+            member(3, "the menu opens at once", "src/ui"),
+            member(4, "the licence is MIT", "."),
+        ];
+        assert_eq!(order("payouts in another currency", &members)[..2], [1, 2]);
+        assert_eq!(best_scopes(&question("payouts", &members), &members, 9), ["src/ledger"]);
+        assert_eq!(best_scopes(&question("licence", &members), &members, 9), Vec::<String>::new());
+    }
+
+    #[test]
+    fn words_of_the_best_answers_and_of_paths_are_looked_for_too() {
+        let members = [
+            member(1, "a refund posts a reversing entry", "src/a"),
+            member(2, "a reversing entry names the posting it reverses", "src/b"),
+            member(3, "the menu opens at once", "src/c"),
+            member(4, "nothing is deleted", "src/refund.rs"),
+        ];
+        assert_eq!(order("refund", &members), [1, 4, 2, 3]);
+        assert_eq!(scope_words("worker/jobs/fx_rates.py"), ["worker", "job", "fx", "rate", "fxrate"]);
+        assert_eq!(scope_words("tag:money"), ["tag", "money"]);
+        assert_eq!(scope_words(".github/ci.yml"), ["github", "ci"]);
+    }
+
+    #[test]
+    fn a_question_without_answers_has_no_order_but_the_newest_first() {
+        assert_eq!(order("zebra", &[member(1, "a menu", "src"), member(2, "a pool", "src")]), [2, 1]);
+        assert!(order("zebra", &[]).is_empty());
+    }
+}

@@ -1,0 +1,91 @@
+//! What a session was told and what it opened: kept beside [`crate::session_home`], in the user's own state directory,
+//! because reads write nothing to the memory. It holds ids, positions and paths, and no text of the memory.
+//!
+//! Losing it loses no news: the ledger says up to where the session was told, and the session hears some of it twice.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::domain::ids::SessionId;
+use crate::pack::Told;
+use crate::private;
+use crate::workspace::Workspace;
+
+/// A session that opens more than fits is told of some of it again: a line takes some 45 bytes.
+const MAX_OPENED_BYTES: u64 = 256 * 1024;
+
+/// Where that is kept of one session of a memory.
+#[derive(Debug)]
+pub struct SessionNews {
+    told: PathBuf,
+    opened: PathBuf,
+}
+
+impl SessionNews {
+    /// The place of a session; `state_home` is [`crate::system::Environment::state_home`].
+    pub fn of(state_home: &Path, workspace: &Workspace, session: &SessionId) -> Self {
+        let memory = workspace.id().unwrap_or_else(|| workspace.memory().display().to_string());
+        let name = hex::encode(&Sha256::digest(format!("{memory}\n{session}"))[..16]);
+        let place = state_home.join("hivemind").join("sessions").join(name);
+        Self { told: place.with_extension("told"), opened: place.with_extension("opened") }
+    }
+
+    /// What the session was told; none when nothing is known of that.
+    pub fn told(&self) -> Option<Told> {
+        serde_json::from_slice(&private::read(&self.told).ok()?).ok()
+    }
+
+    /// Says what the session was told.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn tell(&self, told: &Told) -> io::Result<()> {
+        private::create_dir_all(self.told.parent().unwrap_or(&self.told))?;
+        let beside = self.told.with_extension(format!("told-{}", std::process::id()));
+        let text = serde_json::to_vec(told).map_err(io::Error::other)?;
+        private::options().write(true).create(true).truncate(true).open(&beside)?.write_all(&text)?;
+        std::fs::rename(beside, &self.told)
+    }
+
+    /// Says that the session was shown these claims, contradictions or runs as of a ledger position. Only of a session
+    /// that is told what is new.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn open(&self, ids: &[String], as_of: u64) -> io::Result<()> {
+        if ids.is_empty() || !self.told.exists() {
+            return Ok(());
+        }
+        let mut file = private::options().append(true).create(true).open(&self.opened)?;
+        if file.metadata()?.len() > MAX_OPENED_BYTES {
+            return Ok(());
+        }
+        // One write, so that the lines of two processes do not mix.
+        let lines: String = ids.iter().map(|id| format!("{id} {as_of}\n")).collect();
+        file.write_all(lines.as_bytes())
+    }
+
+    /// What the session opened, by id, each with the position that it was last shown as of.
+    pub fn opened(&self) -> BTreeMap<String, u64> {
+        let mut opened = BTreeMap::new();
+        let text = private::read(&self.opened).unwrap_or_default();
+        for line in String::from_utf8_lossy(&text).lines() {
+            let Some((id, as_of)) = line.split_once(' ') else { continue };
+            let Ok(as_of) = as_of.parse::<u64>() else { continue };
+            let last = opened.entry(id.to_owned()).or_insert(as_of);
+            *last = as_of.max(*last);
+        }
+        opened
+    }
+
+    /// Forgets a session that is over.
+    pub fn leave(&self) {
+        for file in [&self.told, &self.opened] {
+            // At worst it is forgotten later.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a pack asks about the work at hand: the claims that answer it, what was settled, and what claims took the place of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::claims::{ClaimFilter, malformed};
+use super::search::{Search, Seen};
+use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::claim::{ClaimType, SearchMode, Status};
+use crate::domain::kin::{self, Member};
+use crate::domain::ranking::{self, Candidate};
+use crate::domain::relevance::reach;
+use crate::domain::scope::Scope;
+
+/// Claims among which the most trusted are looked for, newest first: more would take longer than a pack may.
+const STANDING: usize = 1_000;
+
+/// Claims that are looked at by their words, of all and of those at the places of the work.
+const POOL: usize = 150;
+/// Scopes of the best answers at which other claims are looked for, and how many of these.
+const MAX_BESIDE: usize = 6;
+const BESIDE: usize = 100;
+
+const MEMBERS: &str = "SELECT c.created_seq, c.previous, c.tokens, c.scopes FROM json_each(?1) \
+     CROSS JOIN claims c ON c.created_seq = json_each.value";
+const NEWEST_AT: &str =
+    "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+const SETTLED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM claims c WHERE c.status = ?1 \
+     ORDER BY c.created_seq DESC LIMIT ?2";
+const DECIDED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM decisions d CROSS JOIN claims c \
+     ON c.id = d.claim_id WHERE d.created_seq > 0 AND c.status <> ?1 ORDER BY d.created_seq DESC LIMIT ?2";
+const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reason FROM json_each(?1) \
+     CROSS JOIN decision_alternatives a ON a.decision_id = json_each.value \
+     CROSS JOIN claims c ON c.id = a.alternative_id ORDER BY a.decision_id, a.seq, a.alternative_id";
+const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended FROM json_each(?1) \
+     CROSS JOIN claims c ON c.superseded_by = json_each.value ORDER BY c.superseded_by, c.created_seq";
+
+/// A claim that belongs to what a session is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Belonging {
+    /// The claim.
+    pub claim: ClaimSummary,
+    /// How well it answers by its words alone, as a share of the best.
+    pub words: f64,
+    /// How well it answers with what lies beside it, as a share of the best.
+    pub all: f64,
+}
+
+/// The best candidates: others add nothing to what the work is about.
+fn best_of(mut candidates: Vec<Candidate>) -> impl Iterator<Item = u64> {
+    candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance).then(other.seq.cmp(&one.seq)));
+    candidates.into_iter().take(POOL).map(|candidate| candidate.seq)
+}
+
+/// An option that a decision rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// What it says.
+    pub statement: String,
+    /// Why it was not chosen.
+    pub because: String,
+}
+
+/// A claim that another one took the place of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// What it said.
+    pub statement: String,
+    /// What kind of statement it was.
+    pub claim_type: ClaimType,
+    /// Whether it was right, and the other one mends what it was about.
+    pub mended: bool,
+}
+
+impl Reader {
+    /// Claims in force that belong to what `text` says, best first, at most `limit` of all and as many of those at
+    /// `places`. Without words there is no answer.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn about(&self, text: &str, places: &[Scope], limit: usize) -> Result<Vec<Belonging>, StoreError> {
+        let filter = ClaimFilter { limit, ..ClaimFilter::default() };
+        let everywhere =
+            Search { query: text.to_owned(), mode: SearchMode::Strict, filter, seen: Seen::default() };
+        let question = self.question(&everywhere.tokens())?;
+        if question.words().is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.candidates(&everywhere, &question)?;
+        let mut pool: BTreeSet<u64> = best_of(found).collect();
+        let mut here = BTreeSet::new();
+        if !places.is_empty() {
+            let filter = ClaimFilter { places: places.to_vec(), ..everywhere.filter.clone() };
+            here.extend(best_of(self.candidates(&Search { filter, ..everywhere.clone() }, &question)?));
+            pool.extend(&here);
+        }
+        let mut members = self.members(&pool)?;
+        let beside = kin::best_scopes(&question, &members, MAX_BESIDE);
+        let beside: Vec<Scope> = beside.into_iter().filter_map(|scope| scope.parse().ok()).collect();
+        let beside: BTreeSet<u64> = self.newest_at(beside)?.difference(&pool).copied().collect();
+        members.extend(self.members(&beside)?);
+        let nearest = kin::nearest(&question, &members);
+        let words: BTreeMap<u64, f64> = nearest.iter().map(|near| (near.seq, near.words)).collect();
+        let all: Vec<(f64, u64)> = nearest.iter().map(|near| (near.all, near.seq)).collect();
+        let near: Vec<(f64, u64)> = all.iter().copied().filter(|(_, seq)| here.contains(seq)).collect();
+        let mut best: BTreeMap<String, (f64, u64)> = BTreeMap::new();
+        for nearest in [all, near] {
+            for (id, credit) in self.credits(&everywhere, nearest)?.ranked().into_iter().take(limit) {
+                best.insert(id, (credit.score, credit.seq));
+            }
+        }
+        let mut ranked: Vec<(String, (f64, u64))> = best.into_iter().collect();
+        ranked.sort_by(|(a, one), (b, other)| ranking::better((one.0, one.1, a), (other.0, other.1, b)));
+        let first = ranked.first().map_or(0.0, |(_, (score, _))| *score);
+        let mut belonging = Vec::with_capacity(ranked.len());
+        for (id, (score, seq)) in ranked {
+            let Some(claim) = self.claim_summary(&id)? else { continue };
+            let all = if first > 0.0 { score / first } else { 0.0 };
+            belonging.push(Belonging { claim, words: words.get(&seq).copied().unwrap_or_default(), all });
+        }
+        Ok(belonging)
+    }
+
+    /// The text and the scopes of claims, by the position of their creation.
+    fn members(&self, seqs: &BTreeSet<u64>) -> Result<Vec<Member>, StoreError> {
+        let mut statement = self.db.prepare_cached(MEMBERS)?;
+        let rows = statement.query([serde_json::to_string(seqs).map_err(malformed)?])?;
+        self.kept_of(rows, |row| {
+            Ok::<_, StoreError>(Member {
+                seq: row.get::<_, i64>(0)? as u64,
+                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
+                tokens: row.get(2)?,
+                scopes: serde_json::from_str(&row.get::<_, String>(3)?).map_err(malformed)?,
+            })
+        })
+    }
+
+    /// The newest claims at some places.
+    fn newest_at(&self, places: Vec<Scope>) -> Result<BTreeSet<u64>, StoreError> {
+        let filter = ClaimFilter { places, ..ClaimFilter::default() };
+        let Some(limits) = filter.limits(&self.around_of(&filter)?) else { return Ok(BTreeSet::new()) };
+        let mut statement = self.db.prepare_cached(NEWEST_AT)?;
+        let rows = statement.query(rusqlite::params![limits, BESIDE as i64])?;
+        let seqs = self.kept_of(rows, |row| row.get::<_, i64>(0))?;
+        Ok(seqs.into_iter().map(|seq| seq as u64).collect())
+    }
+
+    /// Decisions in force and confirmed claims, the most trusted first, and of equals those with the widest scope.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn standing(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
+        let mut rows: BTreeMap<String, (i64, i64, i64)> = BTreeMap::new();
+        for (sql, status) in [(SETTLED, Status::Confirmed), (DECIDED, Status::Deprecated)] {
+            let mut statement = self.db.prepare_cached(sql)?;
+            let found =
+                self.kept_of(statement.query(rusqlite::params![status.as_str(), STANDING as i64])?, |row| {
+                    let scopes: Vec<String> =
+                        serde_json::from_str(&row.get::<_, String>(2)?).map_err(malformed)?;
+                    let trust = (row.get::<_, f64>(1)? * 100.0).round() as i64;
+                    Ok::<_, StoreError>((row.get::<_, String>(0)?, (trust, reach(&scopes), row.get(3)?)))
+                })?;
+            rows.extend(found.into_iter().filter(|(id, _)| !self.is_expired(id)));
+        }
+        let mut ranked: Vec<(String, (i64, i64, i64))> = rows.into_iter().collect();
+        ranked.sort_by(|(_, one), (_, other)| other.cmp(one));
+        let mut found = Vec::new();
+        for (id, _) in ranked.into_iter().take(limit) {
+            found.extend(self.claim_summary(&id)?);
+        }
+        Ok(found)
+    }
+
+    /// What decisions were chosen over, by their ids.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn rejected_by(&self, decisions: &[&str]) -> Result<BTreeMap<String, Vec<Rejected>>, StoreError> {
+        let mut statement = self.db.prepare_cached(ALTERNATIVES)?;
+        let rows = statement.query([serde_json::to_string(decisions).map_err(malformed)?])?;
+        let found = self.kept_of(rows, |row| {
+            let rejected = Rejected { statement: row.get(1)?, because: row.get(2)? };
+            Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, rejected))
+        })?;
+        let mut all: BTreeMap<String, Vec<Rejected>> = BTreeMap::new();
+        for (id, rejected) in found {
+            all.entry(id).or_default().push(rejected);
+        }
+        Ok(all)
+    }
+
+    /// What claims took the place of, by their ids: of several the last.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn replaced_by(&self, claims: &[&str]) -> Result<BTreeMap<String, Replaced>, StoreError> {
+        let mut statement = self.db.prepare_cached(PREDECESSORS)?;
+        let rows = statement.query([serde_json::to_string(claims).map_err(malformed)?])?;
+        let found = self.kept_of(rows, |row| {
+            let claim_type = row.get::<_, String>(2)?.parse().map_err(malformed)?;
+            let replaced = Replaced { statement: row.get(1)?, claim_type, mended: row.get(3)? };
+            Ok::<_, StoreError>((row.get::<_, String>(0)?, replaced))
+        })?;
+        Ok(found.into_iter().collect())
+    }
+}

@@ -1,0 +1,42 @@
+//! Positions that the same pane replaced by another one: their reasons stay part of the history.
+
+use rusqlite::{Connection, params};
+
+use super::claims::position;
+use super::{PositionHeld, Reader, StoreError};
+use crate::domain::event::{PositionTaken, Recorded};
+
+/// The former positions that are shown of a claim, the last ones.
+const SHOWN: usize = 8;
+
+/// The columns of a [`PositionHeld`].
+pub(super) const FORMER: &str =
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM former_positions";
+
+/// Keeps the positions in whose place this one is taken.
+pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    let mut keep = db.prepare_cached(
+        "INSERT INTO former_positions (claim_id, agent, position, reason, evidence_ref, created_at, seq, ended_seq) \
+         SELECT claim_id, agent, position, reason, evidence_ref, created_at, seq, ?3 FROM consensus \
+         WHERE claim_id = ?1 AND agent = ?2",
+    )?;
+    for name in body.instead_of.iter().chain([&at.agent]) {
+        keep.execute(params![body.claim_id.to_string(), name.as_str(), at.seq as i64])?;
+    }
+    Ok(())
+}
+
+impl Reader {
+    /// The last of the positions on a claim that are held no more, in ledger order, and how many there were before.
+    pub(super) fn former(&self, claim: &str) -> Result<(Vec<PositionHeld>, u64), StoreError> {
+        let mut statement =
+            self.db.prepare_cached(&format!("{FORMER} WHERE claim_id = ?1 ORDER BY seq DESC LIMIT ?2"))?;
+        let mut last = self.kept_of(statement.query(params![claim, SHOWN as i64])?, position)?;
+        last.reverse();
+        let all: i64 = self
+            .db
+            .prepare_cached("SELECT count(*) FROM former_positions WHERE claim_id = ?1")?
+            .query_row([claim], |row| row.get(0))?;
+        Ok((last, (all as u64).saturating_sub(SHOWN as u64)))
+    }
+}

@@ -1,0 +1,101 @@
+//! What a session is about: a query, not a date. Its text and its places are what the memory is asked with.
+
+use serde::Serialize;
+
+use super::context::ContextOf;
+use crate::domain::scope::Scope;
+use crate::domain::session::Role;
+use crate::store::{TaskView, TrajectoryView, TurnView};
+
+/// Places that are asked about: the tasks' scopes first, then the files locked and touched last.
+const MAX_PLACES: usize = 12;
+
+/// What a session is about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(super) struct About {
+    /// Its intent, else the team's; titles of the tasks it works on; its last prompt; titles of tasks it may take next.
+    pub(super) texts: Vec<String>,
+    /// Ids of the tasks it works on.
+    #[serde(skip)]
+    pub(super) tasks: Vec<String>,
+    /// Scopes that these tasks name.
+    pub(super) task_scopes: Vec<Scope>,
+    /// Files it locked, then those it touched, the last first.
+    pub(super) files: Vec<Scope>,
+}
+
+impl About {
+    /// What a session is about. `tasks` are those it works on, `ready` those that can be taken.
+    pub(super) fn of(
+        of: &ContextOf,
+        trajectory: Option<&TrajectoryView>,
+        tasks: &[TaskView],
+        ready: &[TaskView],
+        touched: &[String],
+        dialogue: &[TurnView],
+    ) -> Self {
+        let mine = || tasks.iter().filter(|task| is_mine(task, of, trajectory));
+        let next = ready.iter().filter(|task| is_mine(task, of, trajectory));
+        let next = next.filter(|task| mine().all(|known| known.id != task.id));
+        let prompt = dialogue.iter().rev().find(|turn| turn.role == Role::User);
+        let texts = trajectory
+            .map(|looking| &looking.intent)
+            .into_iter()
+            .chain(mine().map(|task| &task.title))
+            .chain(prompt.map(|turn| &turn.text))
+            .chain(next.map(|task| &task.title));
+        let files = mine().flat_map(|task| &task.file_locks).chain(touched);
+        Self {
+            texts: texts.cloned().collect(),
+            tasks: mine().map(|task| task.id.clone()).collect(),
+            task_scopes: places_among(mine().flat_map(|task| &task.scopes)),
+            files: places_among(files),
+        }
+    }
+
+    /// The text to search for.
+    pub(super) fn text(&self) -> String {
+        self.texts.join("\n")
+    }
+
+    /// Where the work is.
+    pub(super) fn places(&self) -> Vec<Scope> {
+        let mut places: Vec<Scope> = Vec::new();
+        for place in self.task_scopes.iter().chain(&self.files) {
+            if !places.contains(place) && places.len() < MAX_PLACES {
+                places.push(place.clone());
+            }
+        }
+        places
+    }
+
+    /// Whether there is anything to ask about.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.texts.is_empty() || !self.tasks.is_empty() || !self.files.is_empty()
+    }
+}
+
+/// Scopes that say where something is: the whole workspace says nothing.
+fn places_among<'s>(texts: impl Iterator<Item = &'s String>) -> Vec<Scope> {
+    let mut places: Vec<Scope> = Vec::new();
+    for scope in texts.filter_map(|text| text.parse::<Scope>().ok()) {
+        if !scope.is_whole() && !places.contains(&scope) {
+            places.push(scope);
+        }
+    }
+    places
+}
+
+/// Whether a task is one the session works on: it holds it, it was asked for, or it is where the session looks.
+pub(super) fn is_mine(task: &TaskView, of: &ContextOf, trajectory: Option<&TrajectoryView>) -> bool {
+    let looked_at = trajectory.is_some_and(|looking| {
+        looking.task_ids.contains(&task.id)
+            || (looking.phase_id.is_some() && looking.phase_id == task.phase_id && task.holder.is_none())
+    });
+    let held = match (&task.session, &of.session) {
+        (Some(holder), Some(session)) => holder == session,
+        (Some(_), None) => task.holder.as_deref() == Some(of.agent.as_str()),
+        (None, _) => false,
+    };
+    held || looked_at
+}

@@ -1,0 +1,215 @@
+//! Which earlier run keeps a claim from being proved: no agent gets rid of an outcome, and no honest proof is hindered.
+
+use hivemind::mcp::{Era, Pane, ToolAnswer};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, git, json_of, profile, run, shown};
+
+const FILE: &str = "src/a.rs";
+
+fn write(bench: &Bench, path: &str, text: &str) {
+    let path = bench.root().join(path);
+    std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+    std::fs::write(path, text).expect("a file");
+}
+
+/// A workspace with a file, and with profiles that pass, that fail, and that fail while `src/a.rs` holds a bug.
+fn with_profiles() -> Bench {
+    let bench = Bench::new();
+    profile(&bench, "yes", "exit 0", "\"src/**\"", EXPECTING);
+    profile(&bench, "no", "exit 1", "\"src/**\"", EXPECTING);
+    profile(&bench, "check", "! grep -q bug src/a.rs", "\"src/**\"", EXPECTING);
+    write(&bench, FILE, "a bug\n");
+    bench
+}
+
+async fn panes(bench: &Bench) -> (Pane, Pane) {
+    (bench.pane(Some("devops"), Era::Modern).await, bench.pane(Some("reviewer"), Era::Legacy).await)
+}
+
+/// A claim of the owner that the other agent challenged.
+async fn contested(bench: &Bench, (owner, other): (&Pane, &Pane), statement: &str, scope: &str) -> String {
+    let id = bench.claim(owner, statement, scope).await;
+    bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "I saw otherwise" })).await;
+    id
+}
+
+/// A run for which the claim waits.
+async fn settle(pane: &Pane, profile: &str, claim: &str) -> ToolAnswer {
+    let answer = run(pane, json!({ "profile": profile, "claim_id": claim, "blocking": true })).await;
+    assert!(!answer.refused, "{}", answer.text);
+    answer
+}
+
+/// The status of a claim, and the reason of its last move.
+async fn stands(pane: &Pane, claim: &str) -> (String, String) {
+    let claim = shown(pane, claim).await;
+    let last = claim["history"].as_array().and_then(|moves| moves.last()).expect("a move").clone();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    (text(&claim["status"]), text(&last["reason"]))
+}
+
+async fn is_kept_open(pane: &Pane, claim: &str, because: &str) {
+    let (status, reason) = stands(pane, claim).await;
+    assert!(status == "contested" && reason.contains(because), "{status}: {reason}");
+}
+
+async fn is_proved(pane: &Pane, claim: &str) {
+    let (status, reason) = stands(pane, claim).await;
+    assert!(status == "confirmed" && reason.starts_with("proof:"), "{status}: {reason}");
+}
+
+fn event_of(answer: &ToolAnswer) -> String {
+    answer.body["experiment"]["evidence_event_id"].as_str().expect("an event").to_owned()
+}
+
+const SAME: &str = "contradicts it on the same content";
+
+/// Red before: the agent that had run the one took it back, and the other proved.
+#[tokio::test]
+async fn a_contradiction_that_its_agent_took_back_still_counts_against_a_proof() {
+    let bench = with_profiles();
+    let (owner, other) = panes(&bench).await;
+    let statements = ["a does nothing", "the queue drains at shutdown"];
+    for (by, statement) in ["devops", "operator"].into_iter().zip(statements) {
+        let id = contested(&bench, (&owner, &other), statement, FILE).await;
+        let against = settle(&owner, "no", &id).await;
+        let run_id = against.field("run_id").to_owned();
+        let retract = ["claim", "retract-evidence", &id, &run_id, "--reason", "a slip", "--agent", by];
+        let retracted = bench.hm(&retract);
+        assert!(retracted.status.success(), "{retracted:?}");
+        assert_eq!(shown(&owner, &id).await["evidence_items"], json!([]));
+        settle(&owner, "yes", &id).await;
+        match by {
+            "devops" => is_kept_open(&owner, &id, SAME).await,
+            _ => is_proved(&owner, &id).await,
+        }
+        let told =
+            String::from_utf8_lossy(&retracted.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(told.contains("still keeps another run from proving"), by == "devops", "{told}");
+    }
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+/// Red before: the key of one test was never that of another, so that a claim about a directory had no content.
+#[tokio::test]
+async fn another_test_on_one_tree_proves_nothing_about_a_directory() {
+    let bench = with_profiles();
+    committed(&bench);
+    let (owner, other) = panes(&bench).await;
+    let id = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
+    settle(&owner, "no", &id).await;
+    settle(&owner, "yes", &id).await;
+    is_kept_open(&owner, &id, SAME).await;
+    // Nor does it where a challenger tied the run that contradicts.
+    let tied = contested(&bench, (&owner, &other), "vendoring is slow here", "src").await;
+    let against = run(&other, json!({ "profile": "no" })).await;
+    let attach = json!({ "run_id": against.field("run_id"), "claim_id": tied });
+    bench.accepted(&other, "attach_experiment", attach).await;
+    settle(&owner, "yes", &tied).await;
+    is_kept_open(&owner, &tied, SAME).await;
+    // Another tree is other content.
+    write(&bench, FILE, "mended\n");
+    for claim in [&id, &tied] {
+        settle(&owner, "yes", claim).await;
+        is_proved(&owner, claim).await;
+    }
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the file of the claim was as it had been, and the file that made the test fail did not count.
+#[tokio::test]
+async fn what_was_mended_in_another_file_proves_the_claim() {
+    let bench = with_profiles();
+    write(&bench, "src/b.rs", "fn b() {}\n");
+    committed(&bench);
+    let (owner, other) = panes(&bench).await;
+    let id = contested(&bench, (&owner, &other), "b returns at once", "src/b.rs").await;
+    settle(&owner, "check", &id).await;
+    is_kept_open(&owner, &id, "contradicts it").await;
+    write(&bench, FILE, "mended\n");
+    git(bench.root(), &["add", "-A"]);
+    git(bench.root(), &["commit", "-qm", "two"]);
+    settle(&owner, "check", &id).await;
+    is_proved(&owner, &id).await;
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: outside of git one failed run kept a claim about a directory contested for ever.
+#[tokio::test]
+async fn where_the_content_is_not_known_the_same_test_speaks_again_and_no_other_does() {
+    let bench = with_profiles();
+    let (owner, other) = panes(&bench).await;
+    let id = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
+    settle(&owner, "check", &id).await;
+    write(&bench, FILE, "mended\n");
+    settle(&owner, "yes", &id).await;
+    is_kept_open(&owner, &id, "it is not known that the content changed since").await;
+    let flipped = json!({ "profile": "no", "claim_id": id, "blocking": true, "prediction": "fails" });
+    run(&owner, flipped).await;
+    is_kept_open(&owner, &id, "it is not known that the content changed since").await;
+    settle(&owner, "check", &id).await;
+    is_proved(&owner, &id).await;
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+/// Red before: a run that failed as the claim says was tied to it by another agent, and so contradicted it.
+#[tokio::test]
+async fn the_outcome_that_a_claim_predicts_does_not_hinder_its_proof() {
+    for in_git in [true, false] {
+        let bench = with_profiles();
+        if in_git {
+            committed(&bench);
+        }
+        let (owner, other) = panes(&bench).await;
+        let id = contested(&bench, (&owner, &other), "the build is broken on main", "src").await;
+        let seen = run(&other, json!({ "profile": "no" })).await;
+        let attach = json!({ "run_id": seen.field("run_id"), "claim_id": id });
+        bench.accepted(&other, "attach_experiment", attach).await;
+        assert_eq!(shown(&owner, &id).await["evidence_items"][0]["relation"], "contradicts");
+        let proof = json!({ "profile": "no", "claim_id": id, "blocking": true, "prediction": "fails" });
+        run(&owner, proof).await;
+        is_proved(&owner, &id).await;
+    }
+}
+
+/// Red before: a writer that started after the erasure did not know of which run the evidence is.
+#[tokio::test]
+async fn the_erasure_of_the_end_of_a_run_lifts_nothing() {
+    let bench = with_profiles();
+    committed(&bench);
+    let (owner, other) = panes(&bench).await;
+    let open = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
+    let against = settle(&owner, "no", &open).await;
+    let proved = contested(&bench, (&owner, &other), "vendoring is slow here", "src").await;
+    let proof = settle(&owner, "yes", &proved).await;
+    is_proved(&owner, &proved).await;
+    for (answer, claim) in [(&against, &open), (&proof, &proved)] {
+        // Once for the end, and once for what says it again.
+        for _ in 0..2 {
+            let page = json_of(&owner, &format!("hivemind://experiments/{}", answer.field("run_id"))).await;
+            let end = page["evidence_event_id"].as_str().expect("an event").to_owned();
+            let forgot = bench.hm(&["--agent", "operator", "forget", &end, "--reason", "a name"]);
+            assert!(forgot.status.success(), "{forgot:?}");
+        }
+        // A writer that starts folds what is left.
+        bench.kill_writer();
+        let attach = json!({ "run_id": answer.field("run_id"), "claim_id": claim });
+        let again = owner.call("attach_experiment", attach).await.expect("an answer");
+        assert_eq!(again.field("code"), "duplicate", "{}", again.text);
+    }
+    for name in [proof.field("run_id").to_owned(), event_of(&proof)] {
+        let retract =
+            ["claim", "retract-evidence", &proved, &name, "--reason", "a slip", "--agent", "devops"];
+        let refused = bench.hm(&retract);
+        assert!(!refused.status.success(), "{refused:?}");
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(told.contains("its result is not taken back"), "{told}");
+    }
+    settle(&owner, "yes", &open).await;
+    is_kept_open(&owner, &open, SAME).await;
+    assert_rebuilds_to_the_same(&bench);
+}
