@@ -52,12 +52,26 @@ pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
 /// # Errors
 /// What the system said; the old file stays then.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let beside = beside(path, content)?;
+    beside.as_file().sync_all()?;
+    beside.persist(path).map_err(|error| error.error)?;
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// [`replace`] for what may be lost with the power: nothing waits for the disk.
+///
+/// # Errors
+/// What the system said; the old file stays then.
+pub(crate) fn swap(path: &Path, content: &[u8]) -> io::Result<()> {
+    beside(path, content)?.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A file with this content that lies beside the one it will replace.
+fn beside(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
     io::Write::write_all(&mut beside, content)?;
-    beside.as_file().sync_all()?;
-    beside.persist(path).map_err(|error| error.error)?;
-    sync_dir(dir)
+    Ok(beside)
 }
 
 /// What was removed or moved is away; that it was so before is as good.

@@ -39,15 +39,9 @@ impl SessionHome {
     /// # Errors
     /// What the file system said.
     pub fn enter(&self, workspace: &Workspace) -> io::Result<()> {
-        let dir = self.0.parent().unwrap_or(&self.0);
-        private::create_dir_all(dir)?;
+        private::create_dir_all(self.0.parent().unwrap_or(&self.0))?;
         let paths = [workspace.root(), workspace.memory()].map(|path| path.as_os_str().as_encoded_bytes());
-        let beside = self.0.with_extension(std::process::id().to_string());
-        io::Write::write_all(
-            &mut private::options().write(true).create(true).truncate(true).open(&beside)?,
-            &paths.join(&0),
-        )?;
-        std::fs::rename(beside, &self.0)
+        private::swap(&self.0, &paths.join(&0))
     }
 
     /// Says that the session is over, and forgets those that ended without a word.

@@ -44,10 +44,7 @@ impl SessionNews {
     /// What the file system said.
     pub fn tell(&self, told: &Told) -> io::Result<()> {
         private::create_dir_all(self.told.parent().unwrap_or(&self.told))?;
-        let beside = self.told.with_extension(format!("told-{}", std::process::id()));
-        let text = serde_json::to_vec(told).map_err(io::Error::other)?;
-        private::options().write(true).create(true).truncate(true).open(&beside)?.write_all(&text)?;
-        std::fs::rename(beside, &self.told)
+        private::swap(&self.told, &serde_json::to_vec(told).map_err(io::Error::other)?)
     }
 
     /// Says that the session was shown these claims, contradictions or runs as of a ledger position. Only of a session

@@ -8,19 +8,13 @@ use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, git, json_
 
 const FILE: &str = "src/a.rs";
 
-fn write(bench: &Bench, path: &str, text: &str) {
-    let path = bench.root().join(path);
-    std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
-    std::fs::write(path, text).expect("a file");
-}
-
 /// A workspace with a file, and with profiles that pass, that fail, and that fail while `src/a.rs` holds a bug.
 fn with_profiles() -> Bench {
     let bench = Bench::new();
     profile(&bench, "yes", "exit 0", "\"src/**\"", EXPECTING);
     profile(&bench, "no", "exit 1", "\"src/**\"", EXPECTING);
     profile(&bench, "check", "! grep -q bug src/a.rs", "\"src/**\"", EXPECTING);
-    write(&bench, FILE, "a bug\n");
+    bench.write(FILE, "a bug\n");
     bench
 }
 
@@ -111,7 +105,7 @@ async fn another_test_on_one_tree_proves_nothing_about_a_directory() {
     settle(&owner, "yes", &tied).await;
     is_kept_open(&owner, &tied, SAME).await;
     // Another tree is other content.
-    write(&bench, FILE, "mended\n");
+    bench.write(FILE, "mended\n");
     for claim in [&id, &tied] {
         settle(&owner, "yes", claim).await;
         is_proved(&owner, claim).await;
@@ -123,13 +117,13 @@ async fn another_test_on_one_tree_proves_nothing_about_a_directory() {
 #[tokio::test]
 async fn what_was_mended_in_another_file_proves_the_claim() {
     let bench = with_profiles();
-    write(&bench, "src/b.rs", "fn b() {}\n");
+    bench.write("src/b.rs", "fn b() {}\n");
     committed(&bench);
     let (owner, other) = panes(&bench).await;
     let id = contested(&bench, (&owner, &other), "b returns at once", "src/b.rs").await;
     settle(&owner, "check", &id).await;
     is_kept_open(&owner, &id, "contradicts it").await;
-    write(&bench, FILE, "mended\n");
+    bench.write(FILE, "mended\n");
     git(bench.root(), &["add", "-A"]);
     git(bench.root(), &["commit", "-qm", "two"]);
     settle(&owner, "check", &id).await;
@@ -144,7 +138,7 @@ async fn where_the_content_is_not_known_the_same_test_speaks_again_and_no_other_
     let (owner, other) = panes(&bench).await;
     let id = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
     settle(&owner, "check", &id).await;
-    write(&bench, FILE, "mended\n");
+    bench.write(FILE, "mended\n");
     settle(&owner, "yes", &id).await;
     is_kept_open(&owner, &id, "it is not known that the content changed since").await;
     let flipped = json!({ "profile": "no", "claim_id": id, "blocking": true, "prediction": "fails" });

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::dump;
-use crate::terminal::by_a_human;
+use crate::terminal::{by_a_human, trust};
 
 /// A workspace in a temporary directory.
 pub(crate) struct Bench {
@@ -61,6 +61,21 @@ impl Bench {
         let mut command = tokio::process::Command::new(self.binary());
         command.args(["serve", "--any-agent", "--dir"]).arg(self.root()).current_dir(self.root());
         Pane::run(command, era).await.expect("a pane")
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    /// Writes a profile of the project that a human trusts.
+    pub(crate) fn profile(&self, name: &str, text: &str) {
+        let dir = self.workspace().marker_dir().join("profiles");
+        std::fs::create_dir_all(&dir).expect("a directory");
+        std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
+        trust(self.root(), name);
     }
 
     /// Calls a tool that must be accepted and committed.

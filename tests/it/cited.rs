@@ -27,7 +27,6 @@ use crate::bench::Bench;
 use crate::harness::{HM, TempWorkspace, claim_of, creation, request};
 use crate::hook::{claude, within};
 use crate::shell::Shell;
-use crate::terminal::trust;
 
 /// A command that a hook saw, in a session.
 fn ran(session: &str, line: &str) -> (EventId, Submission) {
@@ -473,13 +472,10 @@ fn evidence_is_taken_back_by_who_tied_it_and_stays_in_the_history() {
 }
 
 fn profile(bench: &Bench, name: &str, argv: &str) {
-    let dir = bench.workspace().marker_dir().join("profiles");
-    std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
         "description = \"a test\"\nscopes = [\"**\"]\nargv = {argv}\ntimeout_ms = 60000\n[expect]\nexit = 0\n"
     );
-    std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
-    trust(bench.root(), name);
+    bench.profile(name, &text);
 }
 
 async fn call(pane: &Pane, tool: &str, arguments: Value) -> Value {

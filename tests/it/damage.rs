@@ -10,14 +10,6 @@ use crate::shell::Shell;
 
 const ACCEPT: &str = r#"hm --json --agent operator --operator-override "a test" repair --accept-loss --reason "seen, and there is no backup""#;
 
-/// A write that reaches the ledger, at once or after a writer that is slow to start has read the queue.
-fn commits(shell: &Shell, statement: &str) {
-    write(shell, statement);
-    crate::harness::wait_until("it is committed", || {
-        shell.json("hm --json log").to_string().contains(statement)
-    });
-}
-
 fn write(shell: &Shell, text: &str) -> Value {
     shell.json(&format!(r#"hm --json --agent devops claim create "{text}" --scope src"#))
 }
@@ -156,7 +148,7 @@ fn a_ledger_made_anew_with_another_first_event_stays_named() {
     std::fs::remove_file(shell.workspace().checkpoints()).expect("checkpoints");
     rewritten(&shell, 7);
     for round in 0..2 {
-        commits(&shell, &format!("a later write {round}"));
+        assert_eq!(write(&shell, &format!("a later write {round}"))["state"], "committed");
         assert_said(&shell, "another ledger lay here, and 3 of its events were sealed");
         shell.end_writer();
     }
@@ -165,7 +157,7 @@ fn a_ledger_made_anew_with_another_first_event_stays_named() {
     // Starting anew on purpose is said by hm init, and no damage.
     std::fs::remove_dir_all(shell.workspace().marker_dir()).expect("the memory");
     shell.init();
-    commits(&shell, "from the beginning");
+    assert_eq!(write(&shell, "from the beginning")["state"], "committed");
     shell.end_writer();
     assert_eq!(verified(&shell), (Some(0), String::new()));
 }
@@ -183,7 +175,7 @@ fn checkpoints_that_are_gone_or_cut_are_not_sealed_over() {
         std::fs::write(&path, &left).expect("checkpoints");
         for round in 0..2 {
             // The ledger itself is what was sealed of it, so it goes on.
-            commits(&shell, &format!("a later write {round}"));
+            assert_eq!(write(&shell, &format!("a later write {round}"))["state"], "committed");
             shell.end_writer();
             assert_eq!(std::fs::read_to_string(&path).expect("checkpoints"), left);
             assert_said(&shell, if left.is_empty() { "are gone" } else { "were taken away" });
@@ -200,7 +192,7 @@ fn a_runtime_swapped_for_an_older_copy_is_named() {
     let kept = runtime.with_extension("kept");
     let copied = std::process::Command::new("cp").arg("-a").args([&runtime, &kept]).status();
     assert!(copied.expect("cp runs").success());
-    commits(&shell, "one more");
+    assert_eq!(write(&shell, "one more")["state"], "committed");
     shell.end_writer();
     std::fs::remove_dir_all(&runtime).expect("the new one");
     std::fs::rename(&kept, &runtime).expect("the old one");
@@ -221,7 +213,7 @@ fn an_older_backup_is_no_fault_and_not_written_to_by_accident() {
         serde_json::from_slice::<Value>(&words.output().expect("hm runs").stdout).expect("JSON")
     };
     assert_eq!(in_copy("hm --json verify")["warning"], Value::Null);
-    commits(&shell, "one more");
+    assert_eq!(write(&shell, "one more")["state"], "committed");
     shell.end_writer();
     let told = in_copy("hm --json verify");
     assert_eq!(told["ok"], true, "{told}");
@@ -239,7 +231,7 @@ fn an_older_backup_is_no_fault_and_not_written_to_by_accident() {
     crate::shell::end_writer(&copy.expect("the copy"));
     // The fork is no fault of the original.
     assert_eq!(verified(&shell), (Some(0), String::new()));
-    commits(&shell, "the original goes on");
+    assert_eq!(write(&shell, "the original goes on")["state"], "committed");
 }
 
 #[test]
@@ -277,7 +269,7 @@ fn a_ledger_that_nothing_seals_says_so() {
     let (code, said) = verified(&shell);
     assert_eq!((code, &*said), (Some(0), "unsealed here: no checkpoint of this ledger was sealed"));
     assert_eq!(shell.json("hm --json status")["unsealed"], said);
-    commits(&shell, "seals it");
+    assert_eq!(write(&shell, "seals it")["state"], "committed");
     shell.end_writer();
     assert_eq!(verified(&shell), (Some(0), String::new()));
     assert_eq!(shell.json("hm --json status")["unsealed"], Value::Null);
@@ -291,7 +283,7 @@ fn a_spool_does_not_accept_a_loss() {
     let command = hivemind::domain::command::Command::AcceptLoss(accept);
     let forged = crate::harness::request("operator", command);
     hivemind::writer::Spool::of(&shell.workspace()).append(&forged).expect("a spooled line");
-    commits(&shell, "starts the writer");
+    assert_eq!(write(&shell, "starts the writer")["state"], "committed");
     shell.end_writer();
     assert_said(&shell, "are gone");
     assert!(key_file(&shell).exists());

@@ -8,32 +8,21 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{self, wait_until};
-use crate::terminal::trust;
-
-/// A profile of the workspace.
-fn profile(bench: &Bench, name: &str, text: &str) {
-    let dir = bench.workspace().marker_dir().join("profiles");
-    std::fs::create_dir_all(&dir).expect("a directory");
-    std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
-    trust(bench.root(), name);
-}
 
 const EXPECTING: &str = "scopes = [\"src/**\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
 
 /// Profiles that come out as they are named.
 fn profiles(bench: &Bench) {
     let argv = |command: &str| format!("description = \"a test\"\nargv = [\"sh\", \"-c\", \"{command}\"]\n");
-    profile(bench, "passes", &(argv("echo it holds") + EXPECTING));
-    profile(bench, "fails", &(argv("echo it does not >&2; exit 3") + EXPECTING));
-    profile(bench, "sleeps", &(argv("sleep 60") + EXPECTING));
-    profile(bench, "says-nothing", &(argv("exit 1") + "timeout_ms = 20000\n"));
-    profile(
-        bench,
+    bench.profile("passes", &(argv("echo it holds") + EXPECTING));
+    bench.profile("fails", &(argv("echo it does not >&2; exit 3") + EXPECTING));
+    bench.profile("sleeps", &(argv("sleep 60") + EXPECTING));
+    bench.profile("says-nothing", &(argv("exit 1") + "timeout_ms = 20000\n"));
+    bench.profile(
         "too-long",
         "description = \"a test\"\nargv = [\"sleep\", \"60\"]\nscopes = [\"src/**\"]\ntimeout_ms = 300\n[expect]\nexit = 0\n",
     );
-    profile(
-        bench,
+    bench.profile(
         "not-there",
         &("description = \"a test\"\nargv = [\"no-such-program\"]\n".to_owned() + EXPECTING),
     );
@@ -289,8 +278,7 @@ async fn a_writer_killed_in_the_middle_leaves_an_aborted_run_and_a_contested_cla
     let bench = Bench::new();
     let mark = bench.workspace().root().join("alive");
     let script = format!("while :; do touch {}; sleep 0.05; done", mark.display());
-    profile(
-        &bench,
+    bench.profile(
         "lives",
         &format!("description = \"a test\"\nargv = [\"sh\", \"-c\", \"{script}\"]\n{EXPECTING}"),
     );
@@ -339,7 +327,7 @@ async fn a_run_that_stops_or_kills_its_helper_is_over_and_nothing_of_it_lives() 
         let text = format!(
             "description = \"a test\"\nargv = [\"sh\", \"-c\", \"{left}; {end}; sleep {mark}\"]\ntimeout_ms = 1000\n"
         );
-        profile(&bench, name, &text);
+        bench.profile(name, &text);
         let answer = bench.accepted(&owner, "run_experiment", json!({ "profile": name })).await;
         let run = answer.field("run_id").to_owned();
         let state = async |run: &str| {

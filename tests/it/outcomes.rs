@@ -7,23 +7,13 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::terminal::trust;
 
 /// A trusted profile that runs a line of shell.
 fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, expect: &str) {
-    let dir = bench.workspace().marker_dir().join("profiles");
-    std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
         "description = \"a test\"\nargv = [\"sh\", \"-c\", \"{script}\"]\nscopes = [{scopes}]\ntimeout_ms = 20000\n[expect]\nexit = 0\n{expect}\n"
     );
-    std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
-    trust(bench.root(), name);
-}
-
-fn write(bench: &Bench, path: &str, text: &str) {
-    let path = bench.root().join(path);
-    std::fs::create_dir_all(path.parent().expect("a directory")).expect("its directory");
-    std::fs::write(path, text).expect("a file");
+    bench.profile(name, &text);
 }
 
 /// A claim by one agent, challenged by the other.
@@ -52,15 +42,14 @@ async fn status(pane: &Pane, id: &str) -> (Value, Value) {
 #[tokio::test]
 async fn a_tool_that_is_missing_or_finds_no_test_shows_nothing() {
     let bench = Bench::new();
-    write(&bench, "package.json", "{}");
-    write(&bench, "pool.py", "SIZE = 20\n");
-    write(&bench, "pool.js", "export const size = 20\n");
-    write(
-        &bench,
+    bench.write("package.json", "{}");
+    bench.write("pool.py", "SIZE = 20\n");
+    bench.write("pool.js", "export const size = 20\n");
+    bench.write(
         "Cargo.toml",
         "[package]\nname = \"pool\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
     );
-    write(&bench, "src/lib.rs", "#[test]\nfn gives_back() {}\n");
+    bench.write("src/lib.rs", "#[test]\nfn gives_back() {}\n");
     let panes =
         (&bench.pane(Some("devops"), Era::Modern).await, &bench.pane(Some("reviewer"), Era::Legacy).await);
     for (scope, asked) in [
@@ -115,8 +104,8 @@ async fn a_failure_proves_where_the_profile_says_how_one_looks() {
         ("said", "checked 2\n", "1", "fails", "failed", "confirmed"),
         ("said", "checked 2\n", "0", "passes", "succeeded", "confirmed"),
     ] {
-        write(&bench, "code", code);
-        write(&bench, "said", said);
+        bench.write("code", code);
+        bench.write("said", said);
         let id = contested(&bench, panes, &["src/a.rs"]).await;
         let answer = run(panes.0, &id, json!({ "profile": profile, "prediction": prediction })).await;
         let what = format!("{profile} {said:?} {code} {prediction}");
@@ -131,8 +120,8 @@ async fn a_failure_proves_where_the_profile_says_how_one_looks() {
 #[tokio::test]
 async fn a_run_in_a_directory_of_the_callers_choice_settles_nothing() {
     let bench = Bench::new();
-    write(&bench, "src/db/pool.rs", "7\n");
-    write(&bench, "fake/src/db/pool.rs", "20\n");
+    bench.write("src/db/pool.rs", "7\n");
+    bench.write("fake/src/db/pool.rs", "20\n");
     profile(&bench, "pool20", "grep -qx 20 src/db/pool.rs", "\"src/db/**\"", "");
     let panes =
         (&bench.pane(Some("devops"), Era::Modern).await, &bench.pane(Some("reviewer"), Era::Legacy).await);
@@ -166,7 +155,7 @@ async fn a_profile_that_runs_no_test_settles_nothing() {
     let bench = Bench::new();
     let panes =
         (&bench.pane(Some("devops"), Era::Modern).await, &bench.pane(Some("reviewer"), Era::Legacy).await);
-    write(&bench, "src/a.js", "");
+    bench.write("src/a.js", "");
     let id = contested(&bench, panes, &["src/a.rs", "src/a.js"]).await;
     for (profile, args) in
         [("cargo-check", json!([])), ("cargo-clippy", json!([])), ("eslint-file", json!(["file=src/a.js"]))]

@@ -155,8 +155,8 @@ fn people_and_agents_see_that_a_decision_was_turned_down() {
     assert!(said.contains(&format!("turned down and out of force: {rival}")), "{said}");
 
     let context = done(&shell, "hm context --agent reviewer");
-    assert!(context.contains("one file holds it all"), "{context}");
-    assert!(!context.contains("each tenant gets a database"), "{context}");
+    assert!(context.contains("one file holds it all; instead of: each tenant gets a database"), "{context}");
+    assert!(!context.contains(&rival), "{context}");
     let page = done(&shell, &format!("hm claim show {rival}"));
     for words in [
         "# deprecated decision".to_owned(),

@@ -13,19 +13,15 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{self, TempWorkspace, claim_of, creation, dump, position, wait_until};
-use crate::terminal::trust;
 
 pub(crate) const EXPECTING: &str = "timeout_ms = 20000\n[expect]\nexit = 0\nfails = [1, 3, 7]\n";
 
 /// A trusted profile that runs a line of shell.
 pub(crate) fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, rest: &str) {
-    let dir = bench.workspace().marker_dir().join("profiles");
-    std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
         "description = \"a test\"\nargv = [\"sh\", \"-c\", \"{script}\"]\nscopes = [{scopes}]\n{rest}"
     );
-    std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
-    trust(bench.root(), name);
+    bench.profile(name, &text);
 }
 
 /// A claim about `src/pool` by one agent, challenged by the other.

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{block_on, switch, wait_until};
-use crate::terminal::trust;
 
 /// The agent of the tests: this binary, as a client of `hm serve`.
 fn agent_profile(bench: &Bench, name: &str, agent: &str) {
@@ -21,14 +20,7 @@ fn agent_profile(bench: &Bench, name: &str, agent: &str) {
     let text = format!(
         "description = 'a test'\nargv = {argv:?}\ntimeout_ms = 60000\nenv.pass = ['XDG_STATE_HOME']\n[agent]\n{agent}\n"
     );
-    profile(bench, name, &text);
-}
-
-fn profile(bench: &Bench, name: &str, text: &str) {
-    let dir = bench.workspace().marker_dir().join("profiles");
-    std::fs::create_dir_all(&dir).expect("a directory");
-    std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
-    trust(bench.root(), name);
+    bench.profile(name, &text);
 }
 
 /// Does what the first word of its prompt says, with nothing but its environment to know who it is.
@@ -172,8 +164,7 @@ async fn a_researcher_finds_its_way_back_and_its_findings_are_its_tasks() {
 async fn a_researcher_that_fails_invalidates_its_task_and_says_why() {
     let bench = Bench::new();
     agent_profile(&bench, "scout", "name = 'analyst'");
-    profile(
-        &bench,
+    bench.profile(
         "absent",
         "description = 'a test'\nargv = ['no-such-agent', '{prompt}']\ntimeout_ms = 1000\n[agent]",
     );
@@ -228,7 +219,7 @@ async fn who_cannot_be_sent_out_is_not() {
     agent_profile(&bench, "scout", "");
     agent_profile(&bench, "stranger", "name = 'nobody'");
     agent_profile(&bench, "human", "name = 'me'");
-    profile(&bench, "command", "description = 'a test'\nargv = ['true']\ntimeout_ms = 1000");
+    bench.profile("command", "description = 'a test'\nargv = ['true']\ntimeout_ms = 1000");
     let pane = architect(&bench).await;
     for (profile, prompt, code) in [
         ("command", "find it", "wrong_profile"),

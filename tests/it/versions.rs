@@ -5,23 +5,13 @@ use hivemind::mcp::{Era, Pane, ToolAnswer};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::terminal::trust;
 
 /// A profile of the workspace that runs one line of shell, and expects 0.
 fn profile(bench: &Bench, name: &str, command: &str) {
-    let dir = bench.workspace().marker_dir().join("profiles");
-    std::fs::create_dir_all(&dir).expect("a directory");
     let text = format!(
         "description = \"a test\"\nscopes = [\"**\"]\nargv = [\"sh\", \"-c\", \"{command}\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n"
     );
-    std::fs::write(dir.join(format!("{name}.toml")), text).expect("a profile");
-    trust(bench.root(), name);
-}
-
-fn write(bench: &Bench, path: &str, text: &str) {
-    let path = bench.root().join(path);
-    std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
-    std::fs::write(path, text).expect("a file");
+    bench.profile(name, &text);
 }
 
 async fn json_of(pane: &Pane, uri: &str) -> Value {
@@ -41,7 +31,7 @@ async fn challenge(bench: &Bench, pane: &Pane, claim: &str) {
 }
 
 async fn edited(bench: &Bench, pane: &Pane, path: &str, text: &str) {
-    write(bench, path, text);
+    bench.write(path, text);
     let report = json!({ "kind": "file_edited", "summary": "a heap instead of the scan", "paths": [path] });
     bench.accepted(pane, "report_event", report).await;
 }
@@ -59,7 +49,7 @@ async fn a_run_on_other_content_than_the_challenge_saw_neither_confirms_nor_cont
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
     profile(&bench, "fails", "exit 1");
-    write(&bench, FILE, "fn insert() { /* scan */ }\n");
+    bench.write(FILE, "fn insert() { /* scan */ }\n");
     let analyst = bench.pane(Some("analyst"), Era::Modern).await;
     let architect = bench.pane(Some("architect"), Era::Legacy).await;
     let devops = bench.pane(Some("devops"), Era::Modern).await;
@@ -108,7 +98,7 @@ async fn after_still_the_same_run_binds() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
     profile(&bench, "fails", "exit 1");
-    write(&bench, FILE, "fn insert() { /* scan */ }\n");
+    bench.write(FILE, "fn insert() { /* scan */ }\n");
     let analyst = keeper(&bench, "analyst").await;
     let architect = keeper(&bench, "architect").await;
     let devops = keeper(&bench, "devops").await;
@@ -156,7 +146,7 @@ async fn after_still_the_same_run_binds() {
 async fn what_was_seen_is_on_record_before_the_process_starts_and_no_caller_chooses_it() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let hash = "509a0a5b5ce4e59f5039e30a39324342d7a161296bb8eba761983faaeebf6efd";
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
@@ -183,7 +173,7 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
     let bench = Bench::new();
     profile(&bench, "mutates", "echo more >> src/a.rs");
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
     let id = bench.claim(&owner, "a does nothing", FILE).await;
@@ -209,7 +199,7 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
     // A run nobody waits for is compared with the claim itself.
     let answer = run(&owner, "passes", &id, false).await;
     assert!(answer.text.contains("`src/a.rs` changed since the claim"), "{}", answer.text);
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let answer = run(&owner, "passes", &id, false).await;
     assert!(
         answer.text.contains("it supports claim"),
@@ -224,7 +214,7 @@ async fn a_file_that_changes_during_the_run_leaves_it_undecided() {
     };
     let same = bench.claim(&owner, "a returns at once", FILE).await;
     bench.accepted(&owner, "attach_experiment", attach(&same)).await;
-    write(&bench, FILE, "fn a() { c() }\n");
+    bench.write(FILE, "fn a() { c() }\n");
     let newer = bench.claim(&owner, "a calls c", FILE).await;
     let tied = owner.call("attach_experiment", attach(&newer)).await.expect("an answer");
     assert!(tied.text.contains("only mentions it"), "{}", tied.text);
@@ -238,7 +228,7 @@ async fn a_run_that_a_new_claim_cites_supports_what_the_run_saw() {
     let bench = Bench::new();
     profile(&bench, "mutates", "echo more >> src/a.rs");
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let first = bench.claim(&owner, "a does nothing", FILE).await;
     let passed = run(&owner, "passes", &first, false).await;
@@ -252,7 +242,7 @@ async fn a_run_that_a_new_claim_cites_supports_what_the_run_saw() {
         (claim["evidence_items"][0]["relation"].clone(), claim["grade"].clone())
     };
     assert_eq!(said("a says more now", &passed).await, (json!("mentions"), json!("asserted")));
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     assert_eq!(said("a returns at once", &passed).await, (json!("supports"), json!("observed")));
     assert_eq!(said("a never waits", &undecided).await, (json!("mentions"), json!("asserted")));
     bench.kill_writer();
@@ -264,11 +254,11 @@ async fn a_run_that_a_new_claim_cites_supports_what_the_run_saw() {
 async fn a_run_that_looked_at_no_file_is_no_evidence_of_what_a_file_holds() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let answer = owner.call("run_experiment", json!({ "profile": "passes", "wait": true })).await;
     let run_id = answer.expect("an answer").field("run_id").to_owned();
-    write(&bench, FILE, "fn a() { c() }\n");
+    bench.write(FILE, "fn a() { c() }\n");
     let given = json!({ "statement": "a calls c", "claim_type": "fact", "scopes": [FILE], "evidence_refs": [run_id] });
     let made = bench.accepted(&owner, "create_claim", given).await;
     let why = "what `src/a.rs` held when it was queued is not on record; run it about the claim";
@@ -298,13 +288,13 @@ async fn a_run_that_looked_at_no_file_is_no_evidence_of_what_a_file_holds() {
 async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let given =
         json!({ "statement": "a does nothing", "rationale": "its callers rely on that", "scopes": [FILE] });
     let id = bench.accepted(&owner, "record_decision", given).await.field("claim_id").to_owned();
     let seen = run(&owner, "passes", &id, false).await;
-    write(&bench, FILE, "fn a() { b() }\n");
+    bench.write(FILE, "fn a() { b() }\n");
     let answer = run(&owner, "passes", &id, false).await;
     let warned = answer.body["warnings"][0]["message"].as_str().expect("a warning").to_owned();
     let page =
@@ -324,8 +314,8 @@ async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision
 async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_a_version() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    write(&bench, "src/big.bin", &"x".repeat(2 << 20));
-    write(&bench, "src/e41.rs", "fn e() {}\n");
+    bench.write("src/big.bin", &"x".repeat(2 << 20));
+    bench.write("src/e41.rs", "fn e() {}\n");
     std::os::unix::fs::symlink("/etc/passwd", bench.root().join("passwd")).expect("a link");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
@@ -359,7 +349,7 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     ] {
         assert!(page.contains(line), "{line} in {page}");
     }
-    write(&bench, "src/big.bin", &"y".repeat(2 << 20));
+    bench.write("src/big.bin", &"y".repeat(2 << 20));
     let answer = run(&owner, "passes", &id, true).await;
     assert_eq!(unversioned(&answer), told, "{}", answer.text);
     assert_eq!(stands(&owner, &id).await.0, "confirmed", "where nothing was seen nothing has changed");
@@ -370,11 +360,11 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
 async fn a_challenge_that_saw_other_content_does_not_make_it_the_claims() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
     let id = bench.claim(&owner, "a does nothing", FILE).await;
-    write(&bench, FILE, "fn a() { b() }\n");
+    bench.write(FILE, "fn a() { b() }\n");
     challenge(&bench, &other, &id).await;
     let answer = run(&owner, "passes", &id, true).await;
     let why = "`src/a.rs` changed since the claim";
@@ -398,7 +388,7 @@ async fn a_challenge_that_saw_other_content_does_not_make_it_the_claims() {
 async fn what_is_queued_keeps_what_was_seen_when_it_was_said() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    write(&bench, FILE, "fn a() {}\n");
+    bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
     bench.claim(&owner, "written while all was well", "tag:a").await;
@@ -410,7 +400,7 @@ async fn what_is_queued_keeps_what_was_seen_when_it_was_said() {
     let id = answer.field("claim_id").to_owned();
     let doubt = json!({ "claim_id": id, "reason": "it may do more" });
     assert_eq!(other.call("challenge", doubt).await.expect("an answer").field("state"), "queued");
-    write(&bench, FILE, "fn a() { b() }\n");
+    bench.write(FILE, "fn a() { b() }\n");
     drop(lock);
     let waited = bench.hm(&["rebuild"]);
     assert!(waited.status.success(), "{waited:?}");
@@ -487,8 +477,8 @@ async fn a_claim_that_mends_closes_the_old_one_without_a_quarrel() {
 #[tokio::test]
 async fn readers_see_what_changed_since_and_write_nothing() {
     let bench = Bench::new();
-    write(&bench, FILE, "fn a() {}\n");
-    write(&bench, "src/b.rs", "fn b() {}\n");
+    bench.write(FILE, "fn a() {}\n");
+    bench.write("src/b.rs", "fn b() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
     let id = bench.claim(&owner, "a does nothing", FILE).await;
@@ -498,7 +488,7 @@ async fn readers_see_what_changed_since_and_write_nothing() {
 
     // An edit on record, and one that is not.
     edited(&bench, &other, FILE, "fn a() { b() }\n").await;
-    write(&bench, "src/b.rs", "fn b() { a() }\n");
+    bench.write("src/b.rs", "fn b() { a() }\n");
     let events = bench.events().len();
     assert!(page(&id).await.contains("- changed since: `src/a.rs` by reviewer\n"), "{}", page(&id).await);
     assert!(page(&own).await.contains("- changed since: `src/b.rs`\n"), "{}", page(&own).await);
