@@ -451,7 +451,7 @@ mod tests {
                 hivemind://attention?agent=sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
                 hivemind://negative?scope=src%2Fdb -> Negative(Some(Scope("src/db")), None)
                 hivemind://negative?scope=../etc -> scope: scope `../etc` leaves the workspace: give a path relative to the workspace root
-                hivemind://claims/7 -> id: no claim is called `7`; there is none yet: hivemind://claims and hm claim list show all
+                hivemind://claims/7 -> id: no claim is called `7`; there is none yet: `hivemind://claims` shows all
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
@@ -465,7 +465,7 @@ mod tests {
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))
                 hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
                 hivemind://tasks/T7 -> Task(TaskId(00000000-0000-0000-0000-000000000007))
-                hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: hivemind://tasks and hm task list show all
+                hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: `hivemind://tasks` shows all
                 hivemind://claims/C7 -> Claim(ClaimId(00000000-0000-0000-0000-000000000007))
                 hivemind://experiments/R7/stderr -> Output(RunId(00000000-0000-0000-0000-000000000007), Stderr)
                 hivemind://experiments?claim=C7 -> Experiments(ExperimentFilter { status: None, profile: None, claim: Some(ClaimId(00000000-0000-0000-0000-000000000007)), since: None, until: None, before: None, limit: 50 })

@@ -281,7 +281,7 @@ async fn panes_of_both_eras_read_it_and_hear_of_changes() {
     assert!(
         told.contains("contradiction, devops's move since")
             && told
-                .contains(&format!("`deprecate_claim {}`", json!({ "claim_id": claim, "reason": "REASON" }))),
+                .contains(&format!("`deprecate_claim {}`", json!({ "claim_id": "C1", "reason": "REASON" }))),
         "{told}"
     );
     assert_eq!(reviewer.read("hivemind://attention").await.expect("it"), "Nothing needs reviewer now.\n");

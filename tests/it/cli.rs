@@ -57,15 +57,15 @@ fn a_claim_lives_and_ends() {
             $ hm --agent qa claim support C1
             supported C1: committed at seq 4
             next: confirmed: agreed by reviewer
-            $ hm --agent ana claim challenge ID1 --reason "the limit is 50 since v2" --evidence ID2
-            challenged ID1: committed at seq 7
+            $ hm --agent ana claim challenge C1 --reason "the limit is 50 since v2" --evidence C2
+            challenged C1: committed at seq 7
             next: settled when devops deprecates it, or every challenger supports or abstains; cite what you
-                saw: `hm claim evidence ID1 --ref EVENT --relation contradicts`
-            $ hm --agent qa claim evidence ID1 --ref ID2 --relation contradicts --weight 0.5 --note "see the retries"
-            evidence added to ID1: committed at seq 9
-            evidence ID2: stays asserted: no hook saw it and no run made it
-            $ hm claim show ID1
-            # contested fact `ID1`
+                saw: `hm claim evidence C1 --ref EVENT --relation contradicts`
+            $ hm --agent qa claim evidence C1 --ref C2 --relation contradicts --weight 0.5 --note "see the retries"
+            evidence added to C1: committed at seq 9
+            evidence C2: stays asserted: no hook saw it and no run made it
+            $ hm claim show C1
+            # contested fact `C1`
 
             > the pool holds 20 connections
 
@@ -137,15 +137,13 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             claim created C1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
-            claim created ID2: committed at seq 2
-            warning: a failed approach is on record here: "vendoring openssl breaks musl"
-                (`hm claim show ID1`)
+            claim created C2: committed at seq 2
+            warning: a failed approach is on record here: "vendoring openssl breaks musl" (`hm claim show C1`)
             next: confirmed once another agent supports it
-            $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes ID2 --evidence ID1
-            claim created ID3: committed at seq 6
-            evidence ID1: stays asserted: no hook saw it and no run made it
-            warning: a failed approach is on record here: "vendoring openssl breaks musl"
-                (`hm claim show ID1`)
+            $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes C2 --evidence C1
+            claim created C3: committed at seq 6
+            evidence C1: stays asserted: no hook saw it and no run made it
+            warning: a failed approach is on record here: "vendoring openssl breaks musl" (`hm claim show C1`)
             next: confirmed once another agent supports it
             $ hm claim show C1
             # proposed negative `C1`
@@ -176,8 +174,8 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             - created: TIME (AGE ago)
             - session: SESSION
             - expires: 24 h after creation
-            - superseded by: ID3
-            - current truth: `hm claim show ID3`
+            - superseded by: C3
+            - current truth: `hm claim show C3`
 
             ## History
 
@@ -227,14 +225,14 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
             hm: the same statement about the same scopes is already claim C1; nothing to do: it is yours and on record
             [exit 1]
-            $ hm --agent ops claim challenge ID1 --reason "not so"
-            hm: claim ID1 is your own, so you cannot challenge it; `hm claim deprecate ID1 --reason 'WHY, IN A SENTENCE'`, or `hm claim create STATEMENT --type fact --scope src/db/pool.rs --supersedes ID1`
+            $ hm --agent ops claim challenge C1 --reason "not so"
+            hm: claim C1 is your own, so you cannot challenge it; `hm claim deprecate C1 --reason 'WHY, IN A SENTENCE'`, or `hm claim create STATEMENT --type fact --scope src/db/pool.rs --supersedes C1`
             [exit 1]
             $ hm --agent ana claim challenge C1
             hm: a challenge says why; correct `reason` and call again
             [exit 2]
-            $ hm --agent ana claim deprecate ID1 --reason "not mine"
-            hm: claim ID1 belongs to devops; `hm claim challenge ID1 --reason 'WHY, IN A SENTENCE'`, or ask devops or the architect to end it
+            $ hm --agent ana claim deprecate C1 --reason "not mine"
+            hm: claim C1 belongs to devops; `hm claim challenge C1 --reason 'WHY, IN A SENTENCE'`, or ask devops or the architect to end it
             [exit 1]
             $ hm --agent grok claim support C1
             hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml
@@ -245,14 +243,14 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             $ hm claim support C1
             hm: nobody says who is speaking; pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of a client the agent of its session speaks
             [exit 2]
-            $ hm --agent ana claim support ID2
-            hm: no claim has the id ID2; take the id from a receipt or from `hm claim list`
+            $ hm --agent ana claim support ID1
+            hm: no claim has the id ID1; take the id from a receipt or from `hm claim list`
             [exit 1]
             $ hm claim show ID1
             hm: no claim has the id ID1; list them first and take the id from there
             [exit 1]
-            $ hm --agent ana claim evidence ID1 --ref ID2 --relation supports
-            hm: no event in the ledger has the id ID2; the nearest ids are ID1; `hm log` lists them all
+            $ hm --agent ana claim evidence C1 --ref ID1 --relation supports
+            hm: no event in the ledger has the id ID1; the nearest ids are C1; `hm log` lists them all
             [exit 1]
             $ hm --agent ana claim evidence C1 --ref C1 --relation proves
             hm: `proves` is no relation: use one of supports, contradicts, caused_by, mentions; correct `relation` and call again
@@ -261,7 +259,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: a claim is no evidence for itself; correct `evidence_ref` and call again
             [exit 2]
             $ hm --agent ana claim support 12
-            hm: no claim is called `12`; did you mean C1 (the pool holds 20 connections)? hivemind://claims and hm claim list show all
+            hm: no claim is called `12`; did you mean C1 (the pool holds 20 connections)? `hm claim list` shows all
             [exit 1]
             $ hm --agent ana claim create x --scope ../outside
             hm: scope `../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
@@ -747,7 +745,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
             writer:    not running, the next write starts it
             hivemind: you are devops
             $ hm --agent devops claim create "the pool holds 20 connections" --scope src/db/pool.rs
-            queued, not yet committed: claim created ID1
+            queued, not yet committed: claim created END1
             next: no writer could be reached: it is committed, if it still passes, once one is
             $ hm status
             workspace: DIR

@@ -247,11 +247,15 @@ fn a_scope_of_the_whole_repository_is_no_match() {
     let of_here = claims(&mut committer, "one writer holds the pool", "src/db", |_| ());
     let of_all = claims(&mut committer, "the licence is MIT", ".", |_| ());
     let text = told(&workspace, 9_500, now).text;
-    let avoided =
-        |id: ClaimId| text.find(&format!("<avoid claim=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+    let avoided = |id: ClaimId| {
+        let id = named(&workspace, id);
+        text.find(&format!("<avoid claim=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"))
+    };
     assert!(avoided(here) < avoided(everywhere), "it only fills spare room: {text}");
-    let place =
-        |id: ClaimId| text.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"));
+    let place = |id: ClaimId| {
+        let id = named(&workspace, id);
+        text.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{id}: {text}"))
+    };
     assert!(place(of_here) < place(of_all), "the newer claim says nothing about src/db: {text}");
 }
 

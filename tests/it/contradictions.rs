@@ -353,9 +353,8 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             claim created C1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope src/db
-            claim created ID2: committed at seq 3
-            warning: devops says otherwise: "the pool holds 20 connections"
-                (`hm claim show ID1`)
+            claim created C2: committed at seq 3
+            warning: devops says otherwise: "the pool holds 20 connections" (`hm claim show C1`)
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope docs
             claim created C3: committed at seq 4
@@ -379,7 +378,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             $ hm --agent devops claim challenge C2 --reason "the file says 20"
             challenged C2: committed at seq 9
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
-                saw: `hm claim evidence ID2 --ref EVENT --relation contradicts`
+                saw: `hm claim evidence C2 --ref EVENT --relation contradicts`
             $ hm contradictions
             - strong position found AGE ago `X2`
               - analyst's move: `hm claim deprecate C2 --reason REASON`
@@ -401,14 +400,12 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm contradictions --resolved
-            - strong position found AGE ago, over: position_changed `ID7`
-              - `ID2` analyst deprecated [src/db] the pool holds 30 connections
-              - `ID2` analyst deprecated [src/db] challenged by devops: the
-                  file says 20
-            - strong value found AGE ago, over: deprecated `ID6`
-              - `ID1` devops proposed [src/db/pool.rs] the pool holds 20
-                  connections
-              - `ID2` analyst deprecated [src/db] the pool holds 30 connections
+            - strong position found AGE ago, over: position_changed `X2`
+              - `C2` analyst deprecated [src/db] the pool holds 30 connections
+              - `C2` analyst deprecated [src/db] challenged by devops: the file says 20
+            - strong value found AGE ago, over: deprecated `X1`
+              - `C1` devops proposed [src/db/pool.rs] the pool holds 20 connections
+              - `C2` analyst deprecated [src/db] the pool holds 30 connections
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
         "#]],
@@ -447,27 +444,27 @@ fn two_names_of_a_target_are_one() {
             $ hm --agent operator target alias database db
             joined two names: committed at seq 6
             next: 2 decisions on target:database are in force now, and the architect decides:
-                `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
+                `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes C1 --supersedes C2`
             $ hm --agent operator target alias db database
             hm: target:db and target:database name one target already; nothing to do: they are joined
             [exit 1]
             $ hm contradictions
-            - strong target found AGE ago `ID3`
+            - strong target found AGE ago `X1`
               - architect's move:
-                  `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes ID1 --supersedes ID2`
-              - `ID1` devops proposed [target:database] we keep SQLite
-              - `ID2` analyst proposed [target:db] we move to Postgres
+                  `hm decision record STATEMENT --target database --rationale 'WHY, IN A SENTENCE' --supersedes C1 --supersedes C2`
+              - `C1` devops proposed [target:database] we keep SQLite
+              - `C2` analyst proposed [target:db] we move to Postgres
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm decision list --target db
             - `C2` proposed by analyst (no outcome yet, AGE ago) [target:db] we move to Postgres
             - `C1` proposed by devops (no outcome yet, AGE ago) [target:database] we keep SQLite
             $ hm claim list --scope target:db
-            id                                    status    type      owner    statement
-            ID2  proposed  decision  analyst  we move to Postgres
-            ID1  proposed  decision  devops   we keep SQLite
-            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes ID1
-            hm: decision ID2 on target:database is in force; `hm claim support ID2`, or with a rationale of 15 characters or more: `hm decision record 'SQLite it is' --target database --rationale 'measured: it is enough' --supersedes ID1 --supersedes ID2`
+            id  status    type      owner    statement
+            C2  proposed  decision  analyst  we move to Postgres
+            C1  proposed  decision  devops   we keep SQLite
+            $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1
+            hm: decision C2 on target:database is in force; `hm claim support C2`, or with a rationale of 15 characters or more: `hm decision record 'SQLite it is' --target database --rationale 'measured: it is enough' --supersedes C1 --supersedes C2`
             [exit 1]
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1 --supersedes C2
             recorded decision C3: committed at seq 13

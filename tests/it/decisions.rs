@@ -66,15 +66,15 @@ async fn one_decision_stands_for_each_target() {
     check(
         &lines,
         expect![[r#"
-            record_decision D1: committed at seq 4; next: confirmed once another agent supports it
-            target_conflict: decision D1 on target:database is in force; `support {"claim_id":"D1"}`, or with a rationale of 15 characters or more: `record_decision {"rationale":"several machines write now","statement":"we move to Postgres","supersedes":["D1"],"target":"database"}`
+            record_decision C1: committed at seq 4; next: confirmed once another agent supports it
+            target_conflict: decision C1 on target:database is in force; `support {"claim_id":"C1"}`, or with a rationale of 15 characters or more: `record_decision {"rationale":"several machines write now","statement":"we move to Postgres","supersedes":["C1"],"target":"database"}`
             invalid_argument: the rationale has 10 characters, it takes 15 to say why; correct `rationale` and call again
-            record_decision D2: committed at seq 8; next: confirmed once another agent supports it
-            record_outcome D2: committed at seq 9
-            duplicate_outcome: the outcome of decision D2 is partial already; nothing to do: it is on record
-            record_outcome D2: committed at seq 10; next: spare others the dead end: `create_claim {"claim_type":"negative","scopes":["target:database"],"statement":"decision D2 failed: two outages"}`
-            no_decision: claim D3 is not on record as a decision; record it first: `record_decision {"claim_id":"D3","rationale":"WHY, IN A SENTENCE"}`, or name one of `hivemind://decisions`
-            target_conflict: decision D2 on target:database is in force; `support {"claim_id":"D2"}`, or `challenge {"claim_id":"D2","reason":"WHY, IN A SENTENCE"}`, or ask architect to decide anew"#]],
+            record_decision C3: committed at seq 8; next: confirmed once another agent supports it
+            record_outcome C3: committed at seq 9
+            duplicate_outcome: the outcome of decision C3 is partial already; nothing to do: it is on record
+            record_outcome C3: committed at seq 10; next: spare others the dead end: `create_claim {"claim_type":"negative","scopes":["target:database"],"statement":"decision C3 failed: two outages"}`
+            no_decision: claim C4 is not on record as a decision; record it first: `record_decision {"claim_id":"C4","rationale":"WHY, IN A SENTENCE"}`, or name one of `hivemind://decisions`
+            target_conflict: decision C3 on target:database is in force; `support {"claim_id":"C3"}`, or `challenge {"claim_id":"C3","reason":"WHY, IN A SENTENCE"}`, or ask architect to decide anew"#]],
     );
 
     let page = devops.read(&format!("hivemind://claims/{second}?format=json")).await.expect("the claim");

@@ -23,6 +23,7 @@ async fn a_context_says_why_each_claim_is_in_it_and_why_one_is_not() {
     assert!(explained.contains("- about: a larger pool of connections"), "{explained}");
     assert!(explained.contains("## Claims: 3 of 3 shown"), "{explained}");
     let line = |id: &str| {
+        let id = bench.name(id);
         let found = explained.lines().find(|line| line.ends_with(&format!("(`{id}`)")));
         found.unwrap_or_else(|| panic!("no {id} in {explained}")).to_owned()
     };
@@ -30,7 +31,7 @@ async fn a_context_says_why_each_claim_is_in_it_and_why_one_is_not() {
     let beside_it = line(&beside);
     assert!(beside_it.contains("(by its words 0.00)") && !beside_it.contains("search 0.00"), "{beside_it}");
     assert!(line(&menu).contains("= search 0.00 + confidence 0.05 + recent 0.10"), "{}", line(&menu));
-    let place = |id: &str| explained.find(id).expect("it");
+    let place = |id: &str| explained.find(&format!("`{}`", bench.name(id))).expect("it");
     assert!(place(&pool) < place(&beside) && place(&beside) < place(&menu), "{explained}");
     let json: Value =
         serde_json::from_str(&read("hivemind://context?explain=true&format=json").await).expect("JSON");
@@ -40,10 +41,10 @@ async fn a_context_says_why_each_claim_is_in_it_and_why_one_is_not() {
     assert_eq!((items[0]["shown"].as_bool(), items[0]["parts"]["search"].as_f64()), (Some(true), Some(1.0)));
 
     // One that has no room, one that is gone, and one that never was.
-    let why = read(&format!("hivemind://context?why={menu}&budget=900")).await;
+    let why = read(&format!("hivemind://context?why={menu}&budget=780")).await;
     assert!(why.contains("it is not shown: it stands at place 3 of 3 claims and takes "), "{why}");
-    assert!(why.contains("no room for in 900; a larger budget or a narrower intent brings it in"), "{why}");
-    let why = read(&format!("hivemind://context?why={pool}&budget=900")).await;
+    assert!(why.contains("no room for in 780; a larger budget or a narrower intent brings it in"), "{why}");
+    let why = read(&format!("hivemind://context?why={pool}&budget=780")).await;
     assert!(why.contains("it is shown, at place 1 of 3 claims"), "{why}");
     bench
         .accepted(&devops, "deprecate_claim", json!({ "claim_id": menu, "reason": "it was measured anew" }))
@@ -65,5 +66,5 @@ async fn a_context_says_why_each_claim_is_in_it_and_why_one_is_not() {
     let (code, said) = hm(&["context", "--why", &pool]);
     assert!(code == Some(0) && said.contains("it is shown, at place "), "{said}");
     let (code, said) = hm(&["context", "--why", "pool"]);
-    assert!(code == Some(2) && said.contains("`pool` is not a claim id"), "{said}");
+    assert!(code == Some(1) && said.contains("no claim is called `pool`; did you mean C3"), "{said}");
 }

@@ -85,6 +85,8 @@ struct Team {
     committer: Committer,
     clock: Arc<AtomicI64>,
     ids: BTreeMap<String, ClaimId>,
+    /// What packs call them.
+    names: BTreeMap<String, String>,
 }
 
 impl Team {
@@ -98,11 +100,16 @@ impl Team {
             ..fixed_sources(1)
         };
         let committer = Committer::open(&workspace, Policy::default(), sources).expect("a workspace");
-        let mut team = Self { workspace, committer, clock, ids: BTreeMap::new() };
+        let mut team = Self { workspace, committer, clock, ids: BTreeMap::new(), names: BTreeMap::new() };
         for (number, line) in corpus.iter().enumerate() {
             team.write(corpus, number, line);
         }
         team.clock.store(START.ms(), Ordering::Relaxed);
+        let mut reads = Reads::of(team.workspace.clone());
+        let named = |(key, id): (&String, &ClaimId)| {
+            (key.clone(), hivemind::views::shortened(&mut reads, &id.to_string()).into_owned())
+        };
+        team.names = team.ids.iter().map(named).collect();
         team
     }
 
@@ -258,7 +265,7 @@ impl Team {
             .flat_map(|node| ["id", "claim", "a", "b"].map(|name| node.attribute(name)))
             .flatten()
             .collect();
-        let found = work.gold.iter().filter(|key| ids.contains(self.ids[*key].to_string().as_str()));
+        let found = work.gold.iter().filter(|key| ids.contains(self.names[*key].as_str()));
         found.count() as f64 / work.gold.len() as f64
     }
 }

@@ -161,7 +161,7 @@ fn claims_and_runs_have_names_that_every_verb_takes() {
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
         "hm: no claim is called `C9`; did you mean C3 (the pool holds 30), C2 (we keep the pool), C1 (the pool holds 20)? \
-         hivemind://claims and hm claim list show all\n"
+         `hm claim list` shows all\n"
     );
     let refused = shell.run("hm --agent qa claim support C1 --evidence R9");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("`R9` names no event"), "{refused:?}");

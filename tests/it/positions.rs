@@ -152,24 +152,24 @@ fn people_and_agents_see_that_a_decision_was_turned_down() {
     assert!(context.contains("each tenant gets a database"), "{context}");
     let keep = format!("hm claim keep {kept} --reason \"one machine is enough\" --agent operator");
     let said = done(&shell, &keep);
-    assert!(said.contains(&format!("turned down and out of force: {rival}")), "{said}");
+    assert!(said.contains("turned down and out of force: C2"), "{said}");
 
     let context = done(&shell, "hm context --agent reviewer");
     assert!(context.contains("one file holds it all; instead of: each tenant gets a database"), "{context}");
-    assert!(!context.contains(&rival), "{context}");
+    assert!(!context.contains("C2"), "{context}");
     let page = done(&shell, &format!("hm claim show {rival}"));
     for words in [
-        "# deprecated decision".to_owned(),
-        format!("superseded by: {kept}"),
-        format!("turned down: the operator keeps {kept}: one machine is enough"),
+        "# deprecated decision",
+        "superseded by: C1",
+        "turned down: the operator keeps C1: one machine is enough",
     ] {
-        assert!(page.contains(&words), "{words}: {page}");
+        assert!(page.contains(words), "{words}: {page}");
     }
     let page = done(&shell, &format!("hm claim show {kept}"));
-    assert!(page.contains(&format!("supersedes: {rival}")), "{page}");
+    assert!(page.contains("supersedes: C2"), "{page}");
     let refused = shell.run(&format!("hm claim support {rival} --agent devops"));
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    assert!(!done(&shell, "hm attention --agent operator").contains(&rival));
+    assert!(!done(&shell, "hm attention --agent operator").contains("C2"));
 }
 
 /// A profile of the workspace that runs until it is stopped.

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use expect_test::Expect;
+use hivemind::reads::Reads;
 use hivemind::system::{Environment, SESSION_VARIABLES};
 use hivemind::workspace::Workspace;
 use serde_json::Value;
@@ -106,6 +107,11 @@ impl Shell {
         self.masked(&text)
     }
 
+    /// What people and models see in place of an id.
+    pub(crate) fn name(&self, id: &str) -> String {
+        hivemind::views::shortened(&mut Reads::of(self.workspace()), id).into_owned()
+    }
+
     /// What the line prints, as JSON; it must succeed or be refused in JSON.
     pub(crate) fn json(&self, line: &str) -> Value {
         let output = self.run(line);
@@ -179,7 +185,7 @@ impl Shell {
             text.get(..len).is_some_and(|text| text.chars().all(belongs))
         };
         // What is only queued goes by the end of its id.
-        if leads(8, |c| c.is_ascii_hexdigit()) && text[8..].starts_with(": queued") {
+        if leads(8, |c| c.is_ascii_hexdigit()) && text[8..].starts_with('\n') {
             self.ends.push(text[..8].to_owned());
             return Some((format!("END{}", self.ends.len()), 8));
         }
