@@ -1,6 +1,7 @@
 //! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,11 @@ use sha2::{Digest, Sha256};
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::versions::{Content, MAX_FILE_BYTES, Versions};
 use crate::private;
+
+/// Files up to this size are read at once: SHA-256 of them takes some 50 microseconds, and so does a change of threads.
+const SMALL_FILE_BYTES: u64 = 64 << 10;
+/// The most scopes that are looked at at once.
+const FEW_SCOPES: usize = 4;
 
 /// Why a scope has no version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,19 +56,57 @@ impl Unversioned {
     }
 }
 
-/// What the files among some scopes hold, below the canonical root of a work tree, and the scopes without a version.
-pub fn seen(root: &Path, scopes: &[Scope]) -> (Versions, Vec<(Scope, Unversioned)>) {
+/// What the files of scopes hold, and the scopes without a version.
+pub type Seen = (Versions, Vec<(Scope, Unversioned)>);
+
+/// What the files among some scopes hold, below the canonical root of a work tree.
+pub fn seen(root: &Path, scopes: &[Scope]) -> Seen {
+    seen_up_to(MAX_FILE_BYTES, root, scopes).unwrap_or_default()
+}
+
+/// What [`seen`] tells, where it takes less time than asking another thread does; `None` where it may take more.
+pub fn seen_at_once(root: &Path, scopes: &[Scope]) -> Option<Seen> {
+    (scopes.len() <= FEW_SCOPES).then(|| seen_up_to(SMALL_FILE_BYTES, root, scopes)).flatten()
+}
+
+/// `None` if a file that has a version is larger than `most` bytes.
+fn seen_up_to(most: u64, root: &Path, scopes: &[Scope]) -> Option<Seen> {
     let mut versions = Versions::new();
     let mut unversioned = Vec::new();
     for scope in scopes.iter().take(MAX_SCOPES) {
-        match look(root, scope) {
+        let content = match open(root, scope) {
+            Ok(Found::File(_, size)) if size > most => return None,
+            Ok(found) => found.read(),
+            Err(why) => Err(why),
+        };
+        match content {
             Ok(content) => {
                 versions.insert(scope.clone(), content);
             }
             Err(why) => unversioned.push((scope.clone(), why)),
         }
     }
-    (versions, unversioned)
+    Some((versions, unversioned))
+}
+
+/// What is at a scope.
+enum Found {
+    Absent,
+    /// A file, and its size in bytes when it was opened.
+    File(File, u64),
+}
+
+impl Found {
+    fn read(self) -> Result<Content, Unversioned> {
+        let Self::File(file, size) = self else { return Ok(Content::Absent) };
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        // It may grow while it is read.
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|_| Unversioned::Unreadable)?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(Unversioned::TooLarge);
+        }
+        Ok(Content::Sha256(Sha256::digest(&bytes).into()))
+    }
 }
 
 /// What the file of one scope holds, below the canonical root of a work tree.
@@ -70,19 +114,23 @@ pub fn seen(root: &Path, scopes: &[Scope]) -> (Versions, Vec<(Scope, Unversioned
 /// # Errors
 /// Why it has no version.
 pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
+    open(root, scope)?.read()
+}
+
+fn open(root: &Path, scope: &Scope) -> Result<Found, Unversioned> {
     if !scope.is_path() {
         return Err(Unversioned::Name);
     }
     let path = match inside(root, &root.join(scope.as_str())) {
         Ok(path) => path,
         Err(Outside::Missing) if scope.is_glob() => return Err(Unversioned::Glob),
-        Err(Outside::Missing) => return Ok(Content::Absent),
+        Err(Outside::Missing) => return Ok(Found::Absent),
         Err(Outside::Not(why)) => return Err(why),
     };
     // Links are resolved: one that takes the place of the file now is not followed.
     let file = match private::options().read(true).open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Absent),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent),
         Err(_) => return Err(Unversioned::Unreadable),
     };
     let metadata = file.metadata().map_err(|_| Unversioned::Unreadable)?;
@@ -95,13 +143,7 @@ pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
     if metadata.len() > MAX_FILE_BYTES {
         return Err(Unversioned::TooLarge);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-    // It may grow while it is read.
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|_| Unversioned::Unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Unversioned::TooLarge);
-    }
-    Ok(Content::Sha256(Sha256::digest(&bytes).into()))
+    Ok(Found::File(file, metadata.len()))
 }
 
 /// Why a path leads to no file of the work tree.
@@ -134,7 +176,7 @@ fn inside(root: &Path, path: &Path) -> Result<PathBuf, Outside> {
 mod tests {
     use std::fs;
 
-    use super::{Unversioned, look};
+    use super::{Unversioned, look, seen, seen_at_once};
     use crate::domain::scope::Scope;
     use crate::domain::versions::{Content, MAX_FILE_BYTES};
 
@@ -171,6 +213,14 @@ mod tests {
         fs::write(root.join("[id]/page"), "fn a() {}\n").expect("a file");
         assert_eq!(looked("[id]/page"), looked("src/a.rs"), "a name that looks like a pattern");
         assert!(matches!(looked("largest"), Ok(Content::Sha256(_))));
+        let scopes = |texts: &[&str]| -> Vec<Scope> {
+            texts.iter().map(|text| text.parse().expect("a scope")).collect()
+        };
+        let few = scopes(&["src/a.rs", "too-large", "src/b.rs", "src"]);
+        assert_eq!(seen_at_once(&root, &few), Some(seen(&root, &few)));
+        let (versions, unversioned) = seen(&root, &few);
+        assert_eq!((versions.len(), unversioned.len()), (2, 2));
+        assert_eq!(seen_at_once(&root, &scopes(&["src/a.rs", "largest"])), None, "it takes time");
         for gone in ["src/b.rs", "no/such/directory", "src/a.rs/below"] {
             assert_eq!(looked(gone), Ok(Content::Absent), "{gone}");
         }

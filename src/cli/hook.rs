@@ -1,7 +1,8 @@
 //! `hm hook`: what a client's hooks run. It records what happened, says what is worth saying, and never fails.
 
 use std::io::Read;
-use std::sync::mpsc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -71,36 +72,49 @@ impl Hook {
     pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
         let client = self.client;
         let in_copilot = Environment::read().in_copilot;
-        let (tell, told) = mpsc::channel();
-        // A client may leave the pipe open, or a disk may hang: nobody waits for this thread.
+        let answering = Arc::new(AtomicBool::new(false));
+        let late = Arc::clone(&answering);
+        // A client may leave the pipe open, or a disk may hang. The work is done on the first thread, whose memory costs
+        // least (glibc grows that of other threads page by page), and so it is the clock that runs beside it.
         std::thread::spawn(move || {
-            let mut payload = Vec::new();
-            // What could not be read is no payload.
-            let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
-            let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
-            let hooked = Hooked::of(call.clone(), global.clone());
-            let answer = hooked.and_then(|hooked| match hooked {
-                Some(mut hooked) => Ok((hooked.answer()?, hooked.told)),
-                None => Ok((Answer::Silence, None)),
-            });
-            let (answer, told) = answer.unwrap_or_else(|failure| {
-                tracing::info!(?failure, "a hook has nothing to say");
-                (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
-            });
-            // Whoever waited too long has gone.
-            let _ = tell.send((call, answer, told));
+            std::thread::sleep(within());
+            if !late.swap(true, Ordering::SeqCst) {
+                say(&Call::parse(client, in_copilot, ""), &Answer::Silence);
+                std::process::exit(0);
+            }
         });
-        let nothing = || (Call::parse(client, in_copilot, ""), Answer::Silence, None);
-        let (call, answer, told) = told.recv_timeout(within()).unwrap_or_else(|_| nothing());
-        if let Some(line) = call.answer(&answer) {
-            output::line(&line);
+        let mut payload = Vec::new();
+        // What could not be read is no payload.
+        let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
+        let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
+        let hooked = Hooked::of(call.clone(), global.clone());
+        let answer = hooked.and_then(|hooked| match hooked {
+            Some(mut hooked) => Ok((hooked.answer()?, hooked.told)),
+            None => Ok((Answer::Silence, None)),
+        });
+        let (answer, told) = answer.unwrap_or_else(|failure| {
+            tracing::info!(?failure, "a hook has nothing to say");
+            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
+        });
+        if answering.swap(true, Ordering::SeqCst) {
+            // It is too late, and the other thread ends the process.
+            loop {
+                std::thread::park();
+            }
         }
+        say(&call, &answer);
         // What was not said in time was not told.
         if let Some((news, told)) = told {
             // Without it the session hears some of it twice.
             let _ = news.tell(&told);
         }
         Ok(())
+    }
+}
+
+fn say(call: &Call, answer: &Answer) {
+    if let Some(line) = call.answer(answer) {
+        output::line(&line);
     }
 }
 

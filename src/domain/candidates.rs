@@ -1,11 +1,11 @@
 //! Which claims are worth comparing with a new one: those that share its rarer words.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::ids::ClaimId;
 use crate::domain::pairs::Reading;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Scope, ScopeMap};
 
 /// The most claims one new claim is compared with; beyond these the likeness is faint.
 const MAX_CANDIDATES: usize = 16;
@@ -28,9 +28,9 @@ pub(super) struct Candidates {
     words: Vec<Box<[u32]>>,
     places: HashMap<ClaimId, u32>,
     holders: HashMap<u32, Vec<u32>>,
-    /// Every scope once, and for each claim the places of its own.
-    scopes: Vec<Scope>,
-    scope_places: HashMap<Scope, u32>,
+    /// Every scope has a number; for each claim the numbers of its own.
+    scopes: ScopeMap<u32>,
+    number_of_scopes: u32,
     scopes_of: Vec<Box<[u32]>>,
 }
 
@@ -44,7 +44,7 @@ impl Candidates {
         }
         self.ids.push(id);
         self.words.push(words);
-        let scopes = scopes.iter().map(|scope| self.scope_place(scope)).collect();
+        let scopes = scopes.iter().map(|scope| self.number_of(scope)).collect();
         self.scopes_of.push(scopes);
         self.places.insert(id, place);
     }
@@ -68,27 +68,19 @@ impl Candidates {
         self.places.get(&id).map_or(0, |place| shared(&words.0, &self.words[*place as usize]))
     }
 
-    fn scope_place(&mut self, scope: &Scope) -> u32 {
-        if let Some(place) = self.scope_places.get(scope) {
-            return *place;
-        }
-        let place = u32::try_from(self.scopes.len()).expect("fewer scopes than fit in memory");
-        self.scopes.push(scope.clone());
-        self.scope_places.insert(scope.clone(), place);
-        place
+    fn number_of(&mut self, scope: &Scope) -> u32 {
+        let next = self.number_of_scopes;
+        let number = *self.scopes.get_or_insert_with(scope, || next);
+        self.number_of_scopes = next.max(number + 1);
+        number
     }
 
     /// The claims in overlapping scopes most like a text, the likest first, of equal ones the newest.
     pub(super) fn near(&self, reading: &Reading, scopes: &[Scope]) -> Vec<ClaimId> {
-        // Each scope is compared once, when the first claim with it comes up.
-        let mut known: Vec<Option<bool>> = vec![None; self.scopes.len()];
-        let mut overlaps = |place: u32| {
-            self.scopes_of[place as usize].iter().any(|theirs| {
-                let theirs = *theirs as usize;
-                *known[theirs]
-                    .get_or_insert_with(|| scopes.iter().any(|scope| scope.overlaps(&self.scopes[theirs])))
-            })
-        };
+        let overlapping: HashSet<u32> =
+            scopes.iter().flat_map(|scope| self.scopes.at(scope)).copied().collect();
+        let overlaps =
+            |place: u32| self.scopes_of[place as usize].iter().any(|theirs| overlapping.contains(theirs));
         let mut left_to_look_at = MAX_LOOKED_AT;
 
         let mut words = hashes(reading).into_vec();

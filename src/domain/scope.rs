@@ -1,8 +1,10 @@
 //! What a claim is about: a path, a symbol, a target or a tag, in one normal form.
 
 mod glob;
+mod map;
 
 pub(super) use glob::WILD;
+pub(super) use map::ScopeMap;
 
 use std::fmt;
 use std::str::FromStr;

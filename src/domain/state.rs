@@ -36,7 +36,7 @@ use crate::domain::experiment::{
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::plan::Hold;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Scope, ScopeMap};
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{Edits, Sight, Sights};
@@ -311,7 +311,7 @@ impl<T> PartialEq for Derived<T> {
 pub struct State {
     claims: HashMap<ClaimId, Claim>,
     in_force: HashMap<Fingerprint, ClaimId>,
-    dead_ends: BTreeMap<Scope, BTreeSet<ClaimId>>,
+    dead_ends: ScopeMap<BTreeSet<ClaimId>>,
     decisions: BTreeMap<ClaimId, DecisionInForce>,
     by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
     /// Every target ever named, with the name that stands for it.
@@ -570,19 +570,7 @@ impl State {
 
     /// Dead ends in force whose scope or trigger path overlaps `scope`, oldest first.
     pub fn dead_ends_at(&self, scope: &Scope) -> BTreeSet<ClaimId> {
-        // All that a glob means lies in one directory.
-        let (whole, directory) = (scope.certain().is_whole(), scope.certain());
-        let at_or_above = directory.and_ancestors().filter_map(|above| {
-            // Ancestors of a normal scope are normal.
-            self.dead_ends.get_key_value(&Scope::try_from(above.to_owned()).ok()?)
-        });
-        // Everything is below the workspace itself; below a directory is one range of names.
-        let below = self.dead_ends.range(directory.clone()..);
-        let below = below.take_while(|(known, _)| known.as_str().starts_with(directory.as_str()));
-        // A glob can mean what lies far from where its name stands.
-        let others = self.dead_ends.iter().filter(|(known, _)| whole || known.is_glob());
-        let near = at_or_above.chain(below).chain(others).filter(|(known, _)| known.overlaps(scope));
-        near.flat_map(|(_, ids)| ids).copied().collect()
+        self.dead_ends.at(scope).flatten().copied().collect()
     }
 
     /// Agents other than `operator` and `system` with an event within `hours` before `now`.
@@ -896,7 +884,7 @@ impl State {
         if created.claim_type == ClaimType::Negative {
             let trigger_paths = created.trigger.iter().flat_map(|trigger| &trigger.paths);
             for scope in created.scopes.iter().chain(trigger_paths) {
-                self.dead_ends.entry(scope.clone()).or_default().insert(created.claim_id);
+                self.dead_ends.get_or_insert_with(scope, BTreeSet::new).insert(created.claim_id);
             }
         }
         let claim = Claim {
@@ -967,7 +955,7 @@ impl State {
             self.in_force.remove(&fingerprint);
         }
         if claim.claim_type == ClaimType::Negative {
-            self.dead_ends.retain(|_, ids| {
+            self.dead_ends.retain(|ids| {
                 ids.remove(&id);
                 !ids.is_empty()
             });

@@ -40,7 +40,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 24;
+const LAST_MIGRATION: i64 = 25;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

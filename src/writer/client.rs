@@ -30,7 +30,7 @@ use crate::ledger::Origin;
 use crate::private;
 use crate::reads::Reads;
 use crate::system;
-use crate::versions::seen;
+use crate::versions::{seen, seen_at_once};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// How often a starting writer is tried.
@@ -292,22 +292,31 @@ impl Front {
         let checkout = self.shared.workspace.checkout().without(is_secret);
         let (versions, unversioned) = match Looks::at(&submission.command) {
             None => Default::default(),
-            Some(looks) => {
-                let front = self.clone();
-                // No thread that serves waits for a disk.
-                tokio::task::spawn_blocking(move || front.look(looks)).await.unwrap_or_default()
-            }
+            Some(looks) => self.look(looks).await,
         };
         (Submission { checkout, versions, ..submission }, unversioned)
     }
 
-    /// What the files that a command is about hold now.
-    fn look(&self, looks: Looks) -> (Versions, Vec<Warning>) {
-        let scopes = match looks {
-            Looks::Scopes(scopes) => scopes,
-            Looks::Claim(claim) => self.scopes_of(claim),
+    /// What the files that a command is about hold now. No thread that serves waits for a database or a large file.
+    async fn look(&self, looks: Looks) -> (Versions, Vec<Warning>) {
+        let at_once = match &looks {
+            Looks::Scopes(scopes) => seen_at_once(self.shared.workspace.root(), scopes),
+            Looks::Claim(_) => None,
         };
-        let (versions, unversioned) = seen(self.shared.workspace.root(), &scopes);
+        let (versions, unversioned) = match at_once {
+            Some(seen) => seen,
+            None => {
+                let front = self.clone();
+                let look = move || {
+                    let scopes = match looks {
+                        Looks::Scopes(scopes) => scopes,
+                        Looks::Claim(claim) => front.scopes_of(claim),
+                    };
+                    seen(front.shared.workspace.root(), &scopes)
+                };
+                tokio::task::spawn_blocking(look).await.unwrap_or_default()
+            }
+        };
         let warnings = unversioned.into_iter().filter(|(_, why)| why.is_of_a_file());
         let warnings = warnings.map(|(scope, why)| Warning {
             code: WarningCode::Unversioned,

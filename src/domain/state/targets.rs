@@ -90,7 +90,7 @@ impl State {
                     }
                 }
                 for scope in claim.scopes.iter().filter(|scope| scope.is_target()) {
-                    self.dead_ends.entry(scope.clone()).or_default().insert(id);
+                    self.dead_ends.get_or_insert_with(scope, BTreeSet::new).insert(id);
                 }
             }
             claim.named.get_or_insert(was.into());
@@ -101,7 +101,7 @@ impl State {
                 known.push((claim.fingerprint(), id));
             }
         }
-        self.dead_ends.retain(|_, ids| !ids.is_empty());
+        self.dead_ends.retain(|ids| !ids.is_empty());
         for (fingerprint, id) in known {
             self.in_force.entry(fingerprint).or_insert(id);
         }
