@@ -45,15 +45,17 @@ fn is_same_test(one: &Run, other: &Run) -> bool {
 }
 
 /// Whether two runs ran on the same content: that of the whole tree, or else that of the files they both saw. None where
-/// neither is known.
+/// neither is known, and where the trees differ beside those files: what changed there may have nothing to do with it.
 fn same_content(one: &Run, other: &Run) -> Option<bool> {
     let (ours, theirs) = (&one.saw.versions, &other.saw.versions);
     if ours.iter().any(|(scope, content)| theirs.get(scope).is_some_and(|theirs| theirs != content)) {
         return Some(false);
     }
     let tree = |run: &Run| run.key.as_ref()?.tree.clone();
+    let is_same_files = !ours.is_empty() && ours == theirs;
     match (tree(one), tree(other)) {
-        (Some(one), Some(other)) => Some(one == other),
-        _ => (!ours.is_empty() && ours == theirs).then_some(true),
+        (Some(one), Some(other)) if one == other => Some(true),
+        (Some(_), Some(_)) => (!is_same_files).then_some(false),
+        _ => is_same_files.then_some(true),
     }
 }
