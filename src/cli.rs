@@ -356,6 +356,21 @@ impl Context {
         })
     }
 
+    /// The process under which word is left of the session of a pane: this one, or where it left none, the nearest above
+    /// it that did. What the shell of a pane starts is the pane; a client that it starts is a pane of its own.
+    fn pane_process(&self, process: u32) -> u32 {
+        let has_word = |process| ClientSession::of(&self.workspace, process).last().is_some();
+        let mut above = system::processes_above().skip_while(|above| *above != process);
+        let mut next = above.next();
+        while let Some(at) = next {
+            if has_word(at) {
+                return at;
+            }
+            next = if system::client_program(at).is_some() { None } else { above.next() };
+        }
+        process
+    }
+
     /// The client's session, else that of the shell this was typed in: who takes a task there can end it there.
     fn session(&self) -> SessionId {
         self.client_session().unwrap_or_else(|| {

@@ -17,6 +17,8 @@ use crate::workspace::Workspace;
 const NEW: &str = ".new";
 /// The end of the name of a file whose client is gone.
 const GONE: &str = ".gone";
+/// The end of the name of a file whose client left the session, and may come to another one.
+const LEFT: &str = ".left";
 /// For so long it is known that a client is gone.
 const FORGOTTEN_AFTER_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
@@ -55,6 +57,19 @@ impl ClientSession {
         private::read_to_string(&self.file()).ok()?.parse().ok()
     }
 
+    /// The session the client is in, or was in last.
+    pub fn last(&self) -> Option<SessionId> {
+        self.current().or_else(|| private::read_to_string(&self.left()).ok()?.parse().ok())
+    }
+
+    /// Whether another client that runs is in a session.
+    pub fn is_elsewhere(&self, session: &SessionId) -> bool {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let clients = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut others = clients.filter(|client| *client != self.client && is_running(*client));
+        others.any(|client| Self { dir: self.dir.clone(), client }.current().as_ref() == Some(session))
+    }
+
     /// Says that the client is in this session now, and forgets clients that run no more.
     ///
     /// # Errors
@@ -77,7 +92,7 @@ impl ClientSession {
         if self.current().is_some_and(|current| current != *session) {
             return Ok(());
         }
-        match fs::remove_file(self.file()) {
+        match fs::rename(self.file(), self.left()) {
             Err(problem) if problem.kind() != io::ErrorKind::NotFound => Err(problem),
             _ => Ok(()),
         }
@@ -85,6 +100,10 @@ impl ClientSession {
 
     fn file(&self) -> PathBuf {
         self.dir.join(self.client.to_string())
+    }
+
+    fn left(&self) -> PathBuf {
+        self.dir.join(format!("{}{LEFT}", self.client))
     }
 
     /// A client that was killed left no word of it, and its process id will be another's. That the client of its
@@ -101,10 +120,12 @@ impl ClientSession {
                 }
                 continue;
             }
-            // Only names that this file gives: a number, or a number and `.new`.
-            let client = name.strip_suffix(NEW).unwrap_or(name).parse().ok();
+            // Only names that this file gives: a number, or a number and `.new` or `.left`.
+            let is_whole = !name.ends_with(NEW) && !name.ends_with(LEFT);
+            let number = name.strip_suffix(NEW).or_else(|| name.strip_suffix(LEFT)).unwrap_or(name);
+            let client = number.parse().ok();
             if client.is_some_and(|client| client != self.client && !is_running(client)) {
-                let _ = match name.ends_with(NEW) {
+                let _ = match !is_whole {
                     true => fs::remove_file(path),
                     false => fs::rename(&path, self.dir.join(format!("{name}{GONE}"))),
                 };

@@ -191,9 +191,15 @@ pub fn processes_above() -> impl Iterator<Item = u32> {
     std::iter::successors(parent_process(), above).take_while(|process| *process > 0).take(MAX_ABOVE)
 }
 
+/// The client's program that a process runs; here no process shows it.
+#[cfg(not(target_os = "linux"))]
+pub const fn client_program(_: u32) -> Option<&'static str> {
+    None
+}
+
 /// The client's program that a process runs, if it runs one.
 #[cfg(target_os = "linux")]
-fn client_program(process: u32) -> Option<&'static str> {
+pub fn client_program(process: u32) -> Option<&'static str> {
     let known = |name: &str| CLIENT_PROGRAMS.into_iter().find(|program| *program == name);
     let comm = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     if let Some(program) = known(comm.trim()) {

@@ -171,7 +171,30 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        Ok(Some(Self { call, context, speaker, session, reads, told: None }))
+        let mut hooked = Self { call, context, speaker, session, reads, told: None };
+        hooked.go_on();
+        Ok(Some(hooked))
+    }
+
+    /// A client in its next session is the pane that it was in the one before. A session that is known stays the pane it
+    /// is, and Codex runs many panes in one process.
+    fn go_on(&mut self) {
+        if self.speaker.unpinned.is_none() || self.context.environment.own_session.is_some() {
+            return;
+        }
+        let process = system::client_process().map(|client| self.context.pane_process(client));
+        let Some(process) = process.filter(|process| system::client_program(*process) != Some("codex"))
+        else {
+            return;
+        };
+        let before = ClientSession::of(&self.context.workspace, process).last();
+        let before = before.filter(|before| self.session.as_ref().is_some_and(|session| session != before));
+        if before.is_none() || !matches!(self.known(), Ok(None)) {
+            return;
+        }
+        if let Some(unpinned) = &mut self.speaker.unpinned {
+            unpinned.pane = before;
+        }
     }
 
     /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
@@ -231,7 +254,10 @@ impl Hooked {
         let passes = privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
         if let Some(client) = system::client_process().filter(|_| passes) {
             // Without it the server files what the agent says under a session of its own.
-            let _ = ClientSession::of(&self.context.workspace, client).enter(&session);
+            let client = ClientSession::of(&self.context.workspace, client);
+            if !client.is_elsewhere(&session) {
+                let _ = client.enter(&session);
+            }
         }
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.

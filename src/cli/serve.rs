@@ -56,7 +56,9 @@ impl Serve {
             caller = caller.at_work_on(context.task()?);
             caller = match system::parent_process() {
                 _ if is_told => caller.in_told_session(),
-                Some(client) => caller.of_client(ClientSession::of(&context.workspace, client)),
+                Some(client) => {
+                    caller.of_client(ClientSession::of(&context.workspace, context.pane_process(client)))
+                }
                 None => caller,
             };
         }

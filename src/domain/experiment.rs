@@ -77,17 +77,22 @@ pub struct Expect {
 impl Expect {
     /// The exit codes of shells and of `env` for a program that cannot be run, or is not there.
     pub const NOT_RUN: [i32; 2] = [126, 127];
+    /// The signals by which others end a process, or the system at a limit: HUP, INT, KILL, PIPE, ALRM, TERM and XCPU.
+    const FROM_OUTSIDE: [i32; 7] = [1, 2, 9, 13, 14, 15, 24];
 
     /// Whether a failure shows that the check ran, and not that its tool is missing.
     pub fn tells_failures(&self) -> bool {
         !self.fails.is_empty() || self.ran.is_some()
     }
 
-    /// Whether a run with this exit code has an outcome, as far as the code says.
-    pub fn is_outcome(&self, code: Option<i32>) -> bool {
+    /// Whether a run with this exit code or signal has an outcome, as far as they say. A shell tells a signal as an exit
+    /// code above 128.
+    pub fn is_outcome(&self, code: Option<i32>, signal: Option<i32>) -> bool {
         let not_run = code.is_some_and(|code| Self::NOT_RUN.contains(&code));
-        let declared = || code.is_some_and(|code| code == self.exit || self.fails.contains(&code));
-        !not_run && (self.fails.is_empty() || declared())
+        let declared = code.is_some_and(|code| code == self.exit || self.fails.contains(&code));
+        let signal = signal.or_else(|| code.map(|code| code - 128));
+        let was_ended = signal.is_some_and(|signal| Self::FROM_OUTSIDE.contains(&signal));
+        !not_run && (declared || self.fails.is_empty() && !was_ended)
     }
 }
 

@@ -39,7 +39,7 @@ use crate::domain::plan::Hold;
 use crate::domain::scope::{Scope, ScopeMap};
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{Edits, Sight, Sights};
+use crate::domain::versions::{self, Change, Edits, Sight, Sights};
 
 /// One claim, as far as the rules look at it.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,6 +213,8 @@ pub struct Run {
     pub researcher: Option<Researcher>,
     /// What was seen of its claim's files when it was queued.
     pub saw: Sight,
+    /// How that differed from what the claim was about then. What is said of the claim later makes it no other run.
+    pub differed: Option<Change>,
     /// The linked work tree it runs in; none in the main one.
     pub worktree: Option<Worktree>,
     /// Why it says nothing about its claim although it came to its end.
@@ -776,6 +778,11 @@ impl State {
     }
 
     fn queue(&mut self, recorded: &Recorded, queued: &ExperimentQueued) {
+        let claim = queued.claim_id.and_then(|id| self.claims.get(&id));
+        let differed = claim.and_then(|claim| {
+            let (saw, worktree) = (&queued.versions, queued.checkout.worktree.as_ref());
+            versions::changed_since(self, claim, queued.blocking, saw, worktree)
+        });
         let run = Run {
             requested_by: recorded.agent.clone(),
             session: recorded.session.clone(),
@@ -797,6 +804,7 @@ impl State {
             reproducible_at: None,
             researcher: None,
             saw: Sight { seq: recorded.seq, versions: queued.versions.clone() },
+            differed,
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
         };
@@ -837,6 +845,7 @@ impl State {
             reproducible_at: None,
             researcher: None,
             saw: Sight::default(),
+            differed: None,
             worktree: None,
             undecided: None,
         });

@@ -243,12 +243,14 @@ pub fn changed_since(
     bound(waits).or_else(|| bound(false))
 }
 
-/// Why a run that ended says nothing about its claim: its files differ from those of the claim, or do not hold any
-/// more what they held when the run was queued. `now` is what they hold after its end.
+/// Why a run that ended says nothing about its claim: its files differ from those of the claim, now or when the run was
+/// queued, or do not hold any more what they held then. `now` is what they hold after its end.
 pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: &Versions) -> Option<Change> {
     let (saw, worktree) = (&run.saw, run.worktree.as_ref());
     let waits = claim.pending_run == Some(run_id);
+    let differed = || run.differed.clone();
     changed_since(state, claim, waits, &saw.versions, worktree)
+        .or_else(differed)
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
 }
 

@@ -287,8 +287,10 @@ pub fn run(
 
 /// Why a run that came to its end has no outcome: nothing shows that its check ran. None where it did.
 fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<String>> {
-    if !expect.is_outcome(exit.code) {
-        let code = exit.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
+    if !expect.is_outcome(exit.code, exit.signal) {
+        let signal =
+            || exit.signal.map_or_else(|| "a signal".to_owned(), |signal| format!("signal {signal}"));
+        let code = exit.code.map_or_else(signal, |code| format!("exit code {code}"));
         return Ok(Some(format!("its check did not run to its end: {code} is no outcome of this profile")));
     }
     let Some(ran) = &expect.ran else { return Ok(None) };

@@ -207,3 +207,29 @@ async fn the_erasure_of_the_end_of_a_run_lifts_nothing() {
     is_kept_open(&owner, &open, SAME).await;
     assert_rebuilds_to_the_same(&bench);
 }
+
+/// Red before: one more file in the tree made the content another one, so that the next test or prediction proved the
+/// claim about a file that had not changed.
+#[tokio::test]
+async fn a_change_beside_the_file_of_the_claim_opens_no_choice_among_tests() {
+    let bench = with_profiles();
+    committed(&bench);
+    let (owner, other) = panes(&bench).await;
+    let id = contested(&bench, (&owner, &other), "a does nothing", FILE).await;
+    settle(&owner, "check", &id).await;
+    is_kept_open(&owner, &id, "contradicts it").await;
+    bench.write("junk", "1\n");
+    settle(&owner, "yes", &id).await;
+    is_kept_open(&owner, &id, "it is not known that the content changed since").await;
+    let flipped = json!({ "profile": "check", "claim_id": id, "blocking": true, "prediction": "fails" });
+    run(&owner, flipped).await;
+    is_kept_open(&owner, &id, "it is not known that the content changed since").await;
+    // Nor does it turn the prediction about a directory around, which has no version.
+    let id = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
+    settle(&owner, "no", &id).await;
+    bench.write("junk", "2\n");
+    let flipped = json!({ "profile": "no", "claim_id": id, "blocking": true, "prediction": "fails" });
+    run(&owner, flipped).await;
+    is_kept_open(&owner, &id, "the same test with the other prediction contradicts it").await;
+    assert_rebuilds_to_the_same(&bench);
+}

@@ -976,3 +976,31 @@ fn the_silence_of_no_agent_agrees_to_nothing() {
     team.at_minute(100);
     assert_eq!((team.sweeps(), team.status(later)), (1, Status::Confirmed));
 }
+
+/// Red before: another agent that was asked too was enough, and the owner never heard of it.
+#[test]
+fn silence_replaces_nothing_of_an_owner_that_was_not_there() {
+    let mut team = Team::alone();
+    team.comes("reviewer");
+    let old = request("analyst", Command::CreateClaim(fact("the cache holds 20 entries")));
+    team.does(&old);
+    let replaces = |statement: &str| {
+        let asked = asking(statement, &["analyst", "reviewer"], Some(30));
+        let Command::CreateClaim(create) = asked.command else { panic!() };
+        request("devops", Command::CreateClaim(CreateClaim { supersedes: Some(claim_of(&old)), ..create }))
+    };
+    let new = replaces("the cache is gone");
+    team.does(&new);
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 0);
+    assert_eq!([&old, &new].map(|made| team.status(claim_of(made))), [Status::Proposed; 2]);
+    let shown = team.shows(claim_of(&new));
+    assert!(shown.contains("analyst, whose claim it would replace, was not there"), "{shown}");
+    let again = replaces("the cache is gone for good");
+    team.does(&again);
+    team.at_minute(40);
+    team.comes("analyst");
+    team.at_minute(60);
+    assert_eq!(team.sweeps(), 1);
+    assert_eq!(team.status(claim_of(&old)), Status::Deprecated);
+}

@@ -359,11 +359,17 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
 fn each_session_is_served_once_and_as_what_it_is() {
     let shell = Shell::new();
     let root = shell.workspace().root().to_owned();
+    // Each session is in a client process of its own.
+    let process_of = |payload: &Value| {
+        let named = ["session_id", "sessionId"].into_iter().find_map(|name| payload[name].as_str());
+        5_000_000 + named.expect("a session").bytes().map(u32::from).sum::<u32>()
+    };
     let call = |line: &str, payload: &Value| {
         let mut hook = shell.command(line);
         hook.current_dir(&root)
             .env("HOME", shell.state_home())
             .env("COPILOT_CLI", "1")
+            .env("CLAUDE_PID", process_of(payload).to_string())
             .env_remove("HM_AGENT");
         hook.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut hook = hook.spawn().expect("hm starts");

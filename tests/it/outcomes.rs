@@ -240,3 +240,36 @@ fn the_shipped_profiles_know_a_test_that_ran() {
         assert_eq!(pattern.is_match(output), ran, "{profile}: {output}");
     }
 }
+
+/// Red before: a check that was killed after its first test had failed, and so proved what was predicted to fail.
+#[tokio::test]
+async fn a_check_that_was_killed_shows_nothing() {
+    let bench = Bench::new();
+    let panes =
+        (&bench.pane(Some("devops"), Era::Modern).await, &bench.pane(Some("reviewer"), Era::Legacy).await);
+    let said = "ran = '(?m)^checked [1-9]'";
+    for (profile_name, script) in [
+        ("kill", "echo checked 2; kill -KILL $$"),
+        ("term", "echo checked 2; kill -TERM $$"),
+        ("below", "echo checked 2; sh -c 'kill -KILL $PPID'"),
+        // As a shell tells the end of what it started.
+        ("told", "echo checked 2; exit 137"),
+    ] {
+        profile(&bench, profile_name, script, "\"src/**\"", said);
+        let id = contested(&bench, panes, &["src/a.rs"]).await;
+        let answer = run(panes.0, &id, json!({ "profile": profile_name, "prediction": "fails" })).await;
+        assert_eq!(answer.body["run_state"], "aborted", "{profile_name}: {}", answer.text);
+        assert_eq!(status(panes.1, &id).await, (json!("contested"), json!([])), "{profile_name}");
+    }
+    // A crash is the check's own end.
+    profile(&bench, "crash", "echo checked 2; kill -SEGV $$", "\"src/**\"", said);
+    let id = contested(&bench, panes, &["src/a.rs"]).await;
+    let answer = run(panes.0, &id, json!({ "profile": "crash", "prediction": "fails" })).await;
+    assert_eq!(answer.body["run_state"], "failed", "{}", answer.text);
+    // So is an exit code that the profile declares.
+    profile(&bench, "declared", "echo checked 2; exit 137", "\"src/**\"", "fails = [137]");
+    let answer = run(panes.0, &id, json!({ "profile": "declared", "blocking": false })).await;
+    assert_eq!(answer.body["run_state"], "failed", "{}", answer.text);
+    bench.kill_writer();
+    bench.assert_sound();
+}

@@ -1002,9 +1002,13 @@ impl<'s> Pane<'s> {
 
     /// What a hook of this client says.
     fn hook(&self, event: &str, more: Value) -> String {
+        self.hook_of("claude", event, more)
+    }
+
+    fn hook_of(&self, client: &str, event: &str, more: Value) -> String {
         let mut payload = json!({ "hook_event_name": event, "session_id": self.session, "cwd": self.shell.workspace().root() });
         more.as_object().expect("fields").iter().for_each(|(name, value)| payload[name] = value.clone());
-        let mut hook = self.shell.command("hm hook claude");
+        let mut hook = self.shell.command(&format!("hm hook {client}"));
         hook.env("CLAUDE_PID", self.child.id().to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut hook = hook.spawn().expect("a hook");
         hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes()).expect("a payload");
@@ -1194,4 +1198,66 @@ fn a_session_that_never_was_is_not_split() {
         );
     }
     assert!(shell.json("hm log --json")["events"].as_array().expect("events").is_empty());
+}
+
+/// Red before: after `/clear` the pane was the next agent, and confirmed what it had said itself.
+#[test]
+fn a_client_in_its_next_session_is_the_pane_that_it_was() {
+    let shell = Shell::new();
+    let (mut one, mut two) = (Pane::start(&shell, "s-one", ""), Pane::start(&shell, "s-two", ""));
+    assert_eq!([one.is("startup"), two.is("startup")], ["architect", "claude-2"]);
+    let claim = one.creates("the pool holds 20 connections");
+    // The end of the session before may come after the start of the next.
+    one.session = "s-after";
+    assert_eq!(one.is("clear"), "architect");
+    assert_eq!(one.supports(&claim), "own_claim");
+    // Or before it, and what says that it starts may be any hook of ours.
+    one.hook("SessionEnd", json!({ "reason": "clear" }));
+    one.session = "s-third";
+    one.hook_of("codex", "SessionStart", json!({ "source": "startup" }));
+    assert_eq!(one.supports(&claim), "own_claim");
+    assert_eq!(status(&shell, &claim), "proposed");
+    // A session that another client is in is not this one's.
+    one.session = "s-two";
+    one.starts("resume");
+    assert_eq!(one.supports(&claim), "own_claim");
+    assert_eq!(two.supports(&claim), "done");
+    one.leaves();
+    two.leaves();
+}
+
+/// Red before: a server that the agent started in its shell was another agent.
+#[test]
+fn what_the_shell_of_a_pane_starts_is_the_pane() {
+    let shell = Shell::new();
+    // This process is the client, and the shells of the servers are its own.
+    let start = |session: &str| {
+        let payload = json!({ "hook_event_name": "SessionStart", "session_id": session, "cwd": shell.workspace().root() });
+        let mut hook = shell.command("hm hook gemini");
+        hook.env("CLAUDE_PID", std::process::id().to_string()).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut hook = hook.spawn().expect("a hook");
+        hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes()).expect("a payload");
+        assert!(hook.wait().expect("an end").success());
+    };
+    start("s-own");
+    let made = shell.json("hm claim create \"the pool holds 20 connections\" --scope src --json");
+    let claim = made["claim_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+    let mut below = Pane::start(&shell, "s-own", "");
+    assert_eq!(below.supports(&claim), "own_claim");
+    // A hook that its shell runs makes no other pane of it either.
+    let payload = json!({ "hook_event_name": "SessionStart", "session_id": "s-made-up", "cwd": shell.workspace().root() });
+    let line = format!("printf '%s' '{payload}' | \"$0\" hook claude; \"$0\" claim support {claim} --json");
+    let hm = shell.command("hm status");
+    let mut typed = Process::new("sh");
+    typed.args(["-c", &line]).arg(hm.get_program()).current_dir(shell.workspace().root());
+    for (name, value) in hm.get_envs() {
+        match value {
+            Some(value) => typed.env(name, value),
+            None => typed.env_remove(name),
+        };
+    }
+    let typed = typed.env_remove("CLAUDE_PID").output().expect("a shell");
+    assert!(String::from_utf8_lossy(&typed.stdout).contains("own_claim"), "{typed:?}");
+    assert_eq!(status(&shell, &claim), "proposed");
+    below.leaves();
 }

@@ -529,3 +529,43 @@ async fn readers_see_what_changed_since_and_write_nothing() {
     bench.kill_writer();
     bench.assert_sound();
 }
+
+/// Red before: a run on other content than the challenge saw was told that it would settle nothing, and proved the claim
+/// when its owner said `still` while it ran.
+#[tokio::test]
+async fn still_said_while_a_run_is_under_way_does_not_make_it_binding() {
+    let bench = Bench::new();
+    profile(&bench, "waits", "until [ -e go ]; do sleep 0.1; done");
+    profile(&bench, "passes", "exit 0");
+    bench.write(FILE, "fn insert() { /* scan */ }\n");
+    let owner = keeper(&bench, "architect").await;
+    let other = keeper(&bench, "analyst").await;
+    let id = bench.claim(&owner, "insert keeps the order", FILE).await;
+    challenge(&bench, &other, &id).await;
+    edited(&bench, &owner, FILE, "fn insert() { /* heap */ }\n").await;
+    let queued = bench.accepted(&owner, "run_experiment", given_waiting(&id)).await;
+    assert!(queued.text.contains("will neither confirm nor contradict"), "{}", queued.text);
+    bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
+    bench.write("go", "");
+    let run_id = queued.field("run_id").to_owned();
+    let shown = bench.hm(&["experiment", "show", "--wait", &run_id]);
+    assert!(shown.status.success(), "{shown:?}");
+    let (status, reason) = stands(&owner, &id).await;
+    let why = "`src/a.rs` changed by architect since the challenge";
+    assert!(status == "contested" && reason.contains(why), "{status} {reason}");
+    // A run that is queued after it binds, also where `still` is said again of the same content.
+    std::fs::remove_file(bench.root().join("go")).expect("the file");
+    let queued = bench.accepted(&owner, "run_experiment", given_waiting(&id)).await;
+    assert!(queued.text.contains("confirms"), "{}", queued.text);
+    bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
+    bench.write("go", "");
+    assert!(bench.hm(&["experiment", "show", "--wait", queued.field("run_id")]).status.success());
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "confirmed" && reason.starts_with("proof:"), "{status} {reason}");
+    bench.kill_writer();
+    bench.assert_sound();
+}
+
+fn given_waiting(claim: &str) -> Value {
+    json!({ "profile": "waits", "claim_id": claim, "blocking": true })
+}

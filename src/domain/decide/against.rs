@@ -9,7 +9,8 @@ use crate::domain::state::{Claim, Run, State};
 /// A run that contradicts the claim on the content that this run saw, as the end of the sentence "run ID supports it, and".
 ///
 /// A contradiction that an agent took back still counts if its run was about the claim. Where it is not known whether the
-/// content is the same, the other run counts unless this one repeats it: the same test with the same prediction.
+/// content is the same, the other run counts unless this one repeats it: the same test with the same prediction. Of a
+/// claim without a version it counts against the other prediction of the same test, whatever the content.
 pub(super) fn contradicted(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
@@ -26,7 +27,13 @@ pub(super) fn contradicted(
     let others = others
         .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state);
     let predicted = |run: &Run| run.prediction.unwrap_or(Prediction::Passes);
+    let is_flipped =
+        |other: &Run| is_about_it(other) && is_same_test(other, run) && predicted(other) != predicted(run);
     let mut against = others.filter_map(|(id, other)| match same_content(other, run) {
+        // No content turns the prediction of a claim about.
+        Some(false) if other.saw.versions.is_empty() && is_flipped(other) => {
+            Some(format!("run {id} of the same test with the other prediction contradicts it"))
+        }
         Some(false) => None,
         Some(true) => Some(format!("run {id} contradicts it on the same content")),
         None if is_same_test(other, run) && predicted(other) == predicted(run) => None,
@@ -45,15 +52,17 @@ fn is_same_test(one: &Run, other: &Run) -> bool {
 }
 
 /// Whether two runs ran on the same content: that of the whole tree, or else that of the files they both saw. None where
-/// neither is known.
+/// neither is known, and where the trees differ beside those files: what changed there may have nothing to do with it.
 fn same_content(one: &Run, other: &Run) -> Option<bool> {
     let (ours, theirs) = (&one.saw.versions, &other.saw.versions);
     if ours.iter().any(|(scope, content)| theirs.get(scope).is_some_and(|theirs| theirs != content)) {
         return Some(false);
     }
     let tree = |run: &Run| run.key.as_ref()?.tree.clone();
+    let is_same_files = !ours.is_empty() && ours == theirs;
     match (tree(one), tree(other)) {
-        (Some(one), Some(other)) => Some(one == other),
-        _ => (!ours.is_empty() && ours == theirs).then_some(true),
+        (Some(one), Some(other)) if one == other => Some(true),
+        (Some(_), Some(_)) => (!is_same_files).then_some(false),
+        _ => is_same_files.then_some(true),
     }
 }

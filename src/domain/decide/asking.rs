@@ -181,9 +181,15 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     old.map(|old| format!("the operator stands by claim {old}, which it would replace"))
 }
 
-/// Whether no agent whose objection would count was there before the time was over.
+/// Whether no agent whose objection would count was there before the time was over, or not the owner of the claim that
+/// it would replace.
 fn nobody_was_there(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     let heard = state.heard_of(id)?;
+    let replaced = claim.proposes_to_supersede.and_then(|old| state.claim(old));
+    let owner = replaced.filter(|old| old.status != Status::Deprecated).map(|old| &old.owner);
+    if let Some(owner) = owner.filter(|owner| **owner != claim.owner && !heard.was_there(owner)) {
+        return Some(format!("{owner}, whose claim it would replace, was not there to object"));
+    }
     if claim.asks.is_empty() {
         return heard.was_alone().then(|| "no other agent was there to object".to_owned());
     }

@@ -85,7 +85,8 @@ impl State {
             let Some(claim) = self.claims.get(id) else { continue };
             let asker = (&claim.owner, claim.session.as_ref());
             let is_another = self.is_another(asker, (&recorded.agent, recorded.session.as_ref()));
-            if is_another && recorded.at <= heard.until {
+            // What the writer does in the name of an agent, such as the end of its run, is in no session.
+            if is_another && recorded.session.is_some() && recorded.at <= heard.until {
                 heard.there.insert(recorded.agent.clone());
             }
             // The owner of a decision carries it out.
@@ -155,5 +156,50 @@ impl State {
             self.silences.remove(&(at, id));
         }
         self.heard.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::State;
+    use crate::domain::agent::AgentId;
+    use crate::domain::event::{Event, Recorded};
+    use crate::domain::ids::{ClaimId, CommandId, EventId};
+    use crate::domain::time::Timestamp;
+
+    fn at(seq: u64, (agent, session): (&str, Option<&str>), kind: &str, payload: &Value) -> Recorded {
+        Recorded {
+            seq,
+            id: EventId::from_uuid(Uuid::from_u128(u128::from(seq))),
+            agent: AgentId::recorded(agent),
+            session: session.map(|session| session.parse().expect("a session")),
+            causation: CommandId::from_uuid(Uuid::from_u128(u128::from(seq))),
+            at: Timestamp::from_ms(seq as i64 * 1_000),
+            event: Some(Event::decode(kind, &payload.to_string()).expect("an event")),
+            erased: None,
+        }
+    }
+
+    /// Red before: the end of a run, which the writer files under the agent that asked for it, showed that the agent was
+    /// there.
+    #[test]
+    fn what_the_writer_does_for_an_agent_does_not_show_that_it_is_there() {
+        let id = |number: u128| Uuid::from_u128(number).to_string();
+        let made = json!({
+            "claim_id": id(1), "statement": "I build it with a heap", "claim_type": "fact", "scopes": ["src"],
+            "confidence": 1.0, "objection_until": 60_000,
+        });
+        let ended = json!({ "run_id": id(9), "command": "true", "state": "succeeded" });
+        let note = json!({ "kind": "note", "summary": "I am here", "paths": [] });
+        let claim = ClaimId::from_uuid(Uuid::from_u128(1));
+        let mut state = State::default();
+        state.evolve(&at(1, ("devops", Some("s-1")), "claim.created", &made));
+        state.evolve(&at(2, ("reviewer", None), "experiment.completed", &ended));
+        assert!(state.heard_of(claim).expect("it waits").was_alone());
+        state.evolve(&at(3, ("reviewer", Some("s-2")), "event.reported", &note));
+        assert!(state.heard_of(claim).expect("it waits").was_there(&AgentId::recorded("reviewer")));
     }
 }
