@@ -176,7 +176,7 @@ fill() {
     alone env HM_AGENT=analyst "$hm" claim create "vendoring breaks the build of the embedded target" --dir "$work" \
         --type negative --scope tag:build --trigger-command "make vendor" --json >"$home/dead-end.json"
     number=0
-    while [ $number -lt 45 ]; do
+    while [ $number -lt 60 ]; do
         number=$((number + 1))
         alone "$hm" claim create "part $number answers within $((number * 7)) ms & logs <$number> to a file of its own, é" \
             --dir "$work" --scope "src/part-$number" >/dev/null

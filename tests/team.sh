@@ -30,9 +30,9 @@ trap 'exit 130' INT TERM
 
 mkdir -p "$home/bin" "$home/tmp"
 ln -s "$hm" "$home/bin/hm"
-# Nothing of the user's, and no way out but loopback.
+# Nothing of the user's, and no way out but loopback. On a busy machine hooks wait rather than have nothing to say.
 env -i PATH="$home/bin:$PATH" HOME="$home" TMPDIR="$home/tmp" TERM=xterm-256color LANG=C.UTF-8 XDG_STATE_HOME="$home/state" \
-    HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 \
+    HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 HM_PATIENCE_MS=3000 \
     node "$beside/team.mjs" "$scratch" "$tools" &
 story=$!
 code=0

@@ -4,7 +4,7 @@
 // SCRATCH is an empty directory with `home/`, the HOME of the run; TOOLS is where npm put the clients. What is looked at is
 // what reached the models, what `hm` reads, and the ledger.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { claude, codex, deltas, gemini, texts } from "./live.mjs";
@@ -26,7 +26,8 @@ const OTHERS = 60;
 
 let failed = false;
 function check(holds, what, seen) {
-    console.log(holds ? `  ok      ${what}` : `  FAILED  ${what}: ${typeof seen === "string" ? seen : JSON.stringify(seen)}`);
+    const why = () => (typeof seen === "string" ? seen : JSON.stringify(seen));
+    console.log(holds ? `  ok      ${what}` : `  FAILED  ${what}: ${why()}`);
     failed ||= !holds;
 }
 function chapter(title) {
@@ -159,7 +160,7 @@ async function story() {
     const hooks = ["claude", "codex", "gemini"].filter((client) => shown.includes(`hm hook ${client}`));
     check(hooks.length === 3, "hm init --yes configures the three clients", hooks);
     // Codex hands on such variables, where the pane has them.
-    const pinned = [...shown.matchAll(/.*(HM_(AGENT|SESSION|TASK)"?\s*[:=]|"--agent).*/g), ...Object.keys(env).filter((name) => name.startsWith("HM_"))];
+    const pinned = [...shown.matchAll(/.*(HM_(AGENT|SESSION|TASK)"?\s*[:=]|"--agent).*/g), ...Object.keys(env).filter((name) => /^HM_(AGENT|SESSION|TASK|DIR)$/.test(name))];
     check(!pinned.length, "nothing in their settings or in the environment says who is who", pinned);
 
     // Its first call waits for the other pane, so that this one hears of the claim with its next prompt.
@@ -209,10 +210,11 @@ async function story() {
         of_codex.hm("claim_task", { task_id: "T1", file_locks: ["src/auth/login.mjs"] }),
     ]);
     check(asked?.includes(POOL) && asked.includes(DOUBT), "its start pack shows both sides", asked || settling.requests[0]);
-    await eventually(() => events("experiment.completed").length);
+    // Its client may end the turn before the run ends.
+    await eventually(() => events("experiment.completed").length === events("experiment.queued").length);
     const settled = events("claim.status_changed").find(({ payload }) => payload.to === "confirmed");
     const ran = events("experiment.queued")[0];
-    check(settled?.payload.claim_id === claim?.payload.claim_id && `${settled?.payload.reason}`.startsWith("proof:"), "a profile that covers its file proves the claim", [ran, hm("experiment", "show", "R1")]);
+    check(settled?.payload.claim_id === claim?.payload.claim_id && `${settled?.payload.reason}`.startsWith("proof:"), "a profile that covers its file proves the claim", events("experiment.completed"));
     check(ran && ran.session !== claim?.session && ran.session !== doubt?.session, "the run is asked for by a third session", ran);
     check(status() === "confirmed", "the claim is confirmed", status());
 
@@ -249,8 +251,8 @@ async function story() {
     const fired = events("guard.fired").find(({ payload }) => JSON.stringify(payload).includes(negative?.payload.claim_id));
     const command = events("command.ran").find(({ payload }) => payload.command.includes("run bundle"));
     check(fired && command && fired.seq < command.seq && fired.session === command.session, "it is told before the command runs", [fired, command]);
-    const tree = (event) => event?.payload.checkout?.worktree;
-    check(negative?.session === claim?.session && tree(command) !== "one", "it is Claude 1's, of another work tree", [negative, command]);
+    const trees = [negative, command].map((event) => event && hm("session", "show", event.session).session.worktree);
+    check(negative?.session === claim?.session && trees[0] === "one" && !trees[1], "it is Claude 1's, of another work tree", trees);
 
     chapter("Gemini starts with what its intent is about");
     const started = events("session.started").length;
@@ -274,10 +276,8 @@ async function story() {
     const who = Object.fromEntries(Object.entries(by).map(([what, event]) => [what, event?.agent]));
     check(who.claim === "architect" && who.negative === "architect" && who.doubt === "claude-2" && who.ran === "devops", "what each did is filed under its seat", who);
     check(texts(begun.requests[0]).some((text) => text.includes("you are analyst")), "Gemini is told that it is the analyst", "it is not");
-    const memories = [work, one, two].map((dir) => hm("status", "--dir", dir));
-    const heads = new Set(memories.map(({ ledger_seq, workspace }) => `${ledger_seq} ${typeof workspace}`));
-    const strays = [one, two].filter((dir) => existsSync(join(dir, ".hivemind/runtime")));
-    check(heads.size === 1 && !strays.length, "the three work trees have one memory", [...heads, ...strays]);
+    const memories = [work, one, two].map((dir) => hm("status", "--dir", dir).memory);
+    check(new Set(memories).size === 1, "the three work trees have one memory", memories);
 
     chapter(`${QUIET_TURNS} turns with nothing new`);
     for (const pane of panes) {
