@@ -10,6 +10,9 @@ import { serve } from "./model.mjs";
 /** How long a turn may take on a busy machine, before the run is given up. */
 const TURN_MS = 240_000;
 
+/** How long a client may take to leave before it is killed. */
+const LEAVES_MS = 20_000;
+
 /** Every text in a request, in its order. Gemini CLI writes what hooks say with < and > escaped. */
 export function texts(value) {
     if (typeof value === "string") return [value.includes("&lt;hivemind_") ? value.replaceAll("&lt;", "<").replaceAll("&gt;", ">") : value];
@@ -48,7 +51,8 @@ class Pane {
 
     /** Ends the client as a person does, and its model. */
     async leave() {
-        await this.client.leave();
+        await Promise.race([this.client.leave(), sleep(LEAVES_MS)]);
+        this.client.kill();
         this.model.close();
     }
 }
@@ -88,6 +92,7 @@ export async function claude(name, { cwd, env, kept }) {
             child.stdin.end();
             return ended(child);
         },
+        kill: () => child.kill("SIGKILL"),
     });
 }
 
@@ -109,6 +114,7 @@ export async function codex(name, { cwd, env, kept, configure }) {
             server.process.stdin.end();
             return ended(server.process);
         },
+        kill: () => server.process.kill("SIGKILL"),
     });
 }
 
@@ -154,8 +160,8 @@ export async function gemini(name, { cwd, env, kept, tools, ready }) {
             terminal.write("\u0003");
             await sleep(300);
             terminal.write("\u0003");
-            await Promise.race([over, sleep(10_000)]);
-            if (!gone) terminal.kill();
+            await over;
         },
+        kill: () => gone || terminal.kill(),
     });
 }

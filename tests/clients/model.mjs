@@ -1,5 +1,5 @@
 // A model that follows a script, on loopback: the Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini
-// APIs, as far as the clients of tests/clients.sh speak them. Every request is kept.
+// APIs, as far as the clients of tests/clients/tools.sh speak them. Every request is kept.
 //   node model.mjs DIR STEPS
 // DIR gets `port`, and the requests as 001.json, 002.json … STEPS is JSON, the tool calls in their order:
 // [{"tool": "create_claim", "arguments": {…}}, …]; after the last the model says a plain word.
