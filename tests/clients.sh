@@ -11,14 +11,6 @@
 # Besides, two panes of Claude Code that nothing pins are two agents, and one confirms what the other claims.
 set -eu
 
-CLAUDE=2.1.330
-CODEX=0.169.0
-GEMINI=0.61.0
-COPILOT=1.0.102
-QWEN=0.24.4
-OPENCODE=1.18.33
-NODE=24.21.0 # for the clients and for what is beside this script
-
 AGENT=devops
 
 cd "$(dirname "$0")/.."
@@ -28,21 +20,7 @@ hm=${1:-$target/debug/hm}
 [ $# -eq 0 ] || shift
 [ -x "$hm" ] || { echo "no $hm: run cargo build first, or name the binary" >&2; exit 2; }
 hm=$(cd "$(dirname "$hm")" && pwd)/$(basename "$hm")
-for needed in npm git; do
-    command -v $needed >/dev/null || { echo "$needed is needed" >&2; exit 2; }
-done
-
-mkdir -p "$target"
-tools=$(cd "$target" && pwd)/clients-$CLAUDE-$CODEX-$GEMINI-$COPILOT-$QWEN-$OPENCODE-$NODE
-if [ ! -e "$tools/complete" ]; then
-    echo "installing the clients into $tools (about 2 GB, once)"
-    mkdir -p "$tools"
-    npm install --prefix "$tools" --no-audit --no-fund --loglevel=error "node@$NODE" \
-        "@anthropic-ai/claude-code@$CLAUDE" "@openai/codex@$CODEX" "@google/gemini-cli@$GEMINI" "@github/copilot@$COPILOT" "@qwen-code/qwen-code@$QWEN" \
-        "opencode-ai@$OPENCODE"
-    touch "$tools/complete"
-fi
-PATH=$tools/node_modules/node/bin:$tools/node_modules/.bin:$PATH
+. "$beside/tools.sh"
 
 scratch=$(cd "$(mktemp -d)" && pwd -P) # clients trust a directory by its real name
 model=
@@ -198,7 +176,7 @@ fill() {
     alone env HM_AGENT=analyst "$hm" claim create "vendoring breaks the build of the embedded target" --dir "$work" \
         --type negative --scope tag:build --trigger-command "make vendor" --json >"$home/dead-end.json"
     number=0
-    while [ $number -lt 45 ]; do
+    while [ $number -lt 60 ]; do
         number=$((number + 1))
         alone "$hm" claim create "part $number answers within $((number * 7)) ms & logs <$number> to a file of its own, é" \
             --dir "$work" --scope "src/part-$number" >/dev/null

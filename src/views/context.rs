@@ -23,10 +23,11 @@ use crate::store::{
     TrajectoryView, TurnView, Warning,
 };
 
-/// Claims of each kind considered for a context of the usual size; it holds about as many.
-const CANDIDATES: usize = 40;
-/// Characters of a larger budget for which one more is considered: a claim's element takes no less.
-const CANDIDATE_CHARS: usize = 150;
+/// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
+/// a short statement takes as many.
+const CANDIDATE_CHARS: usize = 125;
+/// Claims of each kind considered however small the budget is.
+const MIN_CANDIDATES: usize = 40;
 /// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
 const MAX_CANDIDATES: usize = 1_000;
 /// Tasks considered: what somebody works on, and what is asked for.
@@ -179,8 +180,7 @@ pub fn turn0(
 
 /// Claims of each kind that are asked for: as many as the budget may hold.
 fn candidates(of: &ContextOf) -> usize {
-    let more = of.budget.saturating_sub(pack::DEFAULT_BUDGET_CHARS) / CANDIDATE_CHARS;
-    (CANDIDATES + more).min(MAX_CANDIDATES)
+    (of.budget / CANDIDATE_CHARS).clamp(MIN_CANDIDATES, MAX_CANDIDATES)
 }
 
 fn found(store: &Reader, of: &ContextOf) -> Found {

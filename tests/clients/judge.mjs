@@ -82,12 +82,13 @@ check(claim, "the claim the model made is in the ledger", "it is not");
 check(claim?.agent === agent, `it is ${agent}'s`, `it is ${claim?.agent}'s`);
 check(claim?.session === session_id, "it is filed under the session of the hook", claim?.session);
 
-const { claim_id } = JSON.parse(readFileSync(receipt, "utf8"));
-const about = (call) => /tool/i.test(event(call)) && told(call)?.includes(claim_id);
+const { name } = JSON.parse(readFileSync(receipt, "utf8"));
+const named = new RegExp(`\\b${name}\\b`);
+const about = (call) => /tool/i.test(event(call)) && named.test(told(call) ?? "");
 const warnings = hooks.filter(about);
 const moments = warnings.map(event).join(", ");
 check(warnings.length === 1, `the dead end is told once, by ${moments}`, `it is told ${warnings.length} times`);
-const warning = warnings.length ? told(warnings[0]) : claim_id;
+const warning = warnings.length ? told(warnings[0]) : name;
 // A resumed conversation holds those of before.
 const warned = (body) => strings(body).filter((text) => text.includes(warning)).length;
 const heard = bodies.findIndex((body) => warned(body) > warned(bodies[0]));

@@ -1,31 +1,35 @@
 // A model that follows a script, on loopback: the Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini
-// APIs, as far as the clients of tests/clients.sh speak them. Every request is kept.
+// APIs, as far as the clients of tests/clients/tools.sh speak them. Every request is kept.
 //   node model.mjs DIR STEPS
 // DIR gets `port`, and the requests as 001.json, 002.json … STEPS is JSON, the tool calls in their order:
 // [{"tool": "create_claim", "arguments": {…}}, …]; after the last the model says a plain word.
-import { renameSync, writeFileSync } from "node:fs";
+// A program imports `serve` instead, and gives each turn its own steps. Then a step may be a function that makes the call
+// from the request.
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
-const [directory, script] = process.argv.slice(2);
-const steps = JSON.parse(script);
 let requests = 0;
-/** How many results of tools the conversation had when this model was first asked: a resumed one has some. */
-let before;
 
 /** What to do when there are so many results and these tools: a call, or a word. */
-function next(results, tools) {
-    before ??= results;
-    const step = steps[results - before];
-    if (!step) return { text: "All of the script is done." };
+async function next(script, results, tools, request) {
+    script.before ??= results;
+    let step = script.steps[results - script.before];
+    if (typeof step === "function") step = await step(request);
+    if (!step) {
+        script.is_done = true;
+        return { text: "All of the script is done." };
+    }
     const tool = tools.find(({ name }) => name === step.tool || name?.match(/[-_]hivemind[-_]+(.*)|^hivemind[-_](.*)/)?.slice(1).includes(step.tool));
     if (!tool) return { text: `There is no tool ${step.tool}.` };
     return { tool, arguments: step.arguments, id: `call_${results + 1}` };
 }
 
-function anthropic({ tools = [], messages, model }) {
+async function anthropic(script, request) {
+    const { tools = [], messages, model } = request;
     const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
-    const step = next(blocks.filter(({ type }) => type === "tool_result").length, tools);
+    const results = blocks.filter(({ type }) => type === "tool_result");
+    const step = await next(script, results.length, tools, request);
     const usage = { input_tokens: 1, output_tokens: 1 };
     const message = { id: `msg_${requests}`, type: "message", role: "assistant", model, content: [], usage };
     const block = step.tool
@@ -44,13 +48,15 @@ function anthropic({ tools = [], messages, model }) {
     ];
 }
 
-function openai({ tools = [], input }) {
+async function openai(script, request) {
+    const { tools = [], input } = request;
     // Newer models find their tools in the input. Tools can stand in namespaces, such as one for each server.
     const offered = [...tools, ...input.flatMap((item) => item.tools ?? [])];
     const flat = offered.flatMap(({ name, tools, ...tool }) =>
         tools ? tools.map((inner) => ({ ...inner, namespace: name })) : [{ name, ...tool }],
     );
-    const step = next(input.filter(({ type }) => type.endsWith("_output")).length, flat);
+    const results = input.filter(({ type }) => type.endsWith("_output"));
+    const step = await next(script, results.length, flat, request);
     const call = step.tool && { call_id: step.id, name: step.tool.name, namespace: step.tool.namespace };
     const item = !call
         ? { type: "message", role: "assistant", content: [{ type: "output_text", text: step.text }] }
@@ -66,9 +72,11 @@ function openai({ tools = [], input }) {
     ];
 }
 
-function chat({ tools = [], messages }) {
+async function chat(script, request) {
+    const { tools = [], messages } = request;
     const offered = tools.map((tool) => tool.function);
-    const step = next(messages.filter(({ role }) => role === "tool").length, offered);
+    const results = messages.filter(({ role }) => role === "tool");
+    const step = await next(script, results.length, offered, request);
     const call = step.tool && { name: step.tool.name, arguments: JSON.stringify(step.arguments) };
     const delta = call
         ? { role: "assistant", tool_calls: [{ index: 0, id: step.id, type: "function", function: call }] }
@@ -84,9 +92,11 @@ function chat({ tools = [], messages }) {
     return [chunk({ delta }), { ...chunk({ delta: {}, finish_reason: call ? "tool_calls" : "stop" }), usage }];
 }
 
-function gemini({ tools = [], contents }) {
+async function gemini(script, request) {
+    const { tools = [], contents } = request;
     const results = contents.flatMap(({ parts }) => parts).filter(({ functionResponse }) => functionResponse);
-    const step = next(results.length, tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations));
+    const offered = tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations);
+    const step = await next(script, results.length, offered, request);
     const part = step.tool ? { functionCall: { name: step.tool.name, args: step.arguments } } : { text: step.text };
     const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
     return [{ candidates: [{ content: { role: "model", parts: [part] }, finishReason: "STOP" }], usageMetadata }];
@@ -100,29 +110,54 @@ const apis = [
 ];
 
 /** Renamed into place: who finds the file finds it whole. */
-function keep(name, text) {
+function keep(directory, name, text) {
     writeFileSync(join(directory, `${name}.new`), text);
     renameSync(join(directory, `${name}.new`), join(directory, name));
 }
 
-createServer(async (request, response) => {
-    let text = "";
-    for await (const chunk of request) text += chunk;
-    const { pathname } = new URL(request.url, "http://model");
-    const api = request.method === "POST" && apis.find(([path]) => path.test(pathname))?.[1];
-    if (!api) {
-        console.error(`the model knows nothing at ${request.method} ${pathname}`);
-        response.writeHead(404, { "content-type": "application/json" });
-        response.end(JSON.stringify({ error: { type: "not_found_error", message: `nothing at ${pathname}` } }));
-        return;
-    }
-    keep(`${String(++requests).padStart(3, "0")}.json`, text);
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of api(JSON.parse(text))) {
-        response.write(`${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
-    }
-    if (api === chat) response.write("data: [DONE]\n\n");
-    response.end();
-}).listen(0, "127.0.0.1", function () {
-    keep("port", `${this.address().port}`);
-});
+/** Starts a model that keeps its requests in a directory: `url`, `requests`, `turn(steps)` for what it does next, and
+ * `is_done()` for whether it has said its last word on that. */
+export async function serve(directory, steps = []) {
+    // `before` is the number of tool results that the conversation had at the first request: a resumed one has some.
+    const script = { steps, before: undefined, is_done: false };
+    const kept = [];
+    mkdirSync(directory, { recursive: true });
+    const server = createServer(async (request, response) => {
+        let text = "";
+        for await (const chunk of request) text += chunk;
+        const { pathname } = new URL(request.url, "http://model");
+        const api = request.method === "POST" && apis.find(([path]) => path.test(pathname))?.[1];
+        if (!api) {
+            console.error(`the model knows nothing at ${request.method} ${pathname}`);
+            response.writeHead(404, { "content-type": "application/json" });
+            response.end(JSON.stringify({ error: { type: "not_found_error", message: `nothing at ${pathname}` } }));
+            return;
+        }
+        const body = JSON.parse(text);
+        kept.push(body);
+        requests += 1;
+        keep(directory, `${String(kept.length).padStart(3, "0")}.json`, text);
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        for (const event of await api(script, body)) {
+            response.write(`${event.type ? `event: ${event.type}\n` : ""}data: ${JSON.stringify(event)}\n\n`);
+        }
+        if (api === chat) response.write("data: [DONE]\n\n");
+        response.end();
+    });
+    await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+    const { port } = server.address();
+    return {
+        url: `http://127.0.0.1:${port}`,
+        port,
+        requests: kept,
+        turn: (steps) => Object.assign(script, { steps, before: undefined, is_done: false }),
+        is_done: () => script.is_done,
+        close: () => server.close(),
+    };
+}
+
+if (import.meta.main) {
+    const [directory, steps] = process.argv.slice(2);
+    const { port } = await serve(directory, JSON.parse(steps));
+    keep(directory, "port", `${port}`);
+}

@@ -437,7 +437,7 @@ fn a_pack_is_about_the_intent() {
 fn a_claim_that_was_not_looked_at_is_counted_and_a_larger_budget_looks_at_more() {
     let (workspace, now) = lived_in();
     let mut committer = workspace.committer(2);
-    for at in 0..60 {
+    for at in 0..120 {
         claims(&mut committer, &format!("fact {at} of the build"), &format!("build/{at}"), |_| ());
     }
     let numbers = |budget: usize| {
@@ -452,11 +452,26 @@ fn a_claim_that_was_not_looked_at_is_counted_and_a_larger_budget_looks_at_more()
     };
     // The one of the menu besides; the two of the pool contradict each other and stand under attention.
     let ([shown, 0, 0], 0) = numbers(96_000) else { panic!("{:?}", numbers(96_000)) };
-    assert_eq!(shown, 61);
+    assert_eq!(shown, 121);
     for budget in [9_500, 3_000, 1_500] {
         let ([shown, stale, left_out], dropped) = numbers(budget);
-        assert_eq!((shown + left_out, stale), (61, 0), "{budget}");
+        assert_eq!((shown + left_out, stale), (121, 0), "{budget}");
         assert!(dropped >= left_out && left_out > 0, "{budget}: {dropped} of {left_out}");
+    }
+}
+
+/// Red before: with short names 40 claims no longer filled a context, and those behind them were not looked at.
+#[test]
+fn a_context_is_full_before_claims_are_left_out() {
+    let (workspace, now) = lived_in();
+    let mut committer = workspace.committer(2);
+    for at in 0..120 {
+        claims(&mut committer, &format!("fact {at} of the build"), &format!("build/{at}"), |_| ());
+    }
+    for budget in [9_500, 12_000] {
+        let text = told(&workspace, budget, now).text;
+        assert!(text.contains("<dropped n="), "all of them fit: {text}");
+        assert!(text.chars().count() + 400 > budget, "{} of {budget}: {text}", text.chars().count());
     }
 }
 

@@ -47,6 +47,7 @@ fn every_step_happens_in_order_and_nothing_is_left() {
         names,
         [
             "panes",
+            "seats",
             "dead_end",
             "subscribe",
             "warned",
@@ -99,7 +100,7 @@ fn the_story_fits_a_terminal_and_can_be_kept() {
         .filter(|entry| entry.file_name() != "state")
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
-    let root = kept[0].path();
+    let root = kept[0].path().join("shop");
     let unbroken = text.replace('\n', "");
     assert!(unbroken.contains(&*root.to_string_lossy()), "the text does not say where it is: {text}");
     let workspace = Workspace::find(Some(&root), &root, &environment(&temporary.path().join("state")))

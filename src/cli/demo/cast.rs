@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::stage::Stage;
+use super::stage::{Stage, Tree};
 use crate::ledger::LedgerError;
 use crate::mcp::{Era, Pane, PaneError, ToolAnswer};
 use crate::system;
@@ -16,13 +16,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait before a queued write is asked for again.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Who plays. Two have clients of the older protocol, two of the newer.
+/// Who plays: the seats that their panes take. Two have clients of the older protocol, two of the newer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Agent {
     Architect,
     Devops,
     Analyst,
-    Reviewer,
+    Claude2,
 }
 
 impl Agent {
@@ -31,14 +31,30 @@ impl Agent {
             Self::Architect => "architect",
             Self::Devops => "devops",
             Self::Analyst => "analyst",
-            Self::Reviewer => "reviewer",
+            Self::Claude2 => "claude-2",
         }
     }
 
     const fn era(self) -> Era {
         match self {
             Self::Architect | Self::Devops => Era::Legacy,
-            Self::Analyst | Self::Reviewer => Era::Modern,
+            Self::Analyst | Self::Claude2 => Era::Modern,
+        }
+    }
+
+    /// What its client calls itself.
+    const fn client(self) -> &'static str {
+        match self {
+            Self::Architect | Self::Claude2 => "claude-code",
+            Self::Devops => "codex-mcp-client",
+            Self::Analyst => "gemini-cli-mcp-client",
+        }
+    }
+
+    const fn tree(self) -> Tree {
+        match self {
+            Self::Architect | Self::Devops => Tree::One,
+            Self::Analyst | Self::Claude2 => Tree::Two,
         }
     }
 }
@@ -96,24 +112,31 @@ pub(super) struct Cast {
 }
 
 impl Cast {
-    /// Starts a pane for each agent, all at once.
+    /// Starts a pane for each agent, all at once, as its client would: nothing says who it is.
     pub(super) async fn enter(stage: &Stage) -> Result<Self, Problem> {
         let pane = |agent: Agent| {
-            Pane::start(stage.binary(), stage.workspace().root(), Some(agent.name()), agent.era())
+            let mut command = tokio::process::Command::new(stage.binary());
+            command.arg("serve").current_dir(stage.tree(agent.tree()));
+            // The shell may be the pane of an agent itself.
+            let ours = ["HM_AGENT", "HM_DIR", "HM_SESSION", "HM_TASK"];
+            for variable in ours.iter().chain(&system::SESSION_VARIABLES) {
+                command.env_remove(variable);
+            }
+            Pane::called(agent.client(), command, agent.era())
         };
-        let (architect, devops, analyst, reviewer) = tokio::try_join!(
+        let (architect, devops, analyst, claude_2) = tokio::try_join!(
             pane(Agent::Architect),
             pane(Agent::Devops),
             pane(Agent::Analyst),
-            pane(Agent::Reviewer),
+            pane(Agent::Claude2),
         )?;
-        Ok(Self { panes: [architect, devops, analyst, reviewer] })
+        Ok(Self { panes: [architect, devops, analyst, claude_2] })
     }
 
     /// Closes every pane and waits until its process is gone.
     pub(super) async fn leave(self) {
-        let [architect, devops, analyst, reviewer] = self.panes;
-        tokio::join!(architect.close(), devops.close(), analyst.close(), reviewer.close());
+        let [architect, devops, analyst, claude_2] = self.panes;
+        tokio::join!(architect.close(), devops.close(), analyst.close(), claude_2.close());
     }
 
     fn pane(&self, agent: Agent) -> &Pane {

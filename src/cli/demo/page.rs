@@ -9,9 +9,9 @@ const LABEL: usize = 13;
 
 /// What is about to happen.
 pub(super) fn opening() -> String {
-    let text = "Four coding agents share one memory. What follows happens now, in a temporary workspace: each agent \
-                has its own `hm serve` and speaks MCP to it, as a client would. What they say is a script; every \
-                receipt, refusal, resource and time is real.";
+    let text = "Four coding agents share one memory. What follows happens now, in two work trees of a temporary \
+                repository: each agent has its own `hm serve` and speaks MCP to it, as a client would. What they say \
+                is a script; every receipt, refusal, resource and time is real.";
     wrapped("", "", text)
 }
 
@@ -51,8 +51,8 @@ pub(super) fn closing(steps: usize, elapsed_ms: u128, kept: Option<&str>) -> Str
     text.push_str(&wrapped("", "", &format!("{steps} steps in {elapsed_ms} ms, each as it must be; {left}")));
     text.push_str("\nYour own project:\n");
     for (verb, what) in [
-        ("hm init", "makes its directory a workspace"),
-        ("hm serve --agent NAME", "is what each pane's client starts, NAME being the agent it is"),
+        ("hm init", "gives it a memory, and configures the clients there are"),
+        ("hm serve", "is what each pane's client starts; a pane is the agent of its seat"),
         ("hm claim list", "lists what the team holds; `hm claim show C1` says why"),
         ("hm status", "says how the workspace is doing"),
         ("hm verify", "walks the chain of every event"),

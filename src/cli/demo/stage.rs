@@ -1,4 +1,5 @@
-//! Where the story happens: a temporary workspace, and a writer process that does not outlive it.
+//! Where the story happens: a temporary repository with two linked work trees, and a writer process that does not outlive
+//! it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -18,6 +19,25 @@ const LEAVES_WITHIN: Duration = Duration::from_secs(3);
 /// How often its lock is tried meanwhile.
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
+/// The main work tree; the linked ones lie beside it.
+const MAIN: &str = "shop";
+
+/// The linked work trees; the panes are in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tree {
+    One,
+    Two,
+}
+
+impl Tree {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::One => "shop-one",
+            Self::Two => "shop-two",
+        }
+    }
+}
+
 /// A temporary workspace and its writer. Dropping it, for whatever reason, stops the one and removes the other.
 pub(super) struct Stage {
     workspace: Workspace,
@@ -35,23 +55,39 @@ enum Ask {
 }
 
 impl Stage {
-    /// Makes the workspace; nothing runs in it yet.
+    /// Makes the repository and its memory; nothing runs in it yet.
     pub(super) fn set(keep: bool) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("hivemind-demo-").tempdir()?;
-        let workspace = Workspace::init(dir.path(), &Environment::read()).map_err(io::Error::other)?;
-        Ok(Self { workspace, binary: std::env::current_exe()?, dir: Some(dir), keep })
+        // Panes find out where they are by themselves, and they know directories by their real names.
+        let main = dir.path().canonicalize()?.join(MAIN);
+        std::fs::create_dir(&main)?;
+        git(&main, &["init", "--quiet"])?;
+        let workspace = Workspace::init(&main, &Environment::read()).map_err(io::Error::other)?;
+        let stage = Self { workspace, binary: std::env::current_exe()?, dir: Some(dir), keep };
+        stage.commit()?;
+        for tree in [Tree::One, Tree::Two] {
+            git(&main, &["worktree", "add", "--quiet", &format!("../{}", tree.name())])?;
+        }
+        Ok(stage)
     }
 
-    /// Its files.
-    /// Writes what the story runs: a script of the project, and the profile that names it.
-    pub(super) fn write_check(&self) -> Result<(), Problem> {
+    /// Commits what the story runs: a script of the project, and the profile that names it.
+    fn commit(&self) -> io::Result<()> {
+        let root = self.workspace.root();
         let script = "echo \"2 workers, 2 connections: done, nobody waited\"\n";
-        std::fs::write(self.workspace.root().join("check-pool.sh"), script)?;
+        std::fs::write(root.join("check-pool.sh"), script)?;
         let dir = self.workspace.marker_dir().join("profiles");
         std::fs::create_dir_all(&dir)?;
         let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\nscopes = [\"src/db/**\"]\n\
                        timeout_ms = 10000\n[expect]\nexit = 0\n";
         std::fs::write(dir.join("pool-check.toml"), profile)?;
+        git(root, &["add", "--all"])?;
+        let author = ["-c", "user.name=hm demo", "-c", "user.email=demo@localhost"];
+        git(root, &[&author[..], &["commit", "--quiet", "--message", "a pool"]].concat())
+    }
+
+    /// Has the operator trust the profile.
+    pub(super) fn trust_check(&self) -> Result<(), Problem> {
         let trusted = std::process::Command::new(&self.binary)
             .args(["profile", "trust", "pool-check", "--yes", "--operator-override"])
             .arg("hm demo wrote it into its own temporary workspace")
@@ -64,6 +100,11 @@ impl Stage {
             return Err(io::Error::other(format!("hm profile trust: {said}")).into());
         }
         Ok(())
+    }
+
+    /// Where a linked work tree lies.
+    pub(super) fn tree(&self, tree: Tree) -> PathBuf {
+        self.workspace.root().with_file_name(tree.name())
     }
 
     pub(super) fn workspace(&self) -> &Workspace {
@@ -98,7 +139,7 @@ impl Stage {
         self.stop_writer()?;
         let Some(dir) = self.dir.take() else { return Ok(None) };
         if self.keep {
-            return Ok(Some(dir.keep()));
+            return Ok(Some(dir.keep().join(MAIN)));
         }
         self.drop_state();
         dir.close()?;
@@ -163,6 +204,25 @@ impl Drop for Stage {
             }
         }
     }
+}
+
+/// Git in a directory, with no settings of the user's or of another repository.
+fn git(dir: &Path, arguments: &[&str]) -> io::Result<()> {
+    let mut command = std::process::Command::new("git");
+    command
+        .args(arguments)
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
+        command.env_remove(variable);
+    }
+    let done = command.output().map_err(|error| io::Error::other(format!("the demo needs git: {error}")))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(io::Error::other(format!("git {} in {}: {}", arguments.join(" "), dir.display(), said.trim())))
 }
 
 #[cfg(unix)]

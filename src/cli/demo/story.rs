@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cast::Agent::{Analyst, Architect, Devops, Reviewer};
+use super::cast::Agent::{Analyst, Architect, Claude2, Devops};
 use super::cast::{Agent, Cast, Problem, Step, check};
 use super::stage::Stage;
 use crate::domain::ids::ClaimId;
@@ -41,14 +41,18 @@ struct Story<'a> {
 /// # Errors
 /// [`BrokenOff`] with the step that does not see what it must.
 pub(super) async fn play(stage: &Stage, mut tell: impl FnMut(Step)) -> Result<(), BrokenOff> {
-    let mut step = blank("panes", Architect, "Four agents open their panes; their memory is empty.");
+    let mut step = blank(
+        "panes",
+        Architect,
+        "Four agents open their panes in two work trees of a repository; their memory is empty.",
+    );
     let opened = system::instant();
     let cast = Cast::enter(stage).await.map_err(|problem| BrokenOff { step: step.name, problem })?;
     step.agent = "everyone";
-    step.call = Some("hm serve --agent NAME".to_owned());
+    step.call = Some("hm serve".to_owned());
     step.seen.push(format!(
         "all four answer after {} ms; architect and devops have older clients (MCP 2025-06-18), analyst and \
-         reviewer newer ones (MCP 2026-07-28)",
+         claude-2 newer ones (MCP 2026-07-28)",
         opened.elapsed().as_millis()
     ));
     let mut story = Story {
@@ -82,6 +86,7 @@ fn blank(name: &'static str, agent: Agent, what: &str) -> Step {
 impl Story<'_> {
     async fn acts(&mut self) -> Result<(), Problem> {
         self.packs_at_the_start().await?;
+        self.first_write_takes_a_seat().await?;
         self.dead_end_is_recorded().await?;
         self.two_panes_subscribe().await?;
         self.claim_is_warned().await?;
@@ -117,6 +122,24 @@ impl Story<'_> {
         check(!self.pack_before.contains(" id="), "the pack of a new workspace is not empty")
     }
 
+    async fn first_write_takes_a_seat(&mut self) -> Result<(), Problem> {
+        self.begin(
+            "seats",
+            Architect,
+            "Nothing says who is who: a pane takes the first free seat of its client with its first write.",
+        );
+        let arguments = [
+            ("intent", json!("no worker waits for another one's DB connection")),
+            ("team", json!(true)),
+            ("idempotency_key", json!("intent-1")),
+        ];
+        let receipt = self.cast.writes(&mut self.step, Architect, "declare_intent", &arguments).await?;
+        let told = receipt.text.contains("you are architect here (seat of this session)");
+        check(told, format!("the pane is not told its seat: {}", receipt.text))?;
+        self.seen("the second pane of Claude Code will be claude-2, in the other work tree", "");
+        Ok(())
+    }
+
     async fn dead_end_is_recorded(&mut self) -> Result<(), Problem> {
         self.begin(
             "dead_end",
@@ -143,12 +166,12 @@ impl Story<'_> {
         self.begin(
             "subscribe",
             Architect,
-            "architect and reviewer ask to be told what happens at that path.",
+            "architect and claude-2 ask to be told what happens at that path.",
         );
         self.cast.subscribes(Architect, POOL_CLAIMS).await?;
-        self.cast.subscribes(Reviewer, POOL_CLAIMS).await?;
+        self.cast.subscribes(Claude2, POOL_CLAIMS).await?;
         self.step.call = Some(format!("resources/subscribe {POOL_CLAIMS}"));
-        self.seen("reviewer's newer client says it as subscriptions/listen", "");
+        self.seen("claude-2's newer client says it as subscriptions/listen", "");
         Ok(())
     }
 
@@ -169,7 +192,7 @@ impl Story<'_> {
 
     async fn both_eras_hear_of_it(&mut self) -> Result<(), Problem> {
         self.begin("notified", Architect, "The subscribers hear of the claim without asking again.");
-        for agent in [Architect, Reviewer] {
+        for agent in [Architect, Claude2] {
             let asked = system::instant();
             let heard = self.cast.hears(agent).await?;
             check(heard == POOL_CLAIMS, format!("{} hears of {heard}", agent.name()))?;
@@ -186,7 +209,7 @@ impl Story<'_> {
     }
 
     async fn run_is_reported(&mut self) -> Result<(), Problem> {
-        self.begin("evidence", Reviewer, "reviewer tries the claim out, and reports what it saw.");
+        self.begin("evidence", Claude2, "claude-2 tries the claim out, and reports what it saw.");
         let arguments = [
             ("kind", json!("command_ran")),
             ("command", json!("make test-pool")),
@@ -194,27 +217,27 @@ impl Story<'_> {
             ("paths", json!([POOL])),
             ("summary", json!("two workers wait for each other")),
         ];
-        let receipt = self.cast.writes(&mut self.step, Reviewer, "report_event", &arguments).await?;
-        let seq = &receipt.body["seq"];
-        self.run = format!("#{seq}");
-        let uri = format!("hivemind://events/{seq}");
+        let receipt = self.cast.writes(&mut self.step, Claude2, "report_event", &arguments).await?;
+        let uri = format!("hivemind://events/{}", receipt.body["event_id"].as_str().unwrap_or_default());
         let event = self.cast.reads_json(Analyst, &uri).await?;
+        self.run = format!("#{}", event["seq"]);
         let (by, exit_code) = (&event["agent"], &event["payload"]["exit_code"]);
         let summary = event["payload"]["summary"].as_str().unwrap_or_default();
-        let right = by == "reviewer" && exit_code == 124 && !summary.is_empty();
+        let right = by == "claude-2" && exit_code == 124 && !summary.is_empty();
         check(right, format!("the analyst reads another event: {event}"))?;
-        self.seen(format!("analyst reads {uri}"), &format!("by reviewer, exit code {exit_code}: {summary}"));
+        let uri = format!("hivemind://events/{}", event["seq"]);
+        self.seen(format!("analyst reads {uri}"), &format!("by claude-2, exit code {exit_code}: {summary}"));
         Ok(())
     }
 
     async fn claim_is_challenged(&mut self) -> Result<(), Problem> {
-        self.begin("challenge", Reviewer, "reviewer challenges the claim and cites that event.");
+        self.begin("challenge", Claude2, "claude-2 challenges the claim and cites that event.");
         let arguments = [
             ("claim_id", json!(self.first)),
             ("evidence_ref", json!(self.run)),
             ("reason", json!("the pool test hangs with one")),
         ];
-        self.cast.writes(&mut self.step, Reviewer, "challenge", &arguments).await?;
+        self.cast.writes(&mut self.step, Claude2, "challenge", &arguments).await?;
         self.status_is(&self.first, "contested").await?;
         let context = self.cast.reads(Architect, "hivemind://context").await?;
         let attention = section(&context, "attention");
@@ -242,9 +265,9 @@ impl Story<'_> {
         let old = self.cast.reads(Architect, &format!("hivemind://claims/{}", self.first)).await?;
         let successor = format!("superseded by: {}", self.better);
         check(old.contains(&successor), format!("the old claim does not name its successor: {old}"))?;
-        let list = self.cast.reads(Reviewer, POOL_CLAIMS).await?;
-        check(list.contains(&self.better), "the reviewer does not find the better claim")?;
-        self.seen(format!("reviewer reads {POOL_CLAIMS}"), &list);
+        let list = self.cast.reads(Claude2, POOL_CLAIMS).await?;
+        check(list.contains(&self.better), "the claude-2 does not find the better claim")?;
+        self.seen(format!("claude-2 reads {POOL_CLAIMS}"), &list);
         Ok(())
     }
 
@@ -266,7 +289,7 @@ impl Story<'_> {
             Devops,
             "architect doubts it; devops does not argue, it runs the check that the operator has trusted.",
         );
-        self.stage.write_check()?;
+        self.stage.trust_check()?;
         let doubt = [("claim_id", json!(self.better)), ("reason", json!("is it the connections at all?"))];
         self.cast.writes(&mut self.step, Architect, "challenge", &doubt).await?;
         self.status_is(&self.better, "contested").await?;
@@ -289,21 +312,25 @@ impl Story<'_> {
     }
 
     async fn nobody_speaks_for_another(&mut self) -> Result<(), Problem> {
-        self.begin("mismatch", Devops, "devops tries to speak for the analyst; its pane is pinned.");
+        self.begin(
+            "mismatch",
+            Devops,
+            "devops tries to speak for the analyst; its pane has a seat of its own.",
+        );
         let arguments = [("claim_id", json!(self.better)), ("agent", json!("analyst"))];
         self.cast.is_refused(&mut self.step, Devops, ("support", &arguments), "agent_mismatch").await?;
         Ok(())
     }
 
     async fn nothing_is_said_twice(&mut self) -> Result<(), Problem> {
-        self.begin("duplicate", Reviewer, "reviewer says what is said already, and is sent to the claim.");
+        self.begin("duplicate", Claude2, "claude-2 says what is said already, and is sent to the claim.");
         let arguments = [
             ("claim_type", json!("fact")),
             ("scopes", json!([POOL])),
             ("statement", json!("Each worker needs its own DB connection")),
         ];
         let call = ("create_claim", &arguments[..]);
-        let refusal = self.cast.is_refused(&mut self.step, Reviewer, call, "duplicate_claim").await?;
+        let refusal = self.cast.is_refused(&mut self.step, Claude2, call, "duplicate_claim").await?;
         let named = refusal.text.contains(&self.better);
         check(named, format!("the refusal does not name the claim: {}", refusal.text))
     }
@@ -371,7 +398,7 @@ impl Story<'_> {
         }
         // The writer speaks too, should it have had to catch up with something queued.
         let seen = status["agents_seen"].as_u64();
-        check(seen >= Some(3), format!("{seen:?} agents wrote, not 3"))?;
+        check(seen >= Some(4), format!("{seen:?} agents wrote, not 4"))?;
         let text = self.cast.reads(Architect, "hivemind://status").await?;
         let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("workspace:")).collect();
         self.seen("architect reads", &lines.join("\n"));
