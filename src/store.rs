@@ -256,12 +256,12 @@ impl Reader {
         Ok((answer, left_out))
     }
 
-    /// Whether the end of a lease has come.
     /// The time that is asked about; none outside of a snapshot.
     fn now(&self) -> Option<Timestamp> {
         self.asked.borrow().as_ref().map(|asked| asked.now)
     }
 
+    /// Whether the end of a lease has come.
     fn is_over(&self, lease_until: i64) -> bool {
         self.asked.borrow().as_ref().is_some_and(|asked| lease_until < asked.now.ms())
     }
