@@ -15,6 +15,7 @@ mod guard;
 mod hook;
 mod import;
 mod init;
+mod lock;
 mod log;
 mod names;
 mod output;
@@ -192,6 +193,9 @@ enum Verb {
     /// Add tasks, take them, and say how they go
     #[command(subcommand, after_help = "Example: hm task ready")]
     Task(plan::Task),
+    /// Ask the others to leave anything alone for a time: files, a machine, a target
+    #[command(after_help = lock::HELP)]
+    Lock(lock::Lock),
     /// Keep facts where no compaction loses them
     #[command(subcommand, after_help = "Example: hm anchor list")]
     Anchor(plan::Anchor),
@@ -534,7 +538,9 @@ impl Context {
         }
         let submission = self.submission(command, key)?;
         let front = self.front()?;
-        block_on(async { Ok(front.submit(submission).await?) })
+        let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        views::mark_at_now(&mut self.present(), &mut receipt, system::now());
+        Ok(receipt)
     }
 
     /// Submits a command and prints its receipt.
@@ -672,6 +678,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Experiment(_)
             | Verb::Plan(_)
             | Verb::Task(_)
+            | Verb::Lock(_)
             | Verb::Anchor(_)
             | Verb::Session(_)
             | Verb::Belief(_)
@@ -723,6 +730,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }
         Verb::Task(verb) => {
+            let context = Context::find(global)?;
+            verb.run(&context).map_err(|failure| context.guarded(failure))
+        }
+        Verb::Lock(verb) => {
             let context = Context::find(global)?;
             verb.run(&context).map_err(|failure| context.guarded(failure))
         }

@@ -17,6 +17,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod ids;
 pub mod kin;
+pub mod lock;
 pub mod names;
 pub mod pairs;
 pub mod plan;

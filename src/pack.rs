@@ -30,8 +30,8 @@ pub use delta::{
     About, Body, Concern, DeltaOf, MAX_DELTA_CHARS, News, RunEnd, TaskMove, Told, Waiting, delta, named_delta,
 };
 pub use entries::{
-    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Message, Question, Replaced,
-    Side, Task, Trajectory, Turn0, Window,
+    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Lock, Message, Question,
+    Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
@@ -193,7 +193,7 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
             .more(count(entries.unseen_dead_ends), DEAD_ENDS)
             .ranked(warned)
             .share(10)
-            .place(5),
+            .place(6),
         attention(entries.attention.iter().collect(), now).share(30).place(1),
         Section::of(
             "active_tasks",
@@ -205,7 +205,16 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
         .called("tasks")
         .share(20)
         .place(2),
-        anchors(&entries.anchors, now).share(10).place(3),
+        anchors(&entries.anchors, now).share(10).place(4),
+        Section::of(
+            "locks",
+            entries.locks.iter().collect(),
+            |lock| &lock.scope,
+            |lock| Glance::of_act(format!("locked by {}: {}", lock.by, lock.purpose)),
+            lock,
+        )
+        .share(10)
+        .place(3),
         Section::of(
             "relevant_claims",
             order.claims.clone(),
@@ -218,7 +227,7 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
         .counted(count(entries.unseen_claims))
         .ranked(order.claims.iter().map(rank).collect())
         .share(0)
-        .place(4),
+        .place(5),
     ]
 }
 
@@ -466,6 +475,15 @@ fn task(task: &Task) -> String {
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
 }
 
+fn lock(lock: &Lock) -> String {
+    Tag::open("lock")
+        .with("scope", &lock.scope)
+        .with("by", &lock.by)
+        .with_any("worktree", lock.worktree.as_ref())
+        .with("left", lock.left)
+        .escaped(&line(&lock.purpose, MAX_WARNING_CHARS))
+}
+
 fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
     Section::of(
         "anchors",
@@ -493,6 +511,7 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
         .with_any("changed", claim.changed.as_deref())
+        .with_any("by_now", claim.by_now.as_deref())
         .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("scope", claim.scopes.join(" "))
         .with("by", &claim.by)
@@ -523,6 +542,7 @@ fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timesta
         .with_any("trigger", trigger.as_ref())
         .with("status", claim.status)
         .with_any("basis", claim.basis)
+        .with_any("by_now", claim.by_now.as_deref())
         .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))

@@ -1,6 +1,7 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
 mod about;
+mod at_now;
 mod claims;
 mod completions;
 mod contradictions;
@@ -11,6 +12,7 @@ mod fold;
 mod former;
 mod index;
 mod integrity;
+mod locks;
 mod mentions;
 mod names;
 mod plan;
@@ -28,6 +30,7 @@ mod triggers;
 mod versions;
 
 pub use about::{Belonging, Rejected, Replaced};
+pub use at_now::{AtNow, ByNow, by_now};
 pub(crate) use claims::with_basis;
 pub use claims::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
@@ -40,6 +43,7 @@ pub use decisions::{
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
+pub use locks::LockView;
 pub use plan::{PhaseView, PlanGraph, PlanView, TaskFilter, TaskView, Titles, TrajectoryView};
 pub use proposals::ProposalView;
 pub use questions::Question;
@@ -250,6 +254,11 @@ impl Reader {
         let answer = answer?;
         transaction.finish()?;
         Ok((answer, left_out))
+    }
+
+    /// The time that is asked about; none outside of a snapshot.
+    fn now(&self) -> Option<Timestamp> {
+        self.asked.borrow().as_ref().map(|asked| asked.now)
     }
 
     /// Whether the end of a lease has come.

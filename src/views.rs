@@ -51,7 +51,7 @@ pub use delta::{Known, delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use markdown::{event_line, inline};
 pub use names::{event, evidence, notice, resolve, session, shortened};
-pub use receipt::{cited_lines, receipt_json, receipt_line};
+pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
@@ -100,6 +100,8 @@ pub enum View {
     Status,
     /// The plans, and where a session, or else the team, is looking.
     Plan(Option<String>),
+    /// What is locked, by whom, what for and until when.
+    Locks,
     /// Tasks that can be taken now.
     ReadyTasks,
     /// Tasks, in any status.
@@ -382,6 +384,7 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
         | View::Negative(..)
         | View::Agents
         | View::Plan(_)
+        | View::Locks
         | View::ReadyTasks
         | View::Tasks(_)
         | View::Task(_)
@@ -458,6 +461,7 @@ pub fn claims(
     let (page, left_out) = reads.ask(now, |store| {
         let mut page = store.claims(filter)?;
         store.mark_edited(page.claims.iter_mut(), worktree.as_ref())?;
+        store.mark_at_now(page.claims.iter_mut())?;
         Ok(page)
     })?;
     Ok((page.unwrap_or(ClaimPage { claims: Vec::new(), next: None }), left_out.count()))
@@ -475,6 +479,7 @@ pub fn search(reads: &mut Reads, search: &Search, now: Timestamp) -> Result<(Sea
     let (page, left_out) = reads.ask(now, |store| {
         let mut found = store.search(search)?;
         store.mark_edited(found.hits.iter_mut().map(|hit| &mut hit.claim), worktree.as_ref())?;
+        store.mark_at_now(found.hits.iter_mut().map(|hit| &mut hit.claim))?;
         Ok(found)
     })?;
     Ok((page.unwrap_or_default(), left_out.count()))
@@ -539,6 +544,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         View::Claims(filter) => {
             let mut page = store.claims(filter)?;
             store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
+            store.mark_at_now(page.claims.iter_mut())?;
             Ok(claims_page(seq, &page, "claims", now))
         }
         View::Claim(id) => {
@@ -547,12 +553,14 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
                 versions::compare(workspace, store, &mut claim)?;
             }
             versions::mark_before_change(&mut claim, from.before_change);
+            store.mark_at_now(std::iter::once(&mut claim.summary))?;
             Ok(claim_page(seq, &claim, ran, now))
         }
         View::Search(search) => {
             let mut found = store.search(search)?;
             store
                 .mark_edited(found.hits.iter_mut().map(|hit| &mut hit.claim), worktree(workspace).as_ref())?;
+            store.mark_at_now(found.hits.iter_mut().map(|hit| &mut hit.claim))?;
             Ok(search_page(seq, &found, now))
         }
         View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
@@ -568,12 +576,14 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             let filter = ClaimFilter { scope: scope.clone(), before: *before, ..negative() };
             let mut page = store.claims(&filter)?;
             store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
+            store.mark_at_now(page.claims.iter_mut())?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
         View::Plan(session) => {
             Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
         }
+        View::Locks => Ok(shown_as(seq, work::locks(&store.locks()?, now))),
         View::ReadyTasks => {
             let (ready, has_tasks) = (store.ready_tasks(DEFAULT_LIMIT)?, store.has_tasks()?);
             Ok(shown_as(seq, work::ready(&ready, has_tasks, now)))
@@ -648,9 +658,10 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
                 status: "open",
                 tasks: Vec::new(),
             };
-            let graph = PlanGraph { trajectory: None, plans: Vec::new(), inbox };
+            let graph = PlanGraph { trajectory: None, plans: Vec::new(), inbox, locks: Vec::new() };
             Ok(shown_as(0, work::plan(&graph, now)))
         }
+        View::Locks => Ok(shown_as(0, work::locks(&[], now))),
         View::ReadyTasks => Ok(shown_as(0, work::ready(&[], false, now))),
         View::Tasks(_) => Ok(shown_as(0, work::tasks(&[], now))),
         View::Task(id) => Err(ViewError::NotFound(unknown_task(*id))),

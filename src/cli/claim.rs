@@ -12,7 +12,7 @@ use crate::domain::command::{
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Hours;
-use crate::store::{ClaimFilter, ClaimPage, ClaimSummary};
+use crate::store::{ClaimFilter, ClaimPage, ClaimSummary, by_now};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, View};
 
@@ -392,12 +392,14 @@ fn table(page: &ClaimPage) -> String {
 
 /// A claim as a line of a table.
 pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
+    let changed = if claim.changed_since.is_empty() { "" } else { "(changed since) " };
+    let at_it = by_now(&claim.by_now).map_or_else(String::new, |at_it| format!("({at_it}) "));
     vec![
         claim.id.clone(),
         claim.short_standing(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
-        if claim.changed_since.is_empty() { "" } else { "(changed since) " }.to_owned() + &claim.statement,
+        format!("{changed}{at_it}{}", claim.statement),
     ]
 }
 

@@ -19,12 +19,14 @@ use crate::domain::command::{
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::ids::{CommandId, EventId, SessionId};
-use crate::domain::plan::{TaskStatus, in_work_tree};
+use crate::domain::lock::{MACHINE, Notice, is_same_thing};
+use crate::domain::plan::TaskStatus;
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
+use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
 use crate::identity::Speaker;
@@ -32,7 +34,7 @@ use crate::pack::{self, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::session_news::SessionNews;
-use crate::store::SessionView;
+use crate::store::{LockView, SessionView};
 use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -463,18 +465,15 @@ impl Hooked {
                     dead_ends.push(dead_end);
                 }
             }
-            let mut held = Vec::new();
-            for task in store.held_tasks()? {
-                let is_held = task.lease_until.is_some_and(|until| until >= now.ms());
-                if task.session.as_deref() == Some(session.as_str()) || !is_held {
-                    continue;
-                }
-                let locks = || task.file_locks.iter().filter_map(|lock| lock.parse::<Scope>().ok());
-                let locked = action.paths.iter().find(|path| locks().any(|lock| lock.covers(path)));
-                if let (Some(path), Ok(id)) = (locked, task.id.parse())
-                    && fresh(Guard::Task(id))?
+            let mut held: Vec<(Guard, String, LockView)> = Vec::new();
+            for lock in store.locks()? {
+                let is_known = |guard| held.iter().any(|(told, ..)| *told == guard);
+                let Some(guard) = lock.guard().filter(|guard| !is_known(*guard)) else { continue };
+                if lock.session != session.as_str()
+                    && let Some(met) = met(&lock, action)
+                    && fresh(guard)?
                 {
-                    held.push((id, path.clone(), task));
+                    held.push((guard, met, lock));
                 }
             }
             Ok((dead_ends, held))
@@ -486,26 +485,27 @@ impl Hooked {
         let mut said = advise(&dead_ends, now);
         let mut fired: Vec<(Guard, String)> =
             dead_ends.into_iter().map(|dead_end| (Guard::Claim(dead_end.claim_id), dead_end.met)).collect();
-        for (id, path, task) in held {
+        for (guard, met, lock) in held {
             if !said.is_empty() {
                 said.push('\n');
             }
-            let name = &task.name;
-            let holder = views::inline(task.holder.as_deref().unwrap_or("somebody"), 40);
-            let (file, title) = (views::inline(path.as_str(), 200), views::inline(&task.title, 120));
-            if task.worktree.as_deref() == here.as_ref().map(Worktree::as_str) {
-                said.push_str(&format!(
-                    "hivemind: {holder} holds {file} for task {name} ({title}). Agree first, or work elsewhere."
-                ));
-            } else {
-                let there = task.worktree.as_deref().map(|name| views::inline(name, 120));
-                let there = in_work_tree(there.as_deref());
-                said.push_str(&format!(
-                    "hivemind: {holder} edits {file} {there} for task {name} ({title}): it will conflict when merged; \
-                     agree first."
-                ));
-            }
-            fired.push((Guard::Task(id), path.to_string()));
+            let LockView { agent, until, worktree: there, .. } = &lock;
+            let there = there.as_deref();
+            let is_here = lock
+                .scope
+                .parse()
+                .is_ok_and(|scope| is_same_thing(&scope, here.as_ref().map(Worktree::as_str), there));
+            let (holder, what) = (views::inline(agent, 40), views::inline(&met, 200));
+            let there = there.map(|name| views::inline(name, 120));
+            let notice = Notice {
+                holder: &holder,
+                what: &what,
+                purpose: lock.purpose(),
+                until: Timestamp::from_ms(*until),
+                elsewhere: (!is_here).then_some(there.as_deref()),
+            };
+            said.push_str(&format!("hivemind: {}.", notice.sentence(now)));
+            fired.push((guard, met));
         }
         let commands = fired.into_iter().filter_map(|(guard, matched)| {
             let matched: String = matched.chars().take(CommandLine::MAX_CHARS).collect();
@@ -662,6 +662,16 @@ impl Hooked {
         };
         commands.into_iter().map(submission).collect()
     }
+}
+
+/// What of an action a lock is against: a path that is changed there, or, where it asks for a quiet machine, that anything
+/// is run at all.
+fn met(lock: &LockView, action: &Action) -> Option<String> {
+    let scope = lock.scope.parse::<Scope>().ok()?;
+    if scope.as_str() == MACHINE {
+        return (!action.commands.is_empty()).then(|| scope.to_string());
+    }
+    action.paths.iter().find(|path| scope.covers(path)).map(ToString::to_string)
 }
 
 /// What a session is told whose seat another pane took while it was away; nothing for any other.

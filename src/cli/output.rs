@@ -169,6 +169,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UnknownSession
         | Code::UnknownWorktree
         | Code::TaskTaken
+        | Code::ScopeLocked
         | Code::TaskNotReady
         | Code::StaleToken
         | Code::NotAllowed
@@ -367,13 +368,14 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("{cited}\n"));
     }
     for warning in &receipt.warnings {
-        text.push_str(&format!("warning: {}\n", warning.message));
+        text.push_str(&format!("warning: {}{}\n", warning.message, receipt.by_now(warning.claim_id)));
     }
     for id in &receipt.similar {
-        text.push_str(&format!("similar: hm claim show {id}\n"));
+        text.push_str(&format!("similar: hm claim show {id}{}\n", receipt.by_now(Some(*id))));
     }
     for id in &receipt.alike {
-        text.push_str(&format!("alike, compare the values: hm claim show {id}\n"));
+        let at_it = receipt.by_now(Some(*id));
+        text.push_str(&format!("alike, compare the values: hm claim show {id}{at_it}\n"));
     }
     if let Some(meaning) = &receipt.meaning {
         text.push_str(&format!("{meaning}\n"));

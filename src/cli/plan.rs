@@ -117,8 +117,8 @@ pub(super) enum Task {
         /// How long it is held after each write of the session, in minutes
         #[arg(long, value_name = "MINUTES")]
         lease: Option<u32>,
-        /// A path or glob that others should leave alone; may be repeated
-        #[arg(long = "lock", value_name = "PATH")]
+        /// What others should leave alone: a path, a glob, tag:NAME or target:NAME; may be repeated
+        #[arg(long = "lock", value_name = "SCOPE")]
         locks: Vec<String>,
     },
     /// Say how a task goes, or end it

@@ -59,6 +59,16 @@ const VERBS: &[Verb] = &[
     ),
     ("deprecate_claim", "claim deprecate", &[("claim_id", Place), ("reason", After("--reason"))]),
     (
+        "lock",
+        "lock",
+        &[
+            ("release", Flag("--release")),
+            ("scopes", Place),
+            ("minutes", After("--for")),
+            ("why", After("--why")),
+        ],
+    ),
+    (
         "record_decision",
         "decision record",
         &[

@@ -87,6 +87,8 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
         | Event::TaskAdded(_)
         | Event::TaskClaimed(_)
         | Event::TaskReleased(_)
+        | Event::ScopesLocked(_)
+        | Event::ScopesReleased(_)
         | Event::TaskUpdated(_)
         | Event::IntentDeclared(_)
         | Event::SessionStarted(_)

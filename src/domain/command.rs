@@ -450,6 +450,26 @@ pub struct ClaimTask {
     pub file_locks: Vec<Scope>,
 }
 
+/// Ask the others to leave things alone for a time, without a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockScopes {
+    /// What to lock.
+    pub scopes: Vec<Scope>,
+    /// For how many minutes; none for 15.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u32>,
+    /// What for.
+    pub why: Reason,
+}
+
+/// Give locks back before they end by themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseScopes {
+    /// What to give back, with all that lies below; empty for all that the session locks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<Scope>,
+}
+
 /// Say how a task goes, or end it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateTask {
@@ -663,6 +683,10 @@ pub enum Command {
     AddTask(AddTask),
     /// See [`ClaimTask`].
     ClaimTask(ClaimTask),
+    /// See [`LockScopes`].
+    LockScopes(LockScopes),
+    /// See [`ReleaseScopes`].
+    ReleaseScopes(ReleaseScopes),
     /// See [`UpdateTask`].
     UpdateTask(UpdateTask),
     /// See [`DeclareIntent`].
@@ -728,6 +752,8 @@ impl Command {
             Self::AddPhase(_) => "add_phase",
             Self::AddTask(_) => "add_task",
             Self::ClaimTask(_) => "claim_task",
+            Self::LockScopes(_) => "lock",
+            Self::ReleaseScopes(_) => "release_locks",
             Self::UpdateTask(_) => "update_task",
             Self::DeclareIntent(_) => "declare_intent",
             Self::StartSession(_) => "start_session",
@@ -778,6 +804,8 @@ impl Command {
             | Self::Forget(_)
             | Self::AcceptLoss(_)
             | Self::ClaimTask(_)
+            | Self::LockScopes(_)
+            | Self::ReleaseScopes(_)
             | Self::UpdateTask(_)
             | Self::DeclareIntent(_)
             | Self::StartSession(_)
@@ -831,6 +859,8 @@ impl Command {
             | Self::RetireAnchor(_)
             | Self::AcceptLoss(_)
             | Self::DenyRecord(_)
+            | Self::LockScopes(_)
+            | Self::ReleaseScopes(_)
             | Self::DeclareIntent(_)
             | Self::StartSession(_)
             | Self::EndSession(_)
@@ -939,6 +969,13 @@ impl Command {
             Self::ClaimTask(claim) => {
                 texts.extend(claim.file_locks.iter().map(|lock| ("file_locks", lock.as_str())));
             }
+            Self::LockScopes(lock) => {
+                texts.extend(lock.scopes.iter().map(|scope| ("scopes", scope.as_str())));
+                texts.push(("why", lock.why.as_str()));
+            }
+            Self::ReleaseScopes(release) => {
+                texts.extend(release.scopes.iter().map(|scope| ("scopes", scope.as_str())));
+            }
             Self::UpdateTask(update) => texts.extend(update.note.iter().map(|note| ("note", note.as_str()))),
             Self::DeclareIntent(declare) => texts.push(("intent", declare.trajectory.intent.as_str())),
             Self::StartSession(start) => {
@@ -1042,6 +1079,8 @@ impl Command {
             | Self::Forget(_)
             | Self::AcceptLoss(_)
             | Self::ClaimTask(_)
+            | Self::LockScopes(_)
+            | Self::ReleaseScopes(_)
             | Self::UpdateTask(_)
             | Self::DeclareIntent(_)
             | Self::StartSession(_)

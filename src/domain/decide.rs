@@ -7,6 +7,7 @@ mod decision;
 mod erasure;
 mod evidence;
 pub(crate) mod experiment;
+mod lock;
 mod loss;
 mod notice;
 mod overrule;
@@ -207,6 +208,8 @@ pub fn decide_seeing(
         Command::AddPhase(add) => plan::add_phase(state, add),
         Command::AddTask(add) => plan::add_task(state, session, add),
         Command::ClaimTask(claim) => plan::claim_task(state, agent, (session, checkout), claim, now),
+        Command::LockScopes(command) => lock::lock(state, (agent, session), checkout, command, now),
+        Command::ReleaseScopes(release) => lock::release(state, (agent, session), release, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
         Command::DeclareIntent(declare) => plan::declare_intent(state, agent, session, declare),
         Command::StartSession(start) => session::start(state, session, start),
@@ -227,6 +230,7 @@ pub fn decide_seeing(
         Command::AcceptLoss(command) => accept_loss(agent, command, None),
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
+    decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
     Ok(decision)

@@ -605,6 +605,31 @@ pub struct TaskReleased {
     pub cause: ReleaseCause,
 }
 
+/// A session asks the others to leave things alone until a time, without a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopesLocked {
+    /// The session that holds them.
+    pub session: SessionId,
+    /// What it locks.
+    pub scopes: Vec<Scope>,
+    /// When the lock ends by itself.
+    pub until: Timestamp,
+    /// What for.
+    pub why: Reason,
+    /// The linked work tree its holder works in; none in the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
+}
+
+/// A session locks these things no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopesReleased {
+    /// The session that held them.
+    pub session: SessionId,
+    /// What is free again.
+    pub scopes: Vec<Scope>,
+}
+
 /// A task moved on, or its holder said how it goes; one that is over is held no more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskUpdated {
@@ -749,6 +774,8 @@ pub enum Guard {
     Claim(ClaimId),
     /// A task: it asks others to stay away from its files, and its own session to settle it.
     Task(TaskId),
+    /// A lock without a task, by the event that took it.
+    Lock(EventId),
 }
 
 impl Guard {
@@ -757,6 +784,7 @@ impl Guard {
         match self {
             Self::Claim(id) => id.uuid(),
             Self::Task(id) => id.uuid(),
+            Self::Lock(id) => id.uuid(),
         }
     }
 }
@@ -982,6 +1010,8 @@ events! {
     TaskClaimed(TaskClaimed) = "task.claimed", min_reader 1;
     TaskReleased(TaskReleased) = "task.released", min_reader 1;
     TaskUpdated(TaskUpdated) = "task.updated", min_reader 1;
+    ScopesLocked(ScopesLocked) = "scopes.locked", min_reader 1;
+    ScopesReleased(ScopesReleased) = "scopes.released", min_reader 1;
     IntentDeclared(IntentDeclared) = "intent.declared", min_reader 1;
     SessionStarted(SessionStarted) = "session.started", min_reader 1;
     SessionEnded(SessionEnded) = "session.ended", min_reader 1;
@@ -1041,6 +1071,8 @@ impl Event {
             | Self::TaskAdded(_)
             | Self::TaskClaimed(_)
             | Self::TaskReleased(_)
+            | Self::ScopesLocked(_)
+            | Self::ScopesReleased(_)
             | Self::TaskUpdated(_)
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
@@ -1078,7 +1110,9 @@ impl Event {
             Self::TaskUpdated(body) => Some(body.task_id),
             Self::ResearcherSpawned(body) => Some(body.task_id),
             Self::ClaimCreated(body) => body.origin_task_id,
-            Self::StatusChanged(_)
+            Self::ScopesLocked(_)
+            | Self::ScopesReleased(_)
+            | Self::StatusChanged(_)
             | Self::ClaimSuperseded(_)
             | Self::PositionTaken(_)
             | Self::EvidenceAdded(_)
@@ -1156,6 +1190,8 @@ impl Event {
             | Self::TaskAdded(_)
             | Self::TaskClaimed(_)
             | Self::TaskReleased(_)
+            | Self::ScopesLocked(_)
+            | Self::ScopesReleased(_)
             | Self::TaskUpdated(_)
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
@@ -1227,6 +1263,8 @@ impl Event {
             | Self::TaskAdded(_)
             | Self::TaskClaimed(_)
             | Self::TaskReleased(_)
+            | Self::ScopesLocked(_)
+            | Self::ScopesReleased(_)
             | Self::TaskUpdated(_)
             | Self::IntentDeclared(_)
             | Self::SessionStarted(_)
@@ -1286,7 +1324,9 @@ impl Event {
             | Self::OverrideProposed(_)
             | Self::PlanAbandoned(_)
             | Self::PlanRenamed(_)
-            | Self::AnchorRetired(_) => true,
+            | Self::AnchorRetired(_)
+            | Self::ScopesLocked(_)
+            | Self::ScopesReleased(_) => true,
             Self::OverrideDismissed(dismissed) => dismissed.reason.is_some(),
             Self::TaskUpdated(updated) => updated.note.is_some(),
             Self::TaskClaimed(claimed) => !claimed.file_locks.is_empty() || claimed.worktree.is_some(),

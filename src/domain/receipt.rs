@@ -48,7 +48,7 @@ pub enum WarningCode {
     ErasureUnfinished,
     /// Events are missing from the ledger: nothing is appended until the operator says how to go on.
     LedgerDamaged,
-    /// Another session asks others to stay away from these files.
+    /// Another session asks others to leave these files or things alone.
     FileLeased,
     /// A task that should have been done before was invalidated.
     DependencyInvalidated,
@@ -73,6 +73,15 @@ pub struct Lease {
     pub minutes: u32,
 }
 
+/// Who is at a claim that a receipt names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtClaim {
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// Who does what, on one line.
+    pub by_now: String,
+}
+
 /// An event that the command cites as evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cited {
@@ -86,7 +95,7 @@ pub struct Cited {
     pub why: String,
 }
 
-/// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar`,
+/// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar`, `at_now`,
 /// `meaning` and `next` are not repeated when the same command comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -122,10 +131,27 @@ pub struct Receipt {
     /// Claims that are much alike and differ in a value, a name, an order or an exception: to be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<ClaimId>,
+    /// Who is at the claims it names, as its front reads it after the command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_now: Vec<AtClaim>,
     /// What the outcome of a run will mean, or means, for its claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meaning: Option<String>,
     /// What would move things on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+}
+
+impl Receipt {
+    /// The claims that it tells of.
+    pub fn told_of(&self) -> impl Iterator<Item = ClaimId> {
+        let warned = self.warnings.iter().filter_map(|warning| warning.claim_id);
+        warned.chain(self.similar.iter().copied()).chain(self.alike.iter().copied())
+    }
+
+    /// Who is at one of these now, to be said behind it: ` (now: devops tests it, R11 queued)`; empty where no agent is.
+    pub fn by_now(&self, claim: Option<ClaimId>) -> String {
+        let at_it = self.at_now.iter().find(|at_it| Some(at_it.claim_id) == claim);
+        at_it.map_or_else(String::new, |at_it| format!(" (now: {})", at_it.by_now))
+    }
 }

@@ -76,6 +76,8 @@ pub enum Code {
     UnknownWorktree,
     /// Another session holds the task.
     TaskTaken,
+    /// Another session holds a lock there.
+    ScopeLocked,
     /// Something must be done before the task.
     TaskNotReady,
     /// The hold on the task is over.
@@ -134,6 +136,7 @@ impl Code {
             Self::UnknownPlan => "unknown_plan",
             Self::UnknownSession => "unknown_session",
             Self::UnknownWorktree => "unknown_worktree",
+            Self::ScopeLocked => "scope_locked",
             Self::TaskTaken => "task_taken",
             Self::TaskNotReady => "task_not_ready",
             Self::StaleToken => "stale_token",

@@ -442,8 +442,17 @@ impl State {
     /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
     /// same pane under another one.
     pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
-        let is_one_voice = || hold.agent == *agent || self.seats.names(session).any(|name| name == agent);
-        session == Some(&hold.session) && is_one_voice()
+        self.holds((agent, session), (&hold.agent, &hold.session))
+    }
+
+    /// Whether what one agent took in a session is the caller's, as [`State::is_own_hold`] says it.
+    pub fn holds(
+        &self,
+        (agent, session): (&AgentId, Option<&SessionId>),
+        (holder, there): (&AgentId, &SessionId),
+    ) -> bool {
+        let is_one_voice = || holder == agent || self.seats.names(session).any(|name| name == agent);
+        session == Some(there) && is_one_voice()
     }
 
     /// The claim of this type, not deprecated, that already says this about these scopes.
@@ -744,6 +753,8 @@ impl State {
             | Event::TaskAdded(_)
             | Event::TaskClaimed(_)
             | Event::TaskReleased(_)
+            | Event::ScopesLocked(_)
+            | Event::ScopesReleased(_)
             | Event::TaskUpdated(_)
             | Event::IntentDeclared(_)
             | Event::SessionStarted(_)

@@ -140,6 +140,7 @@ impl Server {
         };
         let mut receipt = self.front().submit(submission).await?;
         receipt.warnings.extend(unknown);
+        self.with_reads(|reads| views::mark_at_now(reads, &mut receipt, system::now()));
         Ok(receipt)
     }
 
@@ -313,11 +314,12 @@ pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
         line.push_str(&format!("; {cited}"));
     }
     for warning in &receipt.warnings {
-        line.push_str(&format!("; warning: {}", warning.message));
+        line.push_str(&format!("; warning: {}{}", warning.message, receipt.by_now(warning.claim_id)));
     }
     for (said, claims) in [("similar", &receipt.similar), ("alike, compare the values", &receipt.alike)] {
         if !claims.is_empty() {
-            let claims: Vec<String> = claims.iter().map(ToString::to_string).collect();
+            let claims = claims.iter().map(|id| format!("{id}{}", receipt.by_now(Some(*id))));
+            let claims: Vec<String> = claims.collect();
             line.push_str(&format!("; {said}: {}", claims.join(", ")));
         }
     }

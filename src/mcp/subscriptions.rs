@@ -11,8 +11,9 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
 
 use super::server::{Client, Server};
 use crate::domain::claim::ClaimType;
-use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::SessionId;
+use crate::domain::event::{Event, Recorded, ScopesLocked, ScopesReleased};
+use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::scope::Scope;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::store::ClaimFilter;
@@ -228,6 +229,19 @@ async fn sleep_until(wake: Option<Instant>) {
     }
 }
 
+/// Whether an event locks or frees what a claim is about, which its page says.
+fn is_locked(reads: &mut Reads, claim: ClaimId, event: &Event) -> Result<bool, ViewError> {
+    let (Event::ScopesLocked(ScopesLocked { scopes, .. })
+    | Event::ScopesReleased(ScopesReleased { scopes, .. })) = event
+    else {
+        return Ok(false);
+    };
+    let Some(store) = reads.store()? else { return Ok(true) };
+    let about = store.claim(claim)?.map(|claim| claim.summary.scopes).unwrap_or_default();
+    let about: Vec<Scope> = about.iter().filter_map(|scope| scope.parse().ok()).collect();
+    Ok(scopes.iter().any(|scope| scope.is_at(&about)))
+}
+
 /// Whether an event changes what a view shows.
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
@@ -247,7 +261,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         Ok(false)
     };
     match view {
-        View::Claim(id) => Ok(claims.contains(id)),
+        View::Claim(id) => Ok(claims.contains(id) || is_locked(reads, *id, event)?),
         View::Claims(filter) => {
             // A claim that left the filter by this event was shown before it.
             let shown = ClaimFilter { status: Vec::new(), in_force: false, before: None, ..filter.clone() };
@@ -335,6 +349,8 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::TaskAdded(_)
             | Event::TaskClaimed(_)
             | Event::TaskReleased(_)
+            | Event::ScopesLocked(_)
+            | Event::ScopesReleased(_)
             | Event::TaskUpdated(_)
             | Event::IntentDeclared(_)
             | Event::AnchorSaved(_)
@@ -365,10 +381,12 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
             && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
         View::Task(id) => Ok(event.task_id() == Some(*id)),
-        View::Plan(_) | View::ReadyTasks | View::Tasks(_) => Ok(event.task_id().is_some()
+        View::Plan(_) | View::ReadyTasks | View::Tasks(_) | View::Locks => Ok(event.task_id().is_some()
             || matches!(
                 event,
-                Event::PlanAdded(_)
+                Event::ScopesLocked(_)
+                    | Event::ScopesReleased(_)
+                    | Event::PlanAdded(_)
                     | Event::PhaseAdded(_)
                     | Event::PlanAbandoned(_)
                     | Event::PlanRenamed(_)

@@ -7,6 +7,7 @@ mod cancel_experiment;
 mod create_claim;
 mod deprecate_claim;
 mod intent;
+mod lock;
 mod plan;
 mod positions;
 pub(super) mod read_memory;
@@ -71,7 +72,7 @@ impl Toolset {
                     + Server::intent_route()
                     + Server::tasks_route()
             }
-            Self::Plan => Server::plan_route() + Server::ways_back_route(),
+            Self::Plan => Server::plan_route() + Server::ways_back_route() + Server::lock_route(),
             Self::Session => {
                 Server::sessions_route() + Server::split_session_route() + Server::researchers_route()
             }

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::fit::used;
 use super::xml::{Tag, chars, line};
 use super::{
-    Anchor, AntiPattern, Claim, Contradiction, MAX_ANCHOR_CHARS, MAX_NAME_CHARS, MAX_WARNING_CHARS, Names,
-    Question, Side, avoid, claim, contradiction, question,
+    Anchor, AntiPattern, Claim, Contradiction, Lock, MAX_ANCHOR_CHARS, MAX_NAME_CHARS, MAX_WARNING_CHARS,
+    Names, Question, Side, avoid, claim, contradiction, lock, question,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
-use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::text::{AnchorKey, Worktree};
 use crate::domain::time::Timestamp;
@@ -79,6 +79,8 @@ pub enum About {
     Task(TaskId),
     /// An anchor that is new or holds something else.
     Anchor(AnchorKey),
+    /// What a session locks.
+    Locks(SessionId),
     /// Files that an agent edited in one work tree.
     Edits {
         /// The agent.
@@ -99,6 +101,7 @@ impl About {
             Self::Run(_) => ("runs", "hm experiment list".to_owned()),
             Self::Task(_) => ("tasks", "hm task list".to_owned()),
             Self::Anchor(_) => ("anchors", "hm anchor list".to_owned()),
+            Self::Locks(_) => ("locks", "hm lock --list".to_owned()),
             Self::Edits { .. } => ("edits", "hm log --type file.edited".to_owned()),
         }
     }
@@ -186,6 +189,8 @@ pub enum Body {
     Task(TaskMove),
     /// An anchor.
     Anchor(Anchor),
+    /// What a session locks of what concerns the reader.
+    Locks(Vec<Lock>),
     /// Files that an agent edited; they stand in [`Waiting`].
     Edits {
         /// The agent.
@@ -490,6 +495,7 @@ fn written(news: &News, form: Form, now: Timestamp) -> String {
                 }
             }
         }
+        (Body::Locks(locks), _) => locks.iter().map(lock).collect(),
         (Body::Edits { by, worktree, at }, form) => {
             let room = if matches!(form, Form::Full) { MAX_WARNING_CHARS } else { GLANCE_CHARS };
             let files: Vec<&str> = paths.iter().map(Scope::as_str).collect();

@@ -24,6 +24,8 @@ pub struct Entries {
     pub attention: Vec<Attention>,
     /// Tasks that are active.
     pub tasks: Vec<Task>,
+    /// What is locked where the reader works, or for all.
+    pub locks: Vec<Lock>,
     /// What the session keeps through compaction.
     pub anchors: Vec<Anchor>,
     /// Claims in force, in any order.
@@ -181,6 +183,21 @@ pub struct Task {
     pub title: String,
 }
 
+/// A scope that a session locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// What is locked.
+    pub scope: String,
+    /// Who holds it.
+    pub by: String,
+    /// The linked work tree its holder works in; none for the main one.
+    pub worktree: Option<String>,
+    /// What is left of it.
+    pub left: Span,
+    /// What for.
+    pub purpose: String,
+}
+
 /// Something a session keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
@@ -213,6 +230,8 @@ pub struct Claim {
     pub evidence_stale: bool,
     /// Its files that others edited since, in a few words.
     pub changed: Option<String>,
+    /// Who is at it now, in a few words.
+    pub by_now: Option<String>,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
     /// What it is about.

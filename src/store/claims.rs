@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
 use super::index::{Around, Limit};
-use super::{Changed, Expired, Reader, StoreError};
+use super::{ByNow, Changed, Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::experiment::{Prediction, Tally};
@@ -138,6 +138,9 @@ pub struct ClaimSummary {
     /// work tree; in a list stands what other sessions say that they edited.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_since: Vec<Changed>,
+    /// Who is at it now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_now: Vec<ByNow>,
 }
 
 impl ClaimSummary {
@@ -780,6 +783,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         origin_task_id: row.get(18)?,
         mended: row.get(21)?,
         changed_since: Vec::new(),
+        by_now: Vec::new(),
         agreed_by_silence: by_silence,
         unstable: false,
     })

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::{Reader, StoreError, json};
+use super::{LockView, Reader, StoreError, json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::BadWord;
 use crate::domain::event::{
@@ -368,6 +368,9 @@ pub struct PlanGraph {
     pub plans: Vec<PlanView>,
     /// Tasks without a phase.
     pub inbox: PhaseView,
+    /// What is locked, by locks and through tasks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockView>,
 }
 
 /// Where a task's phase and plan are called.
@@ -635,7 +638,7 @@ impl Reader {
             plans.push(PlanView { status, name, phases, ..plan });
         }
         let inbox = self.phase(None, "inbox".to_owned(), limit)?;
-        Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox })
+        Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox, locks: self.locks()? })
     }
 
     fn phases_of(&self, plan: &str, limit: usize) -> Result<Vec<PhaseView>, StoreError> {

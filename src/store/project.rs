@@ -19,7 +19,7 @@ use crate::domain::text::Reason;
 use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, former, json, names, plan, proposals, questions,
+    StoreError, completions, experiments, files, former, json, locks, names, plan, proposals, questions,
     researchers, retracted, sessions, silence, triggers, versions,
 };
 
@@ -116,6 +116,8 @@ pub(super) fn project(
         Event::TaskAdded(body) => plan::task_added(db, recorded, body)?,
         Event::TaskClaimed(body) => plan::task_claimed(db, recorded, body)?,
         Event::TaskReleased(body) => plan::task_released(db, recorded, body)?,
+        Event::ScopesLocked(body) => locks::locked(db, recorded, body)?,
+        Event::ScopesReleased(body) => locks::released(db, body)?,
         Event::TaskUpdated(body) => plan::task_updated(db, recorded, body)?,
         Event::IntentDeclared(body) => plan::intent_declared(db, recorded, body)?,
         Event::SessionStarted(body) => sessions::started(db, recorded, body)?,

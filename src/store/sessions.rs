@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::plan::{self, list, word};
-use super::{Reader, StoreError, files, json};
+use super::{Reader, StoreError, files, json, locks};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
@@ -85,6 +85,7 @@ pub(super) fn ended(db: &Connection, at: &Recorded, body: &SessionEnded) -> Resu
         "UPDATE session_states SET ended_at = ?2, end_cause = ?3, seq = ?4 WHERE session = ?1",
     )?
     .execute(params![body.session.as_str(), at.at.ms(), body.cause.as_str(), at.seq as i64])?;
+    locks::session_ended(db, &body.session)?;
     // One that only fell silent goes on looking where it did.
     if body.cause == EndCause::Ended { plan::look_away(db, &body.session) } else { Ok(()) }
 }

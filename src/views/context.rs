@@ -18,9 +18,9 @@ use crate::pack::{self, Attention, Entries};
 use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, Question,
-    Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError, TaskView,
-    TrajectoryView, TurnView, Warning,
+    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, LockView,
+    Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError,
+    TaskView, TrajectoryView, TurnView, Warning, by_now,
 };
 
 /// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
@@ -85,6 +85,7 @@ pub(super) struct Found {
     anchors: Vec<AnchorView>,
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
+    locks: Vec<LockView>,
     unseen_claims: u64,
     unseen_dead_ends: u64,
     contested_count: u64,
@@ -234,8 +235,13 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
     let worktree: Option<Worktree> =
         found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
     let Found { contested, pending_proof, claims, negative, .. } = &mut found;
-    let shown = contested.iter_mut().chain(pending_proof).chain(claims).chain(negative);
-    asking.ask(|store| store.mark_edited(shown, worktree.as_ref()));
+    let mut shown: Vec<&mut ClaimSummary> =
+        contested.iter_mut().chain(pending_proof).chain(claims).chain(negative).collect();
+    asking.ask(|store| store.mark_edited(shown.iter_mut().map(|claim| &mut **claim), worktree.as_ref()));
+    asking.ask(|store| store.mark_at_now(shown.iter_mut().map(|claim| &mut **claim)));
+    // A reader knows what it does itself.
+    shown.into_iter().for_each(|claim| claim.by_now.retain(|at_it| at_it.agent != of.agent.as_str()));
+    found.locks = asking.ask(|store| store.locks());
     found
 }
 
@@ -387,6 +393,12 @@ fn entries(
         window: of.window,
         attention: attention(found, of, runs, &claim, now),
         tasks: found.tasks.iter().map(|task| pack_task(task, found.session.as_ref(), now)).collect(),
+        locks: found
+            .locks
+            .iter()
+            .filter(|lock| concerns(lock, found, of))
+            .map(|lock| pack_lock(lock, now))
+            .collect(),
         anchors: found.anchors.iter().map(anchor).collect(),
         claims: found.claims.iter().map(claim).collect(),
         unseen_claims: found.unseen_claims,
@@ -408,6 +420,24 @@ fn entries(
     }
 }
 
+/// Whether a reader should know of a lock: one that it holds, one on a place it works at, and one on what is no place,
+/// such as a tag, which each agent may need. What is locked through a task stands on the task too.
+fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
+    let Ok(scope) = lock.scope.parse::<Scope>() else { return false };
+    !scope.is_path() || Some(&lock.session) == of.session.as_ref() || scope.is_at(&found.about.places())
+}
+
+/// A lock as a pack shows it.
+pub(super) fn pack_lock(lock: &LockView, now: Timestamp) -> pack::Lock {
+    pack::Lock {
+        scope: lock.scope.clone(),
+        by: lock.agent.clone(),
+        worktree: lock.worktree.clone(),
+        left: now.age(Timestamp::from_ms(lock.until)),
+        purpose: lock.reason(),
+    }
+}
+
 fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp, names: pack::Names<'_>) -> Answer {
     let text = pack::named_pack(&entries(found, of, runs, None, now), of.budget, now, names);
     let json = json!({
@@ -417,6 +447,7 @@ fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp, names: pac
         "trajectory": to_json(&found.trajectory),
         "about": to_json(&found.about),
         "tasks": to_json(&found.tasks),
+        "locks": to_json(&found.locks),
         "anchors": to_json(&found.anchors),
         "questions": to_json(&found.questions),
         "silences": to_json(&found.silences),
@@ -597,6 +628,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         grade: summary.grade,
         evidence_stale: summary.stale,
         changed: super::versions::changed(&summary.changed_since),
+        by_now: by_now(&summary.by_now),
         confidence: summary.effective_confidence(now),
         scopes: summary.scopes.clone(),
         by: summary.owner.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About as Work;
-use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, question};
+use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, question};
 use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, ReportKind, SearchMode, Status, Tier};
@@ -18,8 +18,8 @@ use crate::pack::{
 };
 use crate::reads::Reads;
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, Question, Reader, Search,
-    Seen, StoreError, TaskView,
+    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, LockView, Question,
+    Reader, Search, Seen, StoreError, TaskView,
 };
 
 /// Events of each kind that one delta looks at, the oldest; the next one goes on after them.
@@ -27,7 +27,7 @@ const MAX_EVENTS: usize = 1_000;
 /// New claims that the search may find for the reader.
 const MAX_FOUND: usize = 40;
 /// The kinds of events that are news, or say what the session knows.
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 16] = [
     "anchor.saved",
     "claim.created",
     "claim.status_changed",
@@ -39,6 +39,7 @@ const KINDS: [&str; 15] = [
     "file.edited",
     "intent.declared",
     "position.taken",
+    "scopes.locked",
     "task.added",
     "task.claimed",
     "task.released",
@@ -195,6 +196,8 @@ impl Happened {
             }
         } else if let Event::AnchorSaved(saved) = event {
             self.about(About::Anchor(saved.key.clone()), seq);
+        } else if let Event::ScopesLocked(locked) = event {
+            self.about(About::Locks(locked.session.clone()), seq);
         } else if let Event::FileEdited(edited) = event {
             self.edited(&edited.paths, &edited.checkout, stored);
         } else if let Event::EventReported(reported) = event {
@@ -294,6 +297,7 @@ impl<'a> Asked<'a> {
                 | About::Run(_)
                 | About::Task(_)
                 | About::Anchor(_)
+                | About::Locks(_)
                 | About::Edits { .. } => {}
             }
         }
@@ -345,6 +349,7 @@ impl<'a> Asked<'a> {
                 let kept = kept.filter(|kept| kept.agent != self.of.agent.as_str());
                 kept.map(|kept| (Concern::Other, 2, Body::Anchor(anchor(&kept))))
             }
+            About::Locks(session) => self.locks(session.as_str())?,
             About::Edits { agent, worktree } => {
                 let mut here = waiting.clone();
                 here.paths.retain(|path| path.is_at(&self.places));
@@ -436,6 +441,21 @@ impl<'a> Asked<'a> {
             return Ok(Some((Concern::Asks, 3, Body::Run(end))));
         }
         Ok(None)
+    }
+
+    /// What a session still locks, without a task, of the reader's places and of what is no place, such as a tag. Locks that
+    /// are over are news no more.
+    fn locks(&self, session: &str) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        let scope = |lock: &LockView| lock.scope.parse::<Scope>().ok();
+        let touches = |lock: &LockView| scope(lock).is_some_and(|scope| scope.is_at(&self.places));
+        let mut locks = self.store.locks()?;
+        locks.retain(|lock| {
+            let is_no_place = scope(lock).is_some_and(|scope| !scope.is_path());
+            lock.session == session && lock.task.is_none() && (is_no_place || touches(lock))
+        });
+        let concern = if locks.iter().any(touches) { Concern::Touches } else { Concern::Other };
+        let shown: Vec<_> = locks.iter().map(|lock| pack_lock(lock, self.now)).collect();
+        Ok((!shown.is_empty()).then_some((concern, 2, Body::Locks(shown))))
     }
 
     fn task(&self, task: TaskView) -> Option<(Concern, usize, Body)> {

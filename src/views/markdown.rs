@@ -15,7 +15,7 @@ use crate::schedule::Outcome;
 use crate::standing::Damage;
 use crate::store::{
     ClaimPage, ClaimSummary, ClaimView, Contradiction, ContradictionPage, DecisionPage, DecisionView,
-    Evidence, SearchPage, SideView, Target, with_basis,
+    Evidence, SearchPage, SideView, Target, by_now, with_basis,
 };
 
 /// A name is cut here; agents and clients have shorter ones.
@@ -65,9 +65,15 @@ pub(super) const fn replaced(claim: &ClaimSummary) -> &'static str {
     if claim.mended { "mended" } else { "superseded" }
 }
 
+/// Who is at a claim now.
+pub(super) fn at_now(claim: &ClaimSummary) -> Option<String> {
+    by_now(&claim.by_now).map(|at_it| inline(&at_it, 2 * LIST_STATEMENT_CHARS))
+}
+
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
+    let by_now = at_now(claim).map_or_else(String::new, |at_it| format!(" (now: {at_it})"));
     format!(
-        "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}\n",
+        "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}{by_now}\n",
         claim.id,
         claim.standing(),
         claim.claim_type,
@@ -146,6 +152,9 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     }
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
+    }
+    if let Some(at_it) = at_now(summary) {
+        fact("now", &at_it);
     }
     // A run about it can tell nothing of a change there.
     if matches!(summary.status, Status::Contested | Status::PendingProof) {

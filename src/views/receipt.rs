@@ -1,11 +1,18 @@
 //! A receipt as people and programs see it, the same over MCP and on the command line.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::to_json;
 use crate::domain::claim::Grade;
 use crate::domain::ids::{RunId, SessionId};
-use crate::domain::receipt::{Acceptance, Cited, Receipt};
+use crate::domain::receipt::{Acceptance, AtClaim, Cited, Receipt};
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+
+/// What a receipt says of who is at a claim is cut here.
+const MAX_AT_NOW_CHARS: usize = 240;
 
 /// The receipt for programs; what the command made or changed also stands under its own name.
 pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
@@ -26,6 +33,21 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
         }
     }
     value
+}
+
+/// Says on a receipt who is at the claims it tells of: those that contradict, warn of a dead end or say much the same. A
+/// front that cannot read says nothing of it.
+pub fn mark_at_now(reads: &mut Reads, receipt: &mut Receipt, now: Timestamp) {
+    let ids: BTreeSet<String> = receipt.told_of().map(|id| id.to_string()).collect();
+    if ids.is_empty() {
+        return;
+    }
+    let ids: Vec<String> = ids.into_iter().collect();
+    let found = reads.ask(now, |store| store.at_claims(&ids)).ok().and_then(|(found, _)| found);
+    let at_now = found.into_iter().flatten().filter_map(|(id, by_now)| {
+        Some(AtClaim { claim_id: id.parse().ok()?, by_now: super::inline(&by_now, MAX_AT_NOW_CHARS) })
+    });
+    receipt.at_now = at_now.collect();
 }
 
 /// What was done to what, and whether it stands: `support 0190…: committed at seq 12`. What was not done is not the

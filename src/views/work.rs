@@ -9,11 +9,11 @@ use super::markdown::{age, inline, name};
 use super::to_json;
 use crate::domain::plan::in_work_tree;
 use crate::domain::session::Stance;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::domain::way;
 use crate::store::{
-    AnchorView, BeliefSnapshot, ClaimPage, PhaseView, PlanGraph, ResearcherView, SessionView, SplitView,
-    TaskView, TurnView,
+    AnchorView, BeliefSnapshot, ClaimPage, LockView, PhaseView, PlanGraph, ResearcherView, SessionView,
+    SplitView, TaskView, TurnView,
 };
 
 /// A title or a note in a list is cut here.
@@ -141,11 +141,29 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
     if text.is_empty() {
         text.push_str(&format!("No plan and no task yet: {}\n", add_task()));
     }
+    if !graph.locks.is_empty() {
+        let _ = write!(text, "\n## Locked\n\n{}", locks(&graph.locks, now).1);
+    }
     (to_json(graph), text)
 }
 
 fn add_task() -> String {
     way::call("add_task", &json!({ "title": "TITLE" }))
+}
+
+/// What is locked, one scope a line.
+pub(super) fn locks(locks: &[LockView], now: Timestamp) -> (Value, String) {
+    let line = |lock: &LockView| {
+        let (scope, holder) = (inline(&lock.scope, LIST_CHARS), name(&lock.agent));
+        let there = lock.worktree.as_deref().map(|tree| in_work_tree(Some(&inline(tree, LIST_CHARS))));
+        let there = there.map_or_else(String::new, |there| format!(" {there}"));
+        let (until, left) = (Timestamp::from_ms(lock.until), Span(lock.until - now.ms()));
+        let purpose = inline(&lock.purpose(), 2 * LIST_CHARS);
+        format!("- {scope} by {holder}{there} until {until} ({left} left) {purpose}\n")
+    };
+    let text =
+        if locks.is_empty() { "Nothing is locked.\n".to_owned() } else { locks.iter().map(line).collect() };
+    (json!({ "locks": locks }), text)
 }
 
 /// Tasks in any status.

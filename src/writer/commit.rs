@@ -719,6 +719,8 @@ impl Committer {
                 | Event::LossAccepted(_)
                 | Event::TaskClaimed(_)
                 | Event::TaskReleased(_)
+                | Event::ScopesLocked(_)
+                | Event::ScopesReleased(_)
                 | Event::TaskUpdated(_)
                 | Event::IntentDeclared(_)
                 | Event::SessionStarted(_)
@@ -1526,6 +1528,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
         cited: Vec::new(),
         similar: Vec::new(),
         alike: Vec::new(),
+        at_now: Vec::new(),
         meaning: None,
         next: None,
     }

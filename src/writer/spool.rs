@@ -136,6 +136,7 @@ impl Spool {
             cited: Vec::new(),
             similar: Vec::new(),
             alike: Vec::new(),
+            at_now: Vec::new(),
             meaning: None,
             next: Some(next.to_owned()),
         })

@@ -55,11 +55,11 @@ impl Session<'_> {
         self.told("UserPromptSubmit", json!({ "prompt": text }))
     }
 
-    fn about_to_run(&self, line: &str) -> String {
+    pub(crate) fn about_to_run(&self, line: &str) -> String {
         self.told("PreToolUse", json!({ "tool_name": "Bash", "tool_input": { "command": line } }))
     }
 
-    fn about_to_edit(&self, path: &str) -> String {
+    pub(crate) fn about_to_edit(&self, path: &str) -> String {
         let input =
             json!({ "file_path": format!("{}/{path}", self.cwd()), "old_string": "a", "new_string": "b" });
         self.told("PreToolUse", json!({ "tool_name": "Edit", "tool_input": input }))

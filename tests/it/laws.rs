@@ -254,6 +254,8 @@ impl Observed {
                 | Event::TaskAdded(_)
                 | Event::TaskClaimed(_)
                 | Event::TaskReleased(_)
+                | Event::ScopesLocked(_)
+                | Event::ScopesReleased(_)
                 | Event::TaskUpdated(_)
                 | Event::IntentDeclared(_)
                 | Event::SessionStarted(_)

@@ -42,6 +42,7 @@ mod integrity;
 mod kill;
 mod laws;
 mod legible;
+mod locks;
 mod loopholes;
 mod mcp;
 mod names;

@@ -16,7 +16,7 @@ use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
     About, Anchor, AntiPattern, Attention, Body, Claim, Concern, Contradiction, DeltaOf, Entries, Governance,
-    MAX_DELTA_CHARS, Message, News, Question, Replaced, RunEnd, Side, Task, TaskMove, Told, Trajectory,
+    Lock, MAX_DELTA_CHARS, Message, News, Question, Replaced, RunEnd, Side, Task, TaskMove, Told, Trajectory,
     Turn0, Waiting, Window, budget_for, delta, pack,
 };
 use roxmltree::{Document, Node};
@@ -41,7 +41,7 @@ const ROOM_FOR_ONE: usize = 4_000;
 const ELEMENTS: &str = "question hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
      pending_proof lease fault active_tasks task anchors anchor relevant_claims claim anti_patterns \
      avoid recent_dialogue summary message governance dropped left silence touches_your_work asks_you for_your_intent also \
-     run edited left_out waiting";
+     locks lock run edited left_out waiting";
 
 // Random entries.
 
@@ -124,6 +124,7 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         grade: *dice.pick(Grade::ALL),
         evidence_stale: dice.below(5) == 0,
         changed: (dice.below(5) == 0).then(|| words(dice)),
+        by_now: (dice.below(5) == 0).then(|| words(dice)),
         confidence: dice.below(101) as f64 / 100.0,
         scopes: many(dice, 3, |dice, _| words(dice)),
         by: if dice.below(20) == 0 { words(dice) } else { "analyst".to_owned() },
@@ -206,6 +207,13 @@ fn entries(dice: &mut Dice) -> Entries {
             window_tokens: dice.below(200_000) as u64,
         }),
         attention: many(dice, most, needs),
+        locks: many(dice, most, |dice, at| Lock {
+            scope: format!("tag:lock-{at}"),
+            by: words(dice),
+            worktree: some(dice, words),
+            left: Span(dice.below(900_000) as i64),
+            purpose: words(dice),
+        }),
         tasks: many(dice, most, |dice, at| Task {
             id: format!("task-{at}"),
             phase: some(dice, words),
@@ -272,7 +280,7 @@ struct Whole {
 }
 
 fn id(node: Node<'_, '_>) -> String {
-    let named = ["id", "task", "claim", "key"].iter().find_map(|name| node.attribute(*name));
+    let named = ["id", "task", "claim", "key", "scope"].iter().find_map(|name| node.attribute(*name));
     named.unwrap_or_default().replace(' ', "_")
 }
 
@@ -338,6 +346,7 @@ impl Whole {
         for (name, wanted) in [
             ("attention", entries.attention.len()),
             ("active_tasks", entries.tasks.len()),
+            ("locks", entries.locks.len()),
             ("anchors", entries.anchors.len()),
             ("relevant_claims", entries.claims.len()),
             ("anti_patterns", entries.anti_patterns.len()),
@@ -700,6 +709,7 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
         grade: Grade::Asserted,
         evidence_stale: false,
         changed: None,
+        by_now: None,
         confidence: 0.8,
         scopes: vec!["src/db".to_owned()],
         by: by.to_owned(),
@@ -741,6 +751,7 @@ fn small() -> Entries {
         grade: Grade::Reproduced,
         evidence_stale: true,
         changed: Some("`src/db/pool.rs` by qa".to_owned()),
+        by_now: Some("analyst tests it, R11 queued".to_owned()),
         confidence: 0.92,
         linked_to_active_task: true,
         seq: 3,
@@ -783,6 +794,13 @@ fn small() -> Entries {
             worktree: None,
             title: "bench the pool".to_owned(),
         }],
+        locks: vec![Lock {
+            scope: "tag:cpu".to_owned(),
+            by: "analyst".to_owned(),
+            worktree: None,
+            left: Span(4 * 60_000),
+            purpose: "benchmarks".to_owned(),
+        }],
         anchors: vec![Anchor {
             key: "DB_SCHEMA".to_owned(),
             value: "v7, migrations are numbered".to_owned(),
@@ -816,7 +834,7 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2526" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2650" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <attention n="5">
@@ -829,11 +847,14 @@ fn a_pack_reads_like_this() {
         <active_tasks n="1">
         <task id="t1" phase="measure" status="active" lease="12m" files="2" by="devops">bench the pool</task>
         </active_tasks>
+        <locks n="1">
+        <lock scope="tag:cpu" by="analyst" left="4m">benchmarks</lock>
+        </locks>
         <anchors n="1">
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
         <relevant_claims n="3" stale_dropped="0" budget_dropped="0">
-        <claim id="c3" type="decision" status="confirmed" basis="agreed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
+        <claim id="c3" type="decision" status="confirmed" basis="agreed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" by_now="analyst tests it, R11 queued" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
         <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         <claim id="c5" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="devops" age="30h">staging has two cores</claim>
         </relevant_claims>
@@ -853,19 +874,19 @@ fn a_pack_reads_like_this() {
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
-        <anchors n="1">
-        <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
-        </anchors>
+        <locks n="1">
+        <lock scope="tag:cpu" by="analyst" left="4m">benchmarks</lock>
+        </locks>
         <relevant_claims n="0" stale_dropped="0" budget_dropped="3"/>
         <anti_patterns n="1" more="4" read="hivemind://negative">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
-        <dropped n="6" no_room="attention 2, tasks 1, claims 3"/>
+        <dropped n="7" no_room="attention 2, tasks 1, anchors 1, claims 3"/>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 1_400, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" seq="1234" budget="300" used="80" dropped="11"/>
+        <hivemind_state agent="devops" seq="1234" budget="300" used="80" dropped="12"/>
     "#]]
     .assert_eq(&pack(&small(), 300, NOW));
 }

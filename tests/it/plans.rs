@@ -14,9 +14,10 @@ use hivemind::domain::claim::{
 };
 use hivemind::domain::command::{
     AddEvidence, AddPhase, AddPlan, AddTask, AliasTarget, Alternative, AttachExperiment, CancelExperiment,
-    ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, EndSession, Observe, RecordDecision,
-    RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent, RunExperiment, SaveAnchor,
-    Seen as Observed, SpawnResearcher, SplitSession, StartSession, Submission, TakePosition, UpdateTask,
+    ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, EndSession, LockScopes, Observe,
+    RecordDecision, RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent, RunExperiment,
+    SaveAnchor, Seen as Observed, SpawnResearcher, SplitSession, StartSession, Submission, TakePosition,
+    UpdateTask,
 };
 use hivemind::domain::event::{FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
@@ -451,6 +452,11 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
             Command::DeclareIntent(DeclareIntent { trajectory, team: false }),
             Command::AddTask(add),
             Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
+            Command::LockScopes(LockScopes {
+                scopes: vec![format!("tag:lock {index}").parse().expect("a tag")],
+                minutes: None,
+                why: "benchmarks".parse().expect("a reason"),
+            }),
             Command::SaveAnchor(SaveAnchor {
                 key: format!("KEY_{}", index % 50).parse().expect("a key"),
                 value: format!("value {index}").parse().expect("a value"),
@@ -615,6 +621,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Status,
         View::Plan(None),
         View::Plan(Some("w7".to_owned())),
+        View::Locks,
         View::ReadyTasks,
         View::Tasks(TaskFilter { limit: LIMIT, ..TaskFilter::default() }),
         View::Tasks(TaskFilter {
@@ -667,6 +674,7 @@ const fn kind(view: &View) -> &'static str {
         View::Event(_) => "event",
         View::Status => "status",
         View::Plan(_) => "plan",
+        View::Locks => "locks",
         View::ReadyTasks => "ready",
         View::Tasks(_) => "tasks",
         View::Task(_) => "task",
@@ -680,7 +688,7 @@ const fn kind(view: &View) -> &'static str {
         View::Attention(_) => "attention",
     }
 }
-const KINDS: usize = 27;
+const KINDS: usize = 28;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

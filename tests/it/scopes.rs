@@ -161,7 +161,7 @@ fn a_lock_on_a_glob_holds_the_files_it_matches() {
     let (one, other, third) = (task("one"), task("other"), task("third"));
     hm("one", "devops", &["task", "claim", &one, "--lock", "src/db/*.rs"]);
     let claimed = hm("two", "analyst", &["task", "claim", &other, "--lock", "src/db/pool.rs"]);
-    assert_eq!(claimed["warnings"][0]["code"], "file_leased", "{claimed}");
+    assert_eq!(claimed["code"], "scope_locked", "{claimed}");
     let claimed = hm("two", "analyst", &["task", "claim", &third, "--lock", "src/db/schema.sql"]);
     assert_eq!(claimed["warnings"], json!([]), "{claimed}");
 }

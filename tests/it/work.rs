@@ -37,14 +37,14 @@ const MINUTE: i64 = 60_000;
 const SESSIONS: [&str; 4] = ["s-0", "s-1", "s-2", ""];
 
 /// A writer whose clock the test moves.
-struct Team {
-    workspace: TempWorkspace,
-    committer: Committer,
-    now: Arc<AtomicI64>,
+pub(crate) struct Team {
+    pub(crate) workspace: TempWorkspace,
+    pub(crate) committer: Committer,
+    pub(crate) now: Arc<AtomicI64>,
 }
 
 impl Team {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let workspace = TempWorkspace::new();
         let now = Arc::new(AtomicI64::new(1_000_000 * MINUTE));
         let clock = Arc::clone(&now);
@@ -56,29 +56,29 @@ impl Team {
         Self { workspace, committer, now }
     }
 
-    fn after(&self, minutes: i64) {
+    pub(crate) fn after(&self, minutes: i64) {
         self.now.fetch_add(minutes * MINUTE, Ordering::Relaxed);
     }
 
-    fn asks(&mut self, session: &str, command: Command) -> Result<Receipt, Rejection> {
+    pub(crate) fn asks(&mut self, session: &str, command: Command) -> Result<Receipt, Rejection> {
         self.committer.commit(&[by(session, command)]).expect("a ledger that can be written").remove(0)
     }
 
-    fn does(&mut self, session: &str, command: Command) -> Receipt {
+    pub(crate) fn does(&mut self, session: &str, command: Command) -> Receipt {
         self.asks(session, command).expect("an accepted command")
     }
 
-    fn refused(&mut self, session: &str, command: Command) -> Code {
+    pub(crate) fn refused(&mut self, session: &str, command: Command) -> Code {
         self.asks(session, command).expect_err("a refusal").code
     }
 
-    fn task(&mut self, depends_on: &[TaskId]) -> TaskId {
+    pub(crate) fn task(&mut self, depends_on: &[TaskId]) -> TaskId {
         let task_id = TaskId::from_uuid(hivemind::system::new_id());
         self.does("s-0", Command::AddTask(add(task_id, depends_on)));
         task_id
     }
 
-    fn reader(&self) -> Reader {
+    pub(crate) fn reader(&self) -> Reader {
         Reader::open(&self.workspace.team_memory()).expect("readable").expect("read models")
     }
 
@@ -88,7 +88,7 @@ impl Team {
 }
 
 /// Each session has an agent of its own; the empty one is none.
-fn by(session: &str, command: Command) -> Submission {
+pub(crate) fn by(session: &str, command: Command) -> Submission {
     let agents = ["devops", "analyst", "frontend", "reviewer"];
     let number: usize = session.trim_start_matches("s-").parse().unwrap_or(0);
     Submission {
@@ -116,7 +116,7 @@ fn add(task_id: TaskId, depends_on: &[TaskId]) -> AddTask {
     }
 }
 
-fn split(child: &str) -> Command {
+pub(crate) fn split(child: &str) -> Command {
     split_with(child, "what was")
 }
 
@@ -154,21 +154,21 @@ fn claim(task_id: TaskId) -> Command {
     claim_with(task_id, &[])
 }
 
-fn claim_with(task_id: TaskId, locks: &[&str]) -> Command {
+pub(crate) fn claim_with(task_id: TaskId, locks: &[&str]) -> Command {
     let file_locks = locks.iter().map(|lock| Scope::parse(lock, "").expect("a path")).collect();
     Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks })
 }
 
-fn update(task_id: TaskId, status: TaskStatus, token: Option<u64>) -> Command {
+pub(crate) fn update(task_id: TaskId, status: TaskStatus, token: Option<u64>) -> Command {
     let note = Some("so it went".parse().expect("a note"));
     Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: token })
 }
 
-fn start() -> Command {
+pub(crate) fn start() -> Command {
     Command::StartSession(StartSession { source: Source::Startup, client: None, parent_session: None })
 }
 
-fn turn(text: &str) -> Command {
+pub(crate) fn turn(text: &str) -> Command {
     Command::RecordTurn(RecordTurn {
         role: Role::User,
         text: text.parse().expect("something said"),
@@ -377,13 +377,15 @@ fn a_session_goes_on_from_one_that_there_was() {
 }
 
 #[test]
-fn files_that_somebody_holds_are_warned_of() {
+fn files_that_another_session_holds_are_not_held_twice() {
     let mut team = Team::new();
     let (one, other) = (team.task(&[]), team.task(&[]));
     team.does("s-1", claim_with(one, &["src/db/**/*.rs"]));
-    let warned = team.does("s-2", claim_with(other, &["src/db/pool.rs"]));
-    assert_eq!(warned.warnings[0].code, WarningCode::FileLeased);
-    assert!(warned.warnings[0].message.contains("analyst holds src/db/**/*.rs"), "{warned:?}");
+    let refused = team.asks("s-2", claim_with(other, &["src/db/pool.rs"])).expect_err("a refusal");
+    assert_eq!(refused.code, Code::ScopeLocked);
+    assert!(refused.message.starts_with("analyst holds src/db/**/*.rs for task T1 until "), "{refused:?}");
+    // The task itself is free, and so are other files.
+    team.does("s-2", claim_with(other, &["src/ui"]));
 }
 
 #[test]

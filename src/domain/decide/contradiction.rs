@@ -267,6 +267,8 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
             | Event::TaskAdded(_)
             | Event::TaskClaimed(_)
             | Event::TaskReleased(_)
+            | Event::ScopesLocked(_)
+            | Event::ScopesReleased(_)
             | Event::TaskUpdated(_)
             | Event::IntentDeclared(_)
             | Event::SessionStarted(_)

@@ -1,6 +1,6 @@
 //! Plans, phases and tasks: who may take one, who may end it, and where the team looks.
 
-use super::{Decision, check_list, fresh_id};
+use super::{Decision, check_list, fresh_id, lock};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ClaimType;
@@ -18,13 +18,11 @@ use crate::domain::ids::{EventId, PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::names::{Named, Sort};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
-    in_work_tree,
 };
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::State;
-use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 
@@ -154,7 +152,8 @@ pub(super) fn claim_task(
         let problem = format!("a lease is 1 to {MAX_LEASE_MINUTES} minutes, this one {lease_minutes}");
         return Err(Rejection::invalid("lease_minutes", problem));
     }
-    let mut file_locks = claim.file_locks.clone();
+    let asked: Vec<Scope> = claim.file_locks.iter().map(|lock| state.canonical(lock).clone()).collect();
+    let mut file_locks = asked.clone();
     let task_id = claim.task_id;
     let task = known_task(state, task_id)?;
     let called = name(state, task_id);
@@ -175,7 +174,7 @@ pub(super) fn claim_task(
         Some(hold) => {
             token = hold.token;
             lease_minutes = claim.lease_minutes.unwrap_or(hold.lease_minutes);
-            let kept = hold.file_locks.iter().filter(|lock| !claim.file_locks.contains(lock)).cloned();
+            let kept = hold.file_locks.iter().filter(|lock| !asked.contains(lock)).cloned();
             file_locks = kept.chain(file_locks).collect();
         }
         None => {}
@@ -197,7 +196,8 @@ pub(super) fn claim_task(
     }
     decision.warnings = invalidated(state, &task.depends_on);
     let worktree = checkout.worktree.clone();
-    decision.warnings.extend(collisions(state, (agent, session, worktree.as_ref()), &file_locks, now));
+    let speaker = ((agent, Some(session)), worktree.as_ref());
+    decision.warnings.extend(lock::free(state, speaker, &file_locks, now)?);
     let session = session.clone();
     let claimed = TaskClaimed { task_id, session, token, lease_minutes, file_locks, worktree };
     decision.events.push(claimed.into());
@@ -225,33 +225,6 @@ fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
         claim_id: None,
     };
     depends_on.iter().filter(is_invalidated).map(warning).collect()
-}
-
-/// Locks of other holders that are still held and may mean the same files. In another work tree the files are
-/// others, which come together when somebody merges.
-fn collisions(
-    state: &State,
-    (agent, session, worktree): (&AgentId, &SessionId, Option<&Worktree>),
-    locks: &[Scope],
-    now: Timestamp,
-) -> Vec<Warning> {
-    let others = state.work().held();
-    let others =
-        others.filter(|(_, hold)| hold.until >= now && !state.is_own_hold(agent, Some(session), hold));
-    let colliding = others.filter_map(|(task, hold)| {
-        let lock = hold.file_locks.iter().find(|lock| locks.iter().any(|mine| mine.overlaps(lock)))?;
-        let (holder, until, task) = (&hold.agent, hold.until, name(state, task));
-        let message = if hold.worktree.as_ref() == worktree {
-            format!("{holder} holds {lock} until {until} for task {task}: agree first")
-        } else {
-            let there = in_work_tree(hold.worktree.as_ref().map(Worktree::as_str));
-            format!(
-                "{holder} edits {lock} {there} until {until} for task {task}: it will conflict when merged; agree first"
-            )
-        };
-        Some(Warning { code: WarningCode::FileLeased, message, claim_id: None })
-    });
-    colliding.collect()
 }
 
 pub(super) fn update_task(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, fresh_id, known_claim};
+use super::{Decision, fresh_id, known_claim, lock};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position, Status};
@@ -54,7 +54,7 @@ pub(super) fn end(
     session: Option<&SessionId>,
 ) -> Result<Decision, Rejection> {
     let session = named(session)?;
-    let holds = state.work().held_by(session).next().is_some();
+    let holds = state.work().held_by(session).next().is_some() || state.work().locks().contains_key(session);
     if state.work().session(session).is_none() && !holds {
         return Err(Rejection::new(
             Code::UnknownSession,
@@ -91,10 +91,11 @@ pub fn overdue(state: &State, now: Timestamp) -> Vec<Vec<Event>> {
         .filter_map(|(_, run)| run.researcher.as_ref())
         .map(|researcher| &researcher.session)
         .collect();
-    let vanished = state
-        .work()
-        .sessions()
-        .filter(|(id, session)| now.ms() - session.last_seen.ms() > limit_ms && !at_work.contains(id));
+    // A session asked for quiet until a time of its own choice: what runs meanwhile may take that long.
+    let locks = |id: &SessionId| state.work().locks_of(id).any(|(_, lock)| lock.until >= now);
+    let vanished = state.work().sessions().filter(|(id, session)| {
+        now.ms() - session.last_seen.ms() > limit_ms && !at_work.contains(id) && !locks(id)
+    });
     ends.extend(vanished.map(|(id, session)| {
         let mut events = ending(state, &session.agent, id, EndCause::Vanished);
         // What ran out is freed above, once.
@@ -204,6 +205,7 @@ pub(super) fn split(
         }
         over.push(task_id);
     }
+    decision.events.extend(lock::handed_over(state, parent, &split.child, now));
     if !over.is_empty() {
         let mut tasks: Vec<String> =
             over.iter().take(MAX_NAMED).map(|task| state.work().called(task.uuid())).collect();
@@ -259,6 +261,7 @@ pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Deci
         Guard::Task(id) => {
             super::plan::known_task(state, id)?;
         }
+        Guard::Lock(id) => super::known_event(state, id)?,
     }
     let RecordFiring { guard, matched } = firing.clone();
     Ok(one(GuardFired { guard, matched }.into()))

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use crate::domain::event::{Event, Recorded, TaskClaimed, TaskUpdated};
+use crate::domain::event::{Event, Recorded, ScopesLocked, ScopesReleased, TaskClaimed, TaskUpdated};
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
+use crate::domain::lock::{Lock, Locked, Purpose};
 use crate::domain::names::Names;
 use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory, current_phase};
+use crate::domain::scope::Scope;
 use crate::domain::session::{EndCause, Session};
 use crate::domain::text::{AnchorKey, AnchorValue};
 use crate::domain::time::Timestamp;
@@ -24,6 +26,8 @@ pub struct Work {
     tasks: BTreeMap<TaskId, Task>,
     /// What each session holds.
     held: BTreeMap<SessionId, BTreeSet<TaskId>>,
+    /// What each session locks without a task. A lock that is over goes when the next one is taken.
+    locks: BTreeMap<SessionId, BTreeMap<Scope, Lock>>,
     /// Sessions that started, or were split off, and have not ended.
     sessions: BTreeMap<SessionId, Session>,
     /// Every session that ever started or was split off.
@@ -99,6 +103,35 @@ impl Work {
         held.filter_map(|id| Some((*id, self.tasks.get(id)?.hold.as_ref()?)))
     }
 
+    /// What sessions lock without a task, over or not.
+    pub const fn locks(&self) -> &BTreeMap<SessionId, BTreeMap<Scope, Lock>> {
+        &self.locks
+    }
+
+    /// What a session locks without a task, over or not.
+    pub fn locks_of(&self, session: &SessionId) -> impl Iterator<Item = (&Scope, &Lock)> {
+        self.locks.get(session).into_iter().flatten()
+    }
+
+    /// Everything that is locked at `now`, through tasks and by locks.
+    pub fn locked(&self, now: Timestamp) -> impl Iterator<Item = Locked<'_>> {
+        let through_tasks =
+            self.held().filter(move |(_, hold)| hold.until >= now).flat_map(|(task, hold)| {
+                let Hold { agent, session, until, worktree, file_locks, .. } = hold;
+                let (until, worktree, purpose) = (*until, worktree.as_ref(), Purpose::Task(task));
+                file_locks.iter().map(move |scope| Locked { scope, agent, session, until, worktree, purpose })
+            });
+        let locks =
+            self.locks.iter().flat_map(|(session, locks)| locks.iter().map(move |lock| (session, lock)));
+        let by_locks =
+            locks.filter(move |(_, (_, lock))| lock.until >= now).map(|(session, (scope, lock))| {
+                let Lock { agent, why, until, worktree } = lock;
+                let (until, worktree, purpose) = (*until, worktree.as_ref(), Purpose::Why(why));
+                Locked { scope, agent, session, until, worktree, purpose }
+            });
+        through_tasks.chain(by_locks)
+    }
+
     /// The sessions that started and have not ended.
     pub fn sessions(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
         self.sessions.iter()
@@ -142,6 +175,7 @@ impl Work {
         }
         let Some(event) = &recorded.event else { return };
         self.follow_plan(event, recorded);
+        self.follow_locks(event, recorded);
         self.follow_session(event, recorded);
     }
 
@@ -233,6 +267,28 @@ impl Work {
                 self.held.remove(&hold.session);
             }
         }
+    }
+
+    fn follow_locks(&mut self, event: &Event, recorded: &Recorded) {
+        if let Event::ScopesLocked(ScopesLocked { session, scopes, until, why, worktree }) = event {
+            self.keep_locks(|_, _, lock| lock.until >= recorded.at);
+            let held = self.locks.entry(session.clone()).or_default();
+            for scope in scopes {
+                let (agent, worktree) = (recorded.agent.clone(), worktree.clone());
+                held.insert(scope.clone(), Lock { agent, why: why.clone(), until: *until, worktree });
+            }
+        } else if let Event::ScopesReleased(ScopesReleased { session, scopes }) = event {
+            self.keep_locks(|of, scope, _| of != session || !scopes.contains(scope));
+        } else if let Event::SessionEnded(ended) = event {
+            self.locks.remove(&ended.session);
+        }
+    }
+
+    fn keep_locks(&mut self, is_kept: impl Fn(&SessionId, &Scope, &Lock) -> bool) {
+        self.locks.retain(|session, locks| {
+            locks.retain(|scope, lock| is_kept(session, scope, lock));
+            !locks.is_empty()
+        });
     }
 
     fn follow_session(&mut self, event: &Event, recorded: &Recorded) {

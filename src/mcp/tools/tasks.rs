@@ -20,7 +20,7 @@ struct ClaimTaskArguments {
     /// 1-1440, default 15; writing renews it.
     #[schemars(with = "Option<i32>")]
     lease_minutes: Option<u32>,
-    /// Paths or globs others leave alone.
+    /// Scopes others leave alone.
     #[serde(default)]
     file_locks: Vec<String>,
 }

@@ -1,0 +1,74 @@
+//! `hm lock`: what the others should leave alone for a time.
+
+use clap::Args;
+
+use super::output::Failure;
+use super::{Context, parse};
+use crate::domain::command::{Command, LockScopes, ReleaseScopes};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::views::View;
+
+pub(super) const HELP: &str = "\
+Examples:
+  hm lock tag:cpu --for 20m --why \"benchmarks\"
+  hm lock src/db \"docs/*.md\" --why \"I move files\"
+  hm lock --release tag:cpu
+  hm lock --list
+
+A lock ends by itself, and with its session. Others are warned of it and not kept from writing; they cannot take a lock
+that overlaps it.";
+
+/// Locks on anything.
+#[derive(Debug, Args)]
+pub(super) struct Lock {
+    /// What to lock: a path, a glob, tag:NAME, target:NAME or symbol:NAME
+    #[arg(value_name = "SCOPE", required_unless_present_any = ["release", "list"])]
+    scopes: Vec<String>,
+    /// For how long: 5m, 2h, or a number of minutes; 15m unless given, at most 24h
+    #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["release", "list"])]
+    time: Option<String>,
+    /// What for, as the others are told
+    #[arg(long, value_name = "TEXT", required_unless_present_any = ["release", "list"],
+        conflicts_with_all = ["release", "list"])]
+    why: Option<String>,
+    /// Give these locks back, with all below them; without a scope, all that this session holds
+    #[arg(long, conflicts_with = "list")]
+    release: bool,
+    /// List what is locked, by locks and through tasks
+    #[arg(long, conflicts_with = "scopes")]
+    list: bool,
+}
+
+impl Lock {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        if self.list {
+            return context.show(&View::Locks);
+        }
+        let scopes = self.scopes.iter().map(|text| context.scope("scope", text));
+        let scopes = scopes.collect::<Result<Vec<Scope>, _>>()?;
+        if self.release {
+            return context.submit("lock released", Command::ReleaseScopes(ReleaseScopes { scopes }), None);
+        }
+        let minutes = self.time.as_deref().map(minutes).transpose()?;
+        let why = parse("why", self.why.as_deref().unwrap_or_default())?;
+        context.submit("locked", Command::LockScopes(LockScopes { scopes, minutes, why }), None)
+    }
+}
+
+/// The minutes of a length of time such as `5m` or `2h`; a bare number is of minutes.
+fn minutes(text: &str) -> Result<u32, Rejection> {
+    let text = text.trim();
+    let (number, unit) = match text.strip_suffix('h') {
+        Some(number) => (number, 60),
+        None => (text.strip_suffix('m').unwrap_or(text), 1),
+    };
+    let minutes = number.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    minutes.ok_or_else(|| {
+        let given: String = text.chars().take(40).collect();
+        Rejection::invalid(
+            "for",
+            format!("`{given}` is no length of time: write 5m, 2h, or a number of minutes"),
+        )
+    })
+}

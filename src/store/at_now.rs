@@ -1,0 +1,150 @@
+//! Who is at what now: runs that wait or go on, tasks that are held, locks. The one place that says it.
+
+use serde::Serialize;
+
+use super::claims::malformed;
+use super::locks::places;
+use super::{ClaimSummary, LockView, Reader, StoreError, TaskView};
+use crate::domain::claim::Status;
+use crate::domain::experiment::RunState;
+use crate::domain::plan::{TaskStatus, in_work_tree};
+use crate::domain::scope::Scope;
+use crate::domain::time::{Span, Timestamp};
+
+/// Of the agents that are at one thing, so many are named on one line.
+const MAX_NAMED: usize = 3;
+
+/// What an agent is doing about a claim or a place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ByNow {
+    /// The agent.
+    pub agent: String,
+    /// What it does: `tests it, R11 queued`.
+    pub does: String,
+}
+
+/// Who does what, on one line; none where nothing goes on.
+pub fn by_now(at_it: &[ByNow]) -> Option<String> {
+    let named: Vec<String> =
+        at_it.iter().take(MAX_NAMED).map(|ByNow { agent, does }| format!("{agent} {does}")).collect();
+    let more = at_it.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| named.join("; ") + &more)
+}
+
+/// A run that waits for its turn or is under way.
+#[derive(Debug)]
+struct Run {
+    claim_id: String,
+    name: String,
+    agent: String,
+    status: RunState,
+}
+
+/// What all agents are at.
+#[derive(Debug, Default)]
+pub struct AtNow {
+    now: Option<Timestamp>,
+    runs: Vec<Run>,
+    tasks: Vec<TaskView>,
+    locks: Vec<LockView>,
+}
+
+impl AtNow {
+    /// Everything that is locked.
+    pub fn locks(&self) -> &[LockView] {
+        &self.locks
+    }
+
+    /// Who is at a claim or at one of its places: its runs first, then locks, then tasks whose scopes name a place.
+    pub fn at(&self, claim: Option<&str>, scopes: &[Scope]) -> Vec<ByNow> {
+        let runs = self.runs.iter().filter(|run| Some(run.claim_id.as_str()) == claim);
+        let mut at_it: Vec<ByNow> = runs
+            .map(|run| ByNow {
+                agent: run.agent.clone(),
+                does: format!("tests it, {} {}", run.name, run.status),
+            })
+            .collect();
+        let is_there = |scope: &String| scope.parse::<Scope>().is_ok_and(|scope| scope.is_at(scopes));
+        for lock in self.locks.iter().filter(|lock| is_there(&lock.scope)) {
+            let LockView { scope, agent, worktree, why, task, .. } = lock;
+            let there = worktree.as_deref().map(|tree| format!(" {}", in_work_tree(Some(tree))));
+            let there = there.unwrap_or_default();
+            let left = self.left(lock.until);
+            let does = match (why, task) {
+                (None, Some(task)) => format!("holds {scope}{there} for {task}, {left}"),
+                (why, _) => format!("holds {scope}{there}, {left}: {}", why.as_deref().unwrap_or_default()),
+            };
+            at_it.push(ByNow { agent: agent.clone(), does });
+        }
+        for task in &self.tasks {
+            // What it locks of this is said already.
+            let is_named = places(&task.scopes).iter().any(|scope| scope.is_at(scopes));
+            if is_named && !task.file_locks.iter().any(is_there) {
+                let agent = task.holder.clone().unwrap_or_default();
+                at_it.push(ByNow { agent, does: format!("works on {}", task.name) });
+            }
+        }
+        at_it
+    }
+
+    fn left(&self, until: i64) -> String {
+        match self.now {
+            Some(now) => format!("{} left", Span(until - now.ms())),
+            None => format!("until {}", Timestamp::from_ms(until)),
+        }
+    }
+}
+
+impl Reader {
+    /// What all agents are at now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn at_now(&self) -> Result<AtNow, StoreError> {
+        let mut unfinished = self.db.prepare_cached(
+            "SELECT e.claim_id, coalesce((SELECT letter || number FROM names WHERE names.id = e.id), e.id), \
+             e.requested_by, e.status FROM experiments e \
+             WHERE e.status IN ('queued', 'running') AND e.claim_id IS NOT NULL ORDER BY e.created_seq",
+        )?;
+        let runs = self.kept_of(unfinished.query([])?, |row| {
+            let status = row.get::<_, String>(3)?.parse().map_err(malformed)?;
+            Ok::<_, StoreError>(Run { claim_id: row.get(0)?, name: row.get(1)?, agent: row.get(2)?, status })
+        })?;
+        let mut tasks = self.held_tasks()?;
+        tasks.retain(|task| task.status == TaskStatus::Active);
+        Ok(AtNow { now: self.now(), runs, tasks, locks: self.locks()? })
+    }
+
+    /// Says on each claim in force who is at it now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mark_at_now<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c mut ClaimSummary>,
+    ) -> Result<(), StoreError> {
+        let mut claims = claims.filter(|claim| claim.status != Status::Deprecated).peekable();
+        if claims.peek().is_none() {
+            return Ok(());
+        }
+        let at_now = self.at_now()?;
+        for claim in claims {
+            claim.by_now = at_now.at(Some(&claim.id), &places(&claim.scopes));
+        }
+        Ok(())
+    }
+
+    /// Who is at these claims now, in force or not; those at which no agent is are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn at_claims(&self, ids: &[String]) -> Result<Vec<(String, String)>, StoreError> {
+        let mut claims = Vec::new();
+        for id in ids {
+            claims.extend(self.claim_summary(id)?);
+        }
+        self.mark_at_now(claims.iter_mut())?;
+        Ok(claims.into_iter().filter_map(|claim| Some((claim.id, by_now(&claim.by_now)?))).collect())
+    }
+}

@@ -1,0 +1,145 @@
+//! Locks: what a fold writes of them, and what is locked now, by locks and through tasks.
+
+use rusqlite::{Connection, params};
+use serde::Serialize;
+
+use super::{Reader, StoreError};
+use crate::domain::event::{Guard, Recorded, ScopesLocked, ScopesReleased};
+use crate::domain::ids::SessionId;
+use crate::domain::lock::{because, for_task};
+use crate::domain::scope::Scope;
+use crate::domain::text::Worktree;
+
+/// One scope that a session locks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LockView {
+    /// The id of the event that took it, or of the task it is held through.
+    pub id: String,
+    /// What is locked.
+    pub scope: String,
+    /// Who holds it.
+    pub agent: String,
+    /// The session that does.
+    pub session: String,
+    /// The linked work tree its holder works in; none for the main one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    /// When it ends, if nothing moves that, epoch ms.
+    pub until: i64,
+    /// What for; none of a lock that is held through a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The name of the task it is held through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl LockView {
+    /// What warns of it: the task that it is held through, or the lock itself; none where its id is malformed.
+    pub fn guard(&self) -> Option<Guard> {
+        match self.task {
+            Some(_) => self.id.parse().ok().map(Guard::Task),
+            None => self.id.parse().ok().map(Guard::Lock),
+        }
+    }
+
+    /// What the lock is for, as sentences about it say it.
+    pub fn purpose(&self) -> String {
+        match &self.why {
+            Some(why) => because(why),
+            None => self.task(),
+        }
+    }
+
+    /// The reason it was taken for, or the task it is held through.
+    pub fn reason(&self) -> String {
+        self.why.clone().unwrap_or_else(|| self.task())
+    }
+
+    fn task(&self) -> String {
+        for_task(self.task.as_deref().unwrap_or("unknown"), self.title.as_deref())
+    }
+}
+
+pub(super) fn locked(db: &Connection, at: &Recorded, body: &ScopesLocked) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM locks WHERE lock_until < ?1")?.execute([at.at.ms()])?;
+    let mut lock = db.prepare_cached(
+        "INSERT OR REPLACE INTO locks (session, scope, agent, why, lock_until, worktree, id, seq) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    let (session, worktree) = (body.session.as_str(), body.worktree.as_ref().map(Worktree::as_str));
+    for scope in &body.scopes {
+        let (agent, why, until) = (at.agent.as_str(), body.why.as_str(), body.until.ms());
+        let (id, seq) = (at.id.to_string(), at.seq as i64);
+        lock.execute(params![session, scope.as_str(), agent, why, until, worktree, id, seq])?;
+    }
+    Ok(())
+}
+
+pub(super) fn released(db: &Connection, body: &ScopesReleased) -> Result<(), StoreError> {
+    let mut free = db.prepare_cached("DELETE FROM locks WHERE session = ?1 AND scope = ?2")?;
+    for scope in &body.scopes {
+        free.execute([body.session.as_str(), scope.as_str()])?;
+    }
+    Ok(())
+}
+
+/// A session that is over locks nothing.
+pub(super) fn session_ended(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM locks WHERE session = ?1")?.execute([session.as_str()])?;
+    Ok(())
+}
+
+impl Reader {
+    /// Everything that is locked, by locks first, then through tasks.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn locks(&self) -> Result<Vec<LockView>, StoreError> {
+        let now = self.now().map_or(0, |now| now.ms());
+        let mut held = self.db.prepare_cached(
+            "SELECT scope, agent, session, worktree, lock_until, why, id FROM locks WHERE lock_until >= ?1 \
+             ORDER BY lock_until, session, scope",
+        )?;
+        let mut locks = self.kept_of(held.query([now])?, |row| {
+            Ok::<_, rusqlite::Error>(LockView {
+                id: row.get(6)?,
+                scope: row.get(0)?,
+                agent: row.get(1)?,
+                session: row.get(2)?,
+                worktree: row.get(3)?,
+                until: row.get(4)?,
+                why: row.get(5)?,
+                task: None,
+                title: None,
+            })
+        })?;
+        for task in self.held_tasks()? {
+            let (Some(agent), Some(session), Some(until)) = (task.holder, task.session, task.lease_until)
+            else {
+                continue;
+            };
+            locks.extend(task.file_locks.into_iter().map(|scope| LockView {
+                id: task.id.clone(),
+                scope,
+                agent: agent.clone(),
+                session: session.clone(),
+                worktree: task.worktree.clone(),
+                until,
+                why: None,
+                task: Some(task.name.clone()),
+                title: Some(task.title.clone()),
+            }));
+        }
+        Ok(locks)
+    }
+}
+
+/// The scopes of a row, without the whole workspace: that is about everything, and so about nothing.
+pub(super) fn places(scopes: &[String]) -> Vec<Scope> {
+    let scopes = scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    scopes.filter(|scope| !scope.is_whole()).collect()
+}
