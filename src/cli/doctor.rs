@@ -5,12 +5,14 @@ use serde_json::json;
 use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::clients::Places;
+use crate::config::ConfigError;
 use crate::doctor::{Check, Doctor, Verdict};
 
-pub(super) fn run(context: &Context) -> Result<(), Failure> {
+pub(super) fn run(context: &Context, fault: Option<&ConfigError>) -> Result<(), Failure> {
     let doctor = Doctor {
         workspace: &context.workspace,
         config: &context.config,
+        config_fault: fault,
         state_home: context.environment.state_home.as_deref(),
         places: Places::new(context.workspace.root(), &context.environment),
         front: context.front()?,
