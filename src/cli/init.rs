@@ -11,7 +11,7 @@ use crate::clients::{
     self, CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places,
 };
 use crate::system::Environment;
-use crate::workspace::{MARKER, Workspace};
+use crate::workspace::{self, MARKER, Workspace};
 
 /// What both verbs take.
 #[derive(Debug, Args)]
@@ -73,7 +73,8 @@ impl Init {
         let here = std::env::current_dir().map_err(Failure::internal)?;
         let root = global.dir.clone().or_else(|| environment.dir.clone()).unwrap_or(here);
         let named = named(&self.choice.clients)?;
-        let root = root.canonicalize().or_else(|_| std::path::absolute(&root)).map_err(Failure::internal)?;
+        let root = workspace::project_of(&root);
+        let root = root.canonicalize().or_else(|_| std::path::absolute(root)).map_err(Failure::internal)?;
         if let Some(client) = &self.print {
             return print(client.trim(), &Places::new(&root, &environment), global.json);
         }
