@@ -22,7 +22,9 @@ pub enum Verdict {
     Ok,
     /// Worth knowing, or not to be known; no fault.
     Note,
-    /// Somebody has to do something.
+    /// A dialog of a client waits for a person's answer; no fault.
+    Waiting,
+    /// Something has to be mended.
     Fault,
 }
 
@@ -55,6 +57,10 @@ impl Check {
 
     fn fault(about: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { verdict: Verdict::Fault, ..Self::ok(about, message) }.fixed_by(fix)
+    }
+
+    fn waiting(about: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Waiting, ..Self::ok(about, message) }.fixed_by(fix)
     }
 
     fn fixed_by(self, fix: impl Into<String>) -> Self {

@@ -186,12 +186,17 @@ const fn exit_code(code: Code) -> u8 {
     }
 }
 
+/// Whether there is a terminal to ask at.
+pub(super) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 /// Asks a question at the terminal; only a yes is one. None where there is no terminal to ask at.
 pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() || !std::io::stdout().is_terminal() {
+    if !can_ask() {
         return Ok(None);
     }
+    let stdin = std::io::stdin();
     let mut out = stream();
     write!(out, "{question} [y/N] ")?;
     out.flush()?;

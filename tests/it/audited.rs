@@ -10,6 +10,7 @@ use crate::bench::Bench;
 use crate::hook::claude;
 use crate::proof::{EXPECTING, profile, run, shown};
 use crate::shell::Shell;
+use crate::terminal::on_screen;
 
 fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
@@ -68,6 +69,42 @@ fn init_takes_the_marker_of_a_directory_for_the_directory() {
         assert!(init.status.success(), "{init:?}");
         assert!(marker.join("config.toml").is_file() && !marker.join(".hivemind").exists(), "{init:?}");
     }
+}
+
+/// Red before: a human was asked below hundreds of lines of diff, was told no next step, and then `hm doctor` called the
+/// dialogs that no person had answered yet faults.
+#[test]
+fn init_at_a_terminal_is_short_and_says_what_the_clients_will_ask() {
+    let shell = Shell::without_writer();
+    let at_home = |line: &str| {
+        let mut command = shell.command(line);
+        command.env("HOME", shell.state_home()).env_remove("GEMINI_CLI_HOME");
+        command
+    };
+    fs::create_dir(shell.state_home().join(".gemini")).expect("a directory");
+    fs::write(shell.state_home().join(".gemini/settings.json"), "{}")
+        .expect("what shows that Gemini CLI is here");
+    let (code, screen) = on_screen(&at_home("hm init --clients gemini"), "y\n");
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("Gemini CLI: .gemini/settings.json, "), "{screen}");
+    assert!(!screen.contains("+++") && screen.contains("--dry-run"), "{screen}");
+    let next = flat(&screen);
+    assert!(next.contains("1 of 1 files changed"), "{screen}");
+    assert!(next.contains("- Gemini CLI: Gemini CLI does not trust this folder: start `gemini`"), "{screen}");
+    let doctor = at_home("hm doctor --json").output().expect("hm can be run");
+    let report: Value = serde_json::from_slice(&doctor.stdout).expect("JSON");
+    let of = |about: &str| {
+        let checks = report["checks"].as_array().expect("checks").iter();
+        checks.filter(|check| check["about"] == about).cloned().collect::<Vec<_>>()
+    };
+    let trust = of("gemini trust");
+    assert!(trust.len() == 1 && trust[0]["verdict"] == "waiting", "{report}");
+    assert_eq!(
+        (&report["waiting"], &of("gemini last fired")[0]["message"]),
+        (&json!(1), &json!("not used here yet"))
+    );
+    let dry = said(&at_home("hm init --clients cursor --dry-run").output().expect("hm can be run"));
+    assert!(dry.contains("+++"), "{dry}");
 }
 
 /// Red before: the file beside the memory kept what was erased, and nothing said so.
