@@ -561,10 +561,11 @@ impl Reader {
     /// [`StoreError`].
     pub fn failed_since_proof(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
         let sql = format!(
-            "SELECT {SUMMARY} FROM claims c WHERE c.proof_run > '' AND +c.status = 'confirmed' ORDER BY c.created_seq"
+            "SELECT {SUMMARY} FROM claims c INDEXED BY claims_proof WHERE c.proof_run > '' AND c.status = 'confirmed'"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let proved = self.kept_of(statement.query([])?, |row| self.summary(row))?;
+        let mut proved = self.kept_of(statement.query([])?, |row| self.summary(row))?;
+        proved.sort_by_key(|claim| claim.created_seq);
         Ok(proved.into_iter().filter(|claim| claim.failed_since.is_some()).take(limit).collect())
     }
 
