@@ -45,7 +45,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::client_session::ClientSession;
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordOverride, Submission};
@@ -299,17 +299,33 @@ impl Context {
         here: &Path,
     ) -> Result<Self, Failure> {
         let config = Config::load(&workspace.config()).map_err(Failure::usage)?;
-        let here = here.to_owned();
+        Ok(Self::with(config, workspace, environment, global, here))
+    }
+
+    fn with(
+        config: Config,
+        workspace: Workspace,
+        environment: Environment,
+        global: Global,
+        here: &Path,
+    ) -> Self {
         names::print_from(&workspace);
-        Ok(Self {
-            workspace,
-            config,
-            environment,
-            global,
-            here,
-            overrode: Cell::new(false),
-            known: OnceCell::new(),
-        })
+        let here = here.to_owned();
+        let (overrode, known) = (Cell::new(false), OnceCell::new());
+        Self { workspace, config, environment, global, here, overrode, known }
+    }
+
+    /// [`Context::find`] also where the settings cannot be used: with the defaults then, and with what is wrong.
+    fn examined(global: Global) -> Result<(Self, Option<ConfigError>), Failure> {
+        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let environment = Environment::read();
+        let workspace = Workspace::find(global.dir.as_deref(), &here, &environment);
+        let workspace = workspace.map_err(Failure::usage)?.settled();
+        let (config, fault) = match Config::load(&workspace.config()) {
+            Ok(config) => (config, None),
+            Err(fault) => (Config::defaults(), Some(fault)),
+        };
+        Ok((Self::with(config, workspace, environment, global, &here), fault))
     }
 
     /// Who speaks: `--agent`, else `HM_AGENT`, else nobody yet.
@@ -690,7 +706,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Init(args) => args.run(&global),
         Verb::Uninit(args) => args.run(&global),
-        Verb::Doctor => doctor::run(&Context::find(global)?),
+        Verb::Doctor => {
+            let (context, fault) = Context::examined(global)?;
+            doctor::run(&context, fault.as_ref())
+        }
         Verb::Demo(args) => args.run(&global),
         Verb::Serve(args) => args.run(&Context::find(global)?),
         Verb::Token(verb) => verb.run(&Context::find(global)?),

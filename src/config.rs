@@ -195,7 +195,29 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// The file and what is wrong with it, without the text of the file.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Syntax { path, source } => {
+                // The lines after the first one quote the file.
+                let at = source.to_string().lines().next().unwrap_or_default().to_owned();
+                format!("{path} does not parse ({at})")
+            }
+            Self::Io { path, .. }
+            | Self::Roster { path, .. }
+            | Self::Client { path, .. }
+            | Self::Privacy { path, .. } => format!("{path} cannot be used"),
+        }
+    }
+}
+
 impl Config {
+    /// The settings of a workspace without a configuration.
+    pub fn defaults() -> Self {
+        Self::of(File::default(), "").expect("the defaults fit each other")
+    }
+
     /// The directory that a configuration names for the memory; none where it names none, or does not parse, which
     /// [`Config::load`] says.
     pub fn memory_of(path: &Path, root: &Path) -> Option<PathBuf> {
@@ -227,13 +249,18 @@ impl Config {
         };
         let file: File = toml::from_str(&text)
             .map_err(|source| ConfigError::Syntax { path: shown(), source: Box::new(source) })?;
+        Self::of(file, &shown())
+    }
+
+    fn of(file: File, path: &str) -> Result<Self, ConfigError> {
+        let shown = || path.to_owned();
         let roster = roster(&file.agents).map_err(|source| ConfigError::Roster { path: shown(), source })?;
         let own_secrets = Own::new(&file.privacy.patterns)
             .map_err(|source| ConfigError::Privacy { path: shown(), source })?;
         let QuorumKeys { supports, owner_counts, all_active } = file.quorum;
         Ok(Self {
             clients: clients(&roster, &file.clients)
-                .map_err(|source| ConfigError::Client { path: path.display().to_string(), source })?,
+                .map_err(|source| ConfigError::Client { path: shown(), source })?,
             roster,
             stale_after: file.stale_after_hours,
             own_secrets,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::clients::{CLIENTS, Places};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
@@ -22,7 +22,9 @@ pub enum Verdict {
     Ok,
     /// Worth knowing, or not to be known; no fault.
     Note,
-    /// Somebody has to do something.
+    /// A dialog of a client waits for a person's answer; no fault.
+    Waiting,
+    /// Something has to be mended.
     Fault,
 }
 
@@ -57,6 +59,10 @@ impl Check {
         Self { verdict: Verdict::Fault, ..Self::ok(about, message) }.fixed_by(fix)
     }
 
+    fn waiting(about: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Waiting, ..Self::ok(about, message) }.fixed_by(fix)
+    }
+
     fn fixed_by(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }
@@ -71,8 +77,10 @@ impl Check {
 pub struct Doctor<'a> {
     /// The workspace.
     pub workspace: &'a Workspace,
-    /// Its settings.
+    /// Its settings; the defaults where there is a fault in them.
     pub config: &'a Config,
+    /// Why its own settings cannot be used.
+    pub config_fault: Option<&'a ConfigError>,
     /// The directory of the user's state, where checkpoints are sealed.
     pub state_home: Option<&'a Path>,
     /// Where clients keep theirs.
@@ -89,7 +97,15 @@ impl Doctor<'_> {
     /// Looks at everything, the ground before what stands on it. Starts a writer when none is running, as the
     /// next write would, and each server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
-        let mut checks = vec![self.program(), self.writer().await];
+        let mut checks = vec![self.program()];
+        checks.extend(self.config_fault.map(|fault| {
+            Check::fault(
+                "settings",
+                fault.to_string(),
+                "mend the file: until then no server, no hook and no writer starts here",
+            )
+        }));
+        checks.push(self.writer().await);
         checks.extend(self.memory());
         checks.extend([self.store(), self.standing(), self.pack()]);
         checks.extend(self.agent());

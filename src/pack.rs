@@ -508,6 +508,7 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with("status", claim.status)
         .with_any("basis", claim.basis)
         .with_any("unstable", claim.unstable.then_some("yes"))
+        .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
         .with_any("changed", claim.changed.as_deref())

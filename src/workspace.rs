@@ -120,6 +120,11 @@ const NAME_IT_ELSEWHERE: &str =
 /// What to do about a memory that came with a tree.
 const TRUST_IT: &str = "If it is yours, run `hm trust` in a terminal, or name the project in HM_DIR";
 
+/// The directory of a project that is named by itself or by its marker.
+pub fn project_of(named: &Path) -> &Path {
+    if named.ends_with(MARKER) { named.parent().unwrap_or(named) } else { named }
+}
+
 impl Workspace {
     /// The workspace named by `dir` (`--dir`) or `HM_DIR` (the directory, its `.hivemind`, or a memory), else the one at
     /// or above `start`. Only what the environment names is trusted for being named.
@@ -134,7 +139,7 @@ impl Workspace {
             return Self::at(root, None, &state, false);
         };
         let is_told = dir.is_none_or(|dir| told == Some(dir));
-        let root = if named.ends_with(MARKER) { named.parent().unwrap_or(named) } else { named };
+        let root = project_of(named);
         if is_root(root)? {
             let root = root.canonicalize().map_err(|source| io_error(root, source))?;
             return Self::at(root, None, &state, is_told);

@@ -119,7 +119,7 @@ pub(super) struct Create {
     #[arg(long = "type", value_name = "TYPE", default_value = "fact")]
     claim_type: String,
     /// What it is about: a path, or symbol:NAME, target:NAME, tag:NAME; up to 16
-    #[arg(long = "scope", value_name = "SCOPE", required = true)]
+    #[arg(long = "scope", value_name = "SCOPE", default_value = ".")]
     scopes: Vec<String>,
     /// How sure you are, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]

@@ -4,9 +4,11 @@ use clap::Args;
 
 use super::Context as Place;
 use super::output::Failure;
+use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, SeeAttention};
+use crate::domain::rejection::Code;
 use crate::pack;
-use crate::views::{self, ContextOf, View};
+use crate::views::{self, ContextOf, UNSEATED, View};
 
 /// Whose context, and how much of it.
 #[derive(Debug, Args)]
@@ -30,7 +32,13 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
-        let (agent, _) = place.who()?;
+        // A script that reads needs no name.
+        let agent = match place.who() {
+            Err(Failure::Rejected(refused)) if refused.code == Code::AgentRequired => {
+                AgentId::recorded(UNSEATED)
+            }
+            who => who?.0,
+        };
         let session = self.session.clone().or_else(|| place.client_session().map(String::from));
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
         let of = ContextOf { agent, session, budget, window: None };

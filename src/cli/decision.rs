@@ -54,7 +54,7 @@ pub(super) struct Record {
     #[arg(long, value_name = "CLAIM", conflicts_with = "statement")]
     claim: Option<String>,
     /// Why, in 10 characters or more
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "reason", value_name = "TEXT")]
     rationale: String,
     /// The problem it settles
     #[arg(long, value_name = "TEXT")]

@@ -5,12 +5,14 @@ use serde_json::json;
 use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::clients::Places;
+use crate::config::ConfigError;
 use crate::doctor::{Check, Doctor, Verdict};
 
-pub(super) fn run(context: &Context) -> Result<(), Failure> {
+pub(super) fn run(context: &Context, fault: Option<&ConfigError>) -> Result<(), Failure> {
     let doctor = Doctor {
         workspace: &context.workspace,
         config: &context.config,
+        config_fault: fault,
         state_home: context.environment.state_home.as_deref(),
         places: Places::new(context.workspace.root(), &context.environment),
         front: context.front()?,
@@ -18,15 +20,25 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         binary: std::env::current_exe().map_err(Failure::internal)?,
     };
     let checks = block_on(async { Ok(doctor.examine().await) })?;
-    let faults = checks.iter().filter(|check| check.verdict == Verdict::Fault).count();
+    let count = |verdict: Verdict| checks.iter().filter(|check| check.verdict == verdict).count();
+    let (faults, waiting) = (count(Verdict::Fault), count(Verdict::Waiting));
     let width = checks.iter().map(|check| check.about.len()).max().unwrap_or_default();
     let mut text: String = checks.iter().map(|check| line(check, width)).collect();
     text.push_str(&match faults {
-        0 => "no faults\n".to_owned(),
-        1 => "1 fault\n".to_owned(),
-        many => format!("{many} faults\n"),
+        0 => "no faults".to_owned(),
+        1 => "1 fault".to_owned(),
+        many => format!("{many} faults"),
     });
-    output::print(context.global.json, &text, &json!({ "checks": checks, "faults": faults }))?;
+    text.push_str(&match waiting {
+        0 => "\n".to_owned(),
+        1 => "; 1 dialog waits for you\n".to_owned(),
+        many => format!("; {many} dialogs wait for you\n"),
+    });
+    output::print(
+        context.global.json,
+        &text,
+        &json!({ "checks": checks, "faults": faults, "waiting": waiting }),
+    )?;
     if faults == 0 { Ok(()) } else { Err(Failure::Broken) }
 }
 
@@ -35,6 +47,7 @@ fn line(check: &Check, width: usize) -> String {
     let verdict = match verdict {
         Verdict::Ok => "ok",
         Verdict::Note => "note",
+        Verdict::Waiting => "waits",
         Verdict::Fault => "FAULT",
     };
     // What a program printed must not look like a check of its own.

@@ -11,6 +11,7 @@ use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
+use crate::config::Config;
 use crate::domain::action::{Action, MAX_TOLD, advise, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -128,7 +129,13 @@ fn unopened(call: &Call, global: &Global) -> Option<String> {
         Err(error @ (WorkspaceError::Foreign { .. } | WorkspaceError::NoRepository { .. })) => {
             Some(format!("hivemind: this session has no shared memory. {error}"))
         }
-        _ => None,
+        Err(_) => None,
+        Ok(workspace) => Config::load(&workspace.config()).err().map(|error| {
+            format!(
+                "hivemind: this session has no shared memory: {}. Tell the human: `hm doctor` says what to mend.",
+                error.place()
+            )
+        }),
     }
 }
 

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::Global;
 use super::output::{self, Failure};
 use crate::clients::{
-    self, CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places,
+    self, CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places, Trust,
 };
 use crate::system::Environment;
-use crate::workspace::{MARKER, Workspace};
+use crate::workspace::{self, MARKER, Workspace};
 
 /// What both verbs take.
 #[derive(Debug, Args)]
@@ -73,7 +73,8 @@ impl Init {
         let here = std::env::current_dir().map_err(Failure::internal)?;
         let root = global.dir.clone().or_else(|| environment.dir.clone()).unwrap_or(here);
         let named = named(&self.choice.clients)?;
-        let root = root.canonicalize().or_else(|_| std::path::absolute(&root)).map_err(Failure::internal)?;
+        let root = workspace::project_of(&root);
+        let root = root.canonicalize().or_else(|_| std::path::absolute(root)).map_err(Failure::internal)?;
         if let Some(client) = &self.print {
             return print(client.trim(), &Places::new(&root, &environment), global.json);
         }
@@ -116,7 +117,8 @@ impl Init {
         let nobody = "no client was found: name them with --clients, or take --all\n";
         let none = if clients.is_empty() { nobody } else { "nothing to do: every client is configured\n" };
         let done = "start the clients anew, and `hm doctor` says what they still want";
-        run.finish(text, none, done, |installed, change, file| installed.add(change, file))
+        let next = |client: &Client, places: &Places| steps(client, places, self.choice.user);
+        run.finish(text, none, done, next, |installed, change, file| installed.add(change, file))
     }
 }
 
@@ -144,6 +146,7 @@ impl Uninit {
             memory.to_owned(),
             "nothing to do: no client is configured by hm init\n",
             "`hm init` puts it back",
+            |_, _| Vec::new(),
             |installed, change, _| installed.remove(change),
         )
     }
@@ -172,6 +175,7 @@ impl<'a> Run<'a> {
         opening: String,
         nothing: &str,
         done: &str,
+        next: impl Fn(&Client, &Places) -> Vec<String>,
         make: impl Fn(&mut Installed, &Change, &ConfigFile) -> Result<(), InstallError>,
     ) -> Result<(), Failure> {
         let wanted = self.changes.iter().filter(|(change, _)| change.is_wanted()).count();
@@ -179,6 +183,9 @@ impl<'a> Run<'a> {
         let mut text = opening;
         for (change, _) in &self.changes {
             text.push_str(&self.shown(change));
+        }
+        if wanted > 0 && self.asks() {
+            text.push_str("`hm init --dry-run` and `hm uninit --dry-run` show each line\n");
         }
         if wanted == 0 && !refused {
             text.push_str(nothing);
@@ -200,6 +207,7 @@ impl<'a> Run<'a> {
                 }
             }
             self.say(&format!("{changed} of {wanted} files changed; {done}\n"))?;
+            self.say(&self.next_steps(next))?;
         } else if is_needed && !agreed && !self.choice.dry_run {
             self.say("nothing was written: say y on a terminal, or pass --yes\n")?;
         }
@@ -219,11 +227,32 @@ impl<'a> Run<'a> {
         if self.global.json { Ok(()) } else { output::print(false, text, &Value::Null) }
     }
 
-    /// What becomes of a file, in words and as a diff.
+    /// What each client that was changed wants next, a line each.
+    fn next_steps(&self, next: impl Fn(&Client, &Places) -> Vec<String>) -> String {
+        let mut clients: Vec<&Client> = Vec::new();
+        for (change, _) in self.changes.iter().filter(|(change, _)| change.is_wanted()) {
+            if !clients.iter().any(|client| client.name == change.client.name) {
+                clients.push(change.client);
+            }
+        }
+        let of = |client: &&Client| {
+            let steps = next(client, &self.places);
+            steps
+                .into_iter()
+                .map(|step| output::fitted(&format!("- {}: {step}\n", client.title)))
+                .collect::<String>()
+        };
+        clients.iter().map(of).collect()
+    }
+
+    /// What becomes of a file, in words and as a diff; at a terminal, where the diffs would scroll away, in words.
     fn shown(&self, change: &Change) -> String {
         let Change { client, .. } = change;
         let path = self.path(change);
         let mut text = match &change.outcome {
+            Outcome::Write(_) | Outcome::Delete if self.asks() => {
+                format!("{}: {path}, {}\n", client.title, change.lines())
+            }
             Outcome::Write(_) | Outcome::Delete => {
                 format!("\n{}: {path}\n{}", client.title, change.diff(&path).replace("\r\n", "\n"))
             }
@@ -260,6 +289,11 @@ impl<'a> Run<'a> {
         change.path.strip_prefix(self.places.root()).unwrap_or(&change.path).display().to_string()
     }
 
+    /// Whether a human at a terminal is asked.
+    fn asks(&self) -> bool {
+        !self.choice.yes && !self.choice.dry_run && !self.global.json && output::can_ask()
+    }
+
     fn is_agreed(&self, wanted: usize) -> Result<bool, Failure> {
         if self.choice.yes || self.choice.dry_run || self.global.json {
             return Ok(self.choice.yes);
@@ -272,6 +306,16 @@ impl<'a> Run<'a> {
         };
         Ok(output::agreed(&question)?.unwrap_or(false))
     }
+}
+
+/// What a client wants of a person before it serves the memory.
+fn steps(client: &Client, places: &Places, of_user: bool) -> Vec<String> {
+    let wanted = |trust: Trust| match trust {
+        Trust::Waiting { what, fix } | Trust::Missing { what, fix } => Some(format!("{what}: {fix}")),
+        Trust::Unknown(why) => Some(why),
+        Trust::Given(_) => None,
+    };
+    clients::trust(client, places, !of_user).into_iter().filter_map(wanted).collect()
 }
 
 /// What goes where for a client of any name.

@@ -68,11 +68,9 @@ impl Failure {
     /// Says it on stderr (or stdout with `--json`) and gives the exit code.
     pub(super) fn report(&self, as_json: bool) -> ExitCode {
         let (code, text, value) = match self {
-            Self::Rejected(rejection) => (
-                exit_code(rejection.code),
-                in_shell(&rejection.to_string()).into_owned(),
-                serde_json::to_value(rejection).ok(),
-            ),
+            Self::Rejected(rejection) => {
+                (exit_code(rejection.code), refused(rejection), serde_json::to_value(rejection).ok())
+            }
             Self::Usage(text) => {
                 (2, text.clone(), Some(serde_json::json!({ "code": "usage", "message": text })))
             }
@@ -134,6 +132,14 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+/// A refusal in the words of a shell, in which nothing is called.
+fn refused(rejection: &Rejection) -> String {
+    let said = rejection.to_string();
+    let said =
+        said.strip_suffix("and call again").map_or(said.clone(), |said| format!("{said}and run it again"));
+    in_shell(&said).into_owned()
+}
+
 /// One code for each kind of refusal: 1 a rule said no, 2 the call is wrong, 75 try again later.
 const fn exit_code(code: Code) -> u8 {
     match code {
@@ -181,12 +187,17 @@ const fn exit_code(code: Code) -> u8 {
     }
 }
 
+/// Whether there is a terminal to ask at.
+pub(super) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 /// Asks a question at the terminal; only a yes is one. None where there is no terminal to ask at.
 pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() || !std::io::stdout().is_terminal() {
+    if !can_ask() {
         return Ok(None);
     }
+    let stdin = std::io::stdin();
     let mut out = stream();
     write!(out, "{question} [y/N] ")?;
     out.flush()?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use super::edit::{self, Problem, Standing};
 use super::entry::SERVER;
@@ -294,17 +294,34 @@ impl Change {
 
     /// The change as a unified diff; empty when there is none.
     pub fn diff(&self, shown: &str) -> String {
+        self.changed(|diff| {
+            let before = self.before.as_deref();
+            let name = |is_there: bool| if is_there { shown } else { "/dev/null" };
+            let header = (name(before.is_some()), name(!matches!(self.outcome, Outcome::Delete)));
+            diff.unified_diff().header(header.0, header.1).to_string()
+        })
+    }
+
+    /// How many lines are added and removed.
+    pub fn lines(&self) -> String {
+        self.changed(|diff| {
+            let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+            let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+            match removed {
+                0 => format!("{added} lines more"),
+                _ => format!("{added} lines more, {removed} less"),
+            }
+        })
+    }
+
+    fn changed(&self, show: impl Fn(&TextDiff<'_, '_, str>) -> String) -> String {
         let after = match &self.outcome {
             Outcome::Write(text) => Some(text.as_str()),
             Outcome::Delete => None,
             Outcome::Nothing | Outcome::Refused(_) => return String::new(),
         };
-        let name = |text: Option<&str>| if text.is_some() { shown } else { "/dev/null" };
         let before = self.before.as_deref();
-        TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default())
-            .unified_diff()
-            .header(name(before), name(after))
-            .to_string()
+        show(&TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default()))
     }
 
     fn still_holds(&self) -> Result<(), InstallError> {

@@ -19,6 +19,13 @@ pub enum Trust {
         /// How a person grants it; nobody else should.
         fix: String,
     },
+    /// The client has not asked yet, or no person has answered: it ignores what we configured until a person does.
+    Waiting {
+        /// What is not trusted yet.
+        what: String,
+        /// How a person answers.
+        fix: String,
+    },
     /// It is not written down where we can read it; why.
     Unknown(String),
 }
@@ -43,6 +50,10 @@ pub fn trust(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
 
 fn missing(what: impl Into<String>, fix: impl Into<String>) -> Trust {
     Trust::Missing { what: what.into(), fix: fix.into() }
+}
+
+fn waiting(what: impl Into<String>, fix: impl Into<String>) -> Trust {
+    Trust::Waiting { what: what.into(), fix: fix.into() }
 }
 
 fn claude(places: &Places, of_project: bool) -> Vec<Trust> {
@@ -75,7 +86,7 @@ fn claude_project(places: &Places, settings: &[Option<Value>]) -> Vec<Trust> {
     let folder = if trusted {
         Trust::Given("the folder is trusted".to_owned())
     } else {
-        missing("Claude Code does not trust this folder", "start `claude` in it and accept")
+        waiting("Claude Code does not trust this folder", "start `claude` in it and accept")
     };
     let says = |key: &str| {
         let lists = settings.iter().flatten().chain([project(&places.root)]);
@@ -91,7 +102,7 @@ fn claude_project(places: &Places, settings: &[Option<Value>]) -> Vec<Trust> {
     } else if all || says("enabledMcpjsonServers") {
         Trust::Given("the server is approved".to_owned())
     } else {
-        missing(
+        waiting(
             "the server `hivemind` of .mcp.json is not approved yet",
             "start `claude` in this folder and approve it",
         )
@@ -114,7 +125,7 @@ fn codex(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
         let fix = format!(
             "start `codex` in it and accept, or write `[projects.\"{dir}\"] trust_level = \"trusted\"`"
         );
-        return vec![missing(what, format!("{fix} to config.toml of your Codex"))];
+        return vec![waiting(what, format!("{fix} to config.toml of your Codex"))];
     }
     let given = of_project.then(|| Trust::Given("the project is trusted".to_owned()));
     let mut found = Vec::from_iter(given);
@@ -148,7 +159,7 @@ fn codex_hooks(client: &Client, places: &Places, state: &Value) -> Option<Trust>
         (_, []) => {
             Some(Trust::Given("the hooks were trusted; whether as they are now, `/hooks` says".to_owned()))
         }
-        (_, names) => Some(missing(
+        (_, names) => Some(waiting(
             format!("Codex skips hooks nobody has reviewed: {}", names.join(", ")),
             "run `/hooks` in Codex and trust them",
         )),
@@ -212,7 +223,7 @@ fn gemini_folder(places: &Places) -> Trust {
             return Trust::Given(format!("{} is trusted", dir.display()));
         }
     }
-    missing("Gemini CLI does not trust this folder", "start `gemini` in it and accept")
+    waiting("Gemini CLI does not trust this folder", "start `gemini` in it and accept")
 }
 
 /// Without the folder in its list Copilot CLI runs no hook of it, and starts no server.
@@ -222,7 +233,7 @@ fn copilot(places: &Places) -> Trust {
     let folders: Vec<&Path> = folders.filter_map(Value::as_str).map(Path::new).collect();
     match places.root.ancestors().find(|dir| folders.contains(dir)) {
         Some(dir) => Trust::Given(format!("{} is trusted", dir.display())),
-        None => missing("Copilot CLI does not trust this folder", "start `copilot` in it and accept"),
+        None => waiting("Copilot CLI does not trust this folder", "start `copilot` in it and accept"),
     }
 }
 

@@ -92,6 +92,7 @@ impl Doctor<'_> {
         checks.extend(trust.into_iter().map(|trust| match trust {
             Trust::Given(how) => Check::ok(&about, how),
             Trust::Missing { what, fix } => Check::fault(&about, what, fix),
+            Trust::Waiting { what, fix } => Check::waiting(&about, what, fix),
             Trust::Unknown(why) => Check::note(&about, why),
         }));
         checks
@@ -286,7 +287,8 @@ impl Doctor<'_> {
             all.iter().map(|(name, at)| ((*name).to_owned(), json!(at.map(|at| at.ms())))).collect();
         let verdict = if all.iter().any(|(_, at)| at.is_some()) { Verdict::Ok } else { Verdict::Note };
         let about = format!("{} last fired", client.name);
-        Check { verdict, ..Check::ok(about, shown.join(", ")).with(data) }
+        let shown = if verdict == Verdict::Ok { shown.join(", ") } else { "not used here yet".to_owned() };
+        Check { verdict, ..Check::ok(about, shown).with(data) }
     }
 }
 

@@ -214,8 +214,10 @@ impl Doctor<'_> {
         let limits: Vec<_> = limits.collect();
         let said: Vec<_> = limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect();
         let data = json!({ "chars": chars, "agent": agent, "limits": limits });
-        let message =
-            format!("{chars} characters at most (for {agent}); clients cut at: {}", said.join(", "));
+        let message = format!(
+            "the longest context, that of {agent}, has {chars} characters; clients cut at: {}",
+            said.join(", ")
+        );
         match limits.iter().all(|(_, limit)| chars <= *limit) {
             true => Check::ok("pack", message).with(data),
             false => Check::fault("pack", message, "this is a mistake in hm: please report it").with(data),

@@ -554,6 +554,32 @@ mod tests {
         );
     }
 
+    /// Red before: all but the last three were contradictions.
+    #[test]
+    fn numbers_are_compared_as_numbers_and_bounds_as_bounds() {
+        check(
+            &[
+                ("The retry limit is 10.", "The retry limit is 10.0."),
+                ("The retry limit is `10`.", "The retry limit is `10.0`."),
+                ("The job needs at least 3 workers.", "The job needs at least 2 workers."),
+                ("The job needs at least 4 GB of memory.", "The job needs at least 8 GB of memory."),
+                ("A batch holds no fewer than 10 rows.", "A batch holds no fewer than 20 rows."),
+                ("Uploads of more than 3 MB are refused.", "Uploads of more than 2 MB are refused."),
+                ("The service runs Python 3.1.", "The service runs Python 3.10."),
+                ("The cache holds at most 10 entries.", "The cache holds at most 20 entries."),
+            ],
+            expect![[r#"
+                similar: The retry limit is 10. | The retry limit is 10.0.
+                similar: The retry limit is `10`. | The retry limit is `10.0`.
+                alike: The job needs at least 3 workers. | The job needs at least 2 workers.
+                alike: The job needs at least 4 GB of memory. | The job needs at least 8 GB of memory.
+                alike: A batch holds no fewer than 10 rows. | A batch holds no fewer than 20 rows.
+                strong Value: Uploads of more than 3 MB are refused. | Uploads of more than 2 MB are refused.
+                strong Value: The service runs Python 3.1. | The service runs Python 3.10.
+                strong Value: The cache holds at most 10 entries. | The cache holds at most 20 entries."#]],
+        );
+    }
+
     #[test]
     fn negation_counts_for_its_clause_and_contrast_is_none() {
         check(

@@ -224,6 +224,8 @@ pub struct Claim {
     pub basis: Option<Basis>,
     /// Whether the run that confirmed it came out the other way too.
     pub unstable: bool,
+    /// The run that contradicts it since a run proved it.
+    pub failed_since: Option<String>,
     /// How the best of its evidence came about.
     pub grade: Grade,
     /// Whether the files its evidence rests on were edited since.

@@ -93,6 +93,9 @@ pub struct ClaimSummary {
     /// Whether the run that confirmed it came out the other way on the same content.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unstable: bool,
+    /// The run that contradicts it since a run proved it, and whose profile came out as predicted in no later run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_since: Option<String>,
     /// Whose it is.
     pub owner: String,
     /// The owner's confidence.
@@ -146,8 +149,14 @@ pub struct ClaimSummary {
 impl ClaimSummary {
     /// Its status, with what confirmed it: `confirmed (proved)`.
     pub fn standing(&self) -> String {
+        with_basis(self.status.as_str(), self.basis) + &self.doubts()
+    }
+
+    /// What later runs say against the one that proved it.
+    fn doubts(&self) -> String {
         let unstable = if self.unstable { ", unstable" } else { "" };
-        with_basis(self.status.as_str(), self.basis) + unstable
+        let failed = self.failed_since.as_ref().map(|run| format!(", failed since ({run})"));
+        unstable.to_owned() + &failed.unwrap_or_default()
     }
 
     /// How far it can be trusted at `now`, 0 to 1.
@@ -162,7 +171,7 @@ impl ClaimSummary {
     /// [`ClaimSummary::standing`] for a column: what confirmed it says that it is confirmed.
     pub fn short_standing(&self) -> String {
         let word = self.basis.map_or(self.status.as_str(), Basis::as_str);
-        if self.unstable { format!("{word}, unstable") } else { word.to_owned() }
+        word.to_owned() + &self.doubts()
     }
 }
 
@@ -364,7 +373,12 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, c.mended, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
-     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence";
+     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
+     CASE WHEN c.proof IS NOT NULL THEN (SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
+     AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND f.unstable_at IS NULL \
+     AND f.seq > (SELECT max(p.seq) FROM claim_evidence p WHERE p.claim_id = c.id AND p.run_id = c.proof_run) \
+     AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
+     AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -514,7 +528,8 @@ impl Reader {
         let status = self.status_of(&claim.id, claim.status);
         let basis = claim.basis.filter(|_| status == Status::Confirmed);
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
-        ClaimSummary { status, basis, unstable, ..claim }
+        let failed_since = claim.failed_since.filter(|_| basis.is_some());
+        ClaimSummary { status, basis, unstable, failed_since, ..claim }
     }
 
     /// Whether a run that came out the other way at some time still counts; outside of a snapshot it does.
@@ -541,6 +556,20 @@ impl Reader {
             expired.extend(read().ok());
         }
         Ok(expired)
+    }
+
+    /// Confirmed claims that a run proved and that another contradicts since, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn failed_since_proof(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
+        let sql = format!(
+            "SELECT {SUMMARY} FROM claims c INDEXED BY claims_proof WHERE c.proof_run > '' AND c.status = 'confirmed'"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut proved = self.kept_of(statement.query([])?, |row| self.summary(row))?;
+        proved.sort_by_key(|claim| claim.created_seq);
+        Ok(proved.into_iter().filter(|claim| claim.failed_since.is_some()).take(limit).collect())
     }
 
     /// One claim as lists show it.
@@ -786,6 +815,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         by_now: Vec::new(),
         agreed_by_silence: by_silence,
         unstable: false,
+        failed_since: row.get("failed_since")?,
     })
 }
 

@@ -153,6 +153,9 @@ pub struct Attachment {
     pub relation: Relation,
     /// What that is worth.
     pub grade: Grade,
+    /// What is said besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Which runs to list: every field that is set must match.
@@ -248,7 +251,7 @@ impl Reader {
             (None, None) => return Ok(run),
         };
         let sql = format!(
-            "SELECT claim_id, relation, grade FROM claim_evidence WHERE evidence_ref {events} ORDER BY seq"
+            "SELECT claim_id, relation, grade, note FROM claim_evidence WHERE evidence_ref {events} ORDER BY seq"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         run.attached = self.kept_of(statement.query([key])?, |row| {
@@ -256,6 +259,7 @@ impl Reader {
                 claim_id: row.get(0)?,
                 relation: row.get::<_, String>(1)?.parse().map_err(malformed)?,
                 grade: row.get::<_, String>(2)?.parse().map_err(malformed)?,
+                note: row.get(3)?,
             })
         })?;
         Ok(run)

@@ -33,7 +33,8 @@ pub struct Question {
 }
 
 impl Reader {
-    /// The open questions to an agent, or to every agent, oldest first.
+    /// The open questions to an agent, or to every agent, oldest first. The owner of a claim that ended before it was
+    /// replaced is asked no more; a claim that silence confirms asks its agents by name.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -43,7 +44,9 @@ impl Reader {
             "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
-             WHERE {of_agent} ORDER BY q.seq, q.agent LIMIT ?2"
+             WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
+             (SELECT 1 FROM claims ended WHERE ended.id = c.proposes_to_supersede AND ended.owner = q.agent \
+             AND ended.status = 'deprecated')) ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;

@@ -48,6 +48,8 @@ word!(
         PendingProof = "pending_proof",
         /// A claim that is contested, without an open contradiction.
         Contested = "contested",
+        /// A claim that a run proved and that another contradicts since.
+        FailedSince = "failed_since",
         /// What an agent asks for against the operator's word.
         Proposal = "proposal",
         /// A hold on a task that is about to end.
@@ -71,6 +73,7 @@ impl Kind {
             Self::Contradiction => ("contradiction", "hivemind://contradictions"),
             Self::PendingProof => ("pending proof", "hivemind://claims?status=pending_proof"),
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
+            Self::FailedSince => ("proved claim", "hivemind://claims?status=confirmed"),
             Self::Proposal => ("proposal", "hivemind://events?type=override.proposed"),
             Self::Lease => ("lease", "hivemind://plan"),
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
@@ -142,7 +145,7 @@ pub(super) fn attention(
         let (all, news) = told_at(store, agent)?;
         for need in &mut needs {
             // A prompt tells what claims came to; of leases, refusals and faults only the start of a session does.
-            let told_at = if need.kind <= Kind::Contested { all.max(news) } else { all };
+            let told_at = if need.kind <= Kind::FailedSince { all.max(news) } else { all };
             need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
         }
     }
@@ -206,6 +209,9 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
                 vec![claim.statement.clone()],
             )
         });
+    }
+    for claim in store.failed_since_proof(MAX_LIMIT)? {
+        needs.extend(failed_since(store, &claim)?);
     }
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     for task in store.held_tasks()? {
@@ -473,6 +479,20 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     }
     let what = vec![claim.statement.clone()];
     Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
+}
+
+/// A claim that a run proved, and the run that contradicts it since.
+fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, StoreError> {
+    let Some(failed) = &claim.failed_since else { return Ok(None) };
+    let run = failed.parse().ok().map(|run| store.experiment(run)).transpose()?.flatten();
+    let since = run.as_ref().and_then(|run| run.completed_at).unwrap_or(claim.touched_at);
+    let again = run.and_then(|run| run.profile).map(|profile| {
+        let run = json!({ "profile": profile, "claim_id": claim.id });
+        format!("or a later run that comes out right: {}", way::call("run_experiment", &run))
+    });
+    let what = vec![claim.statement.clone(), format!("failed since ({failed})")];
+    let ids = vec![claim.id.clone(), failed.clone()];
+    Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
 }
 
 /// The agent that can put a claim out of force: its owner, or the operator where the operator stands by the claim.

@@ -625,6 +625,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         status: summary.status,
         basis: summary.basis,
         unstable: summary.unstable,
+        failed_since: summary.failed_since.clone(),
         grade: summary.grade,
         evidence_stale: summary.stale,
         changed: super::versions::changed(&summary.changed_since),

@@ -19,6 +19,8 @@ use crate::workspace::Workspace;
 /// Characters of a stream that one answer shows, its end: some 5,000 tokens. The file holds the rest.
 const SHOWN_CHARS: usize = 20_000;
 const COMMAND_CHARS: usize = 160;
+/// What is shown of the words with which a run is tied to a claim.
+const NOTE_CHARS: usize = 300;
 /// The last lines of each stream that tell why a run failed: a screen holds both.
 const FAILURE_LINES: usize = 15;
 const FAILURE_LINE_CHARS: usize = 400;
@@ -221,8 +223,9 @@ pub fn outcome(run: &ExperimentView) -> String {
     if let Some(tally) = run.unstable {
         let _ = write!(text, "; unstable: {tally} on the same content");
     }
-    for Attachment { relation, claim_id, grade } in &run.attached {
-        let _ = write!(text, "; it {relation} claim {claim_id} ({grade})");
+    for Attachment { relation, claim_id, grade, note } in &run.attached {
+        let note = note.as_ref().map(|note| format!(": {}", inline(note, NOTE_CHARS))).unwrap_or_default();
+        let _ = write!(text, "; it {relation} claim {claim_id} ({grade}){note}");
     }
     if let Some(why) = undecided(run) {
         let _ = write!(text, "; {why}");

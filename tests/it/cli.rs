@@ -229,7 +229,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: claim C1 is your own, so you cannot challenge it; `hm claim deprecate C1 --reason 'WHY, IN A SENTENCE'`, or `hm claim create STATEMENT --type fact --scope src/db/pool.rs --supersedes C1`
             [exit 1]
             $ hm --agent ana claim challenge C1
-            hm: a challenge says why; correct `reason` and call again
+            hm: a challenge says why; correct `reason` and run it again
             [exit 2]
             $ hm --agent ana claim deprecate C1 --reason "not mine"
             hm: claim C1 belongs to devops; `hm claim challenge C1 --reason 'WHY, IN A SENTENCE'`, or ask devops or the architect to end it
@@ -253,40 +253,40 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: no event in the ledger has the id ID1; the nearest ids are C1; `hm log` lists them all
             [exit 1]
             $ hm --agent ana claim evidence C1 --ref C1 --relation proves
-            hm: `proves` is no relation: use one of supports, contradicts, caused_by, mentions; correct `relation` and call again
+            hm: `proves` is no relation: use one of supports, contradicts, caused_by, mentions; correct `relation` and run it again
             [exit 2]
             $ hm --agent ana claim evidence C1 --ref C1 --relation supports
-            hm: a claim is no evidence for itself; correct `evidence_ref` and call again
+            hm: a claim is no evidence for itself; correct `evidence_ref` and run it again
             [exit 2]
             $ hm --agent ana claim support 12
             hm: no claim is called `12`; did you mean C1 (the pool holds 20 connections)? `hm claim list` shows all
             [exit 1]
             $ hm --agent ana claim create x --scope ../outside
-            hm: scope `../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
+            hm: scope `../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and run it again
             [exit 2]
             $ hm --agent ana claim create x --scope /etc/passwd
-            hm: scope `/etc/passwd` leaves the workspace: give a path relative to the workspace root; correct `scope` and call again
+            hm: scope `/etc/passwd` leaves the workspace: give a path relative to the workspace root; correct `scope` and run it again
             [exit 2]
             $ hm --agent ana claim create " " --scope src
-            hm: statement is empty: say something in 1 to 2000 characters; correct `statement` and call again
+            hm: statement is empty: say something in 1 to 2000 characters; correct `statement` and run it again
             [exit 2]
             $ hm --agent ana claim create x --scope src --type rumour
-            hm: `rumour` is no claim type: use one of fact, decision, hypothesis, negative; correct `type` and call again
+            hm: `rumour` is no claim type: use one of fact, decision, hypothesis, negative; correct `type` and run it again
             [exit 2]
             $ hm --agent ana claim create x --scope src --confidence 1.5
-            hm: 1.5 is outside 0 to 1; correct `confidence` and call again
+            hm: 1.5 is outside 0 to 1; correct `confidence` and run it again
             [exit 2]
             $ hm --agent ana claim create x --scope src --ttl-hours 0
-            hm: a claim lives for at least 1 hour; correct `ttl_hours` and call again
+            hm: a claim lives for at least 1 hour; correct `ttl_hours` and run it again
             [exit 2]
             $ hm --agent ana claim create x --scope src --trigger-path src
-            hm: only a negative claim warns, this one is a fact; correct `trigger` and call again
+            hm: only a negative claim warns, this one is a fact; correct `trigger` and run it again
             [exit 2]
             $ hm claim list --owner grok
-            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `owner` and call again
+            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `owner` and run it again
             [exit 2]
             $ hm claim list --status done
-            hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and call again
+            hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and run it again
             [exit 2]
             $ hm claim list --limit 0
             error: invalid value '0' for '--limit <N>': 0 is not in 1..=500
@@ -495,7 +495,7 @@ fn the_log_lists_and_filters() {
             - `#3` claim.status_changed by reviewer at TIME: {"claim_id":"C1","from":"proposed",
                 "reason":"supported by reviewer","to":"confirmed"}
             $ hm log --agent-is grok
-            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `agent-is` and call again
+            hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; correct `agent-is` and run it again
             [exit 2]
         "#]],
     );

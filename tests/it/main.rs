@@ -4,6 +4,7 @@ mod actions;
 mod against;
 mod asking;
 mod attention;
+mod audited;
 mod backfill;
 mod backup;
 mod bench;

@@ -33,6 +33,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
             .collect(),
         AttentionKind::PendingProof => vec![pending_proof],
         AttentionKind::Contested => vec![a_decision_on_a_path, challenged_again],
+        AttentionKind::FailedSince => vec![failed_since_proof],
         AttentionKind::Proposal => {
             vec![
                 would_deprecate,
@@ -169,13 +170,28 @@ fn asked_about_a_successor(shell: &Shell) {
     );
 }
 
-fn pending_proof(shell: &Shell) {
+fn trusted(shell: &Shell, name: &str, argv: &str) {
     let profiles = shell.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&profiles).expect("a directory");
-    let profile = "description = \"a test\"\nscopes = [\"**\"]\nargv = [\"sleep\", \"2\"]\ntimeout_ms = 9000\n[expect]\nexit = 0\n";
-    std::fs::write(profiles.join("check.toml"), profile).expect("a profile");
-    let trusted = by_a_human(&shell.command("hm profile trust check --yes"));
+    let profile = format!(
+        "description = \"a test\"\nscopes = [\"**\"]\nargv = [{argv}]\ntimeout_ms = 9000\n[expect]\nexit = 0\nfails = [1]\n"
+    );
+    std::fs::write(profiles.join(format!("{name}.toml")), profile).expect("a profile");
+    let trusted = by_a_human(&shell.command(&format!("hm profile trust {name} --yes")));
     assert!(trusted.status.success(), "{trusted:?}");
+}
+
+fn failed_since_proof(shell: &Shell) {
+    trusted(shell, "yes", "\"true\"");
+    trusted(shell, "no", "\"false\"");
+    let claim = claim(shell, "devops", "the cache is cold");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it is warm\" --agent reviewer"));
+    does(shell, &format!("hm experiment run yes --claim {claim} --blocking --agent devops"));
+    does(shell, &format!("hm experiment run no --claim {claim} --agent reviewer"));
+}
+
+fn pending_proof(shell: &Shell) {
+    trusted(shell, "check", "\"sleep\", \"2\"");
     let claim = claim(shell, "devops", "the cache is cold");
     does(shell, &format!("hm claim challenge {claim} --reason \"it is warm\" --agent reviewer"));
     does(shell, &format!("hm experiment run check --claim {claim} --blocking --no-wait --agent devops"));

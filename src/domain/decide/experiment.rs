@@ -20,7 +20,7 @@ use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
-use crate::domain::text::Statement;
+use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Versions};
 use crate::domain::way;
@@ -359,21 +359,28 @@ pub(crate) fn ended(
         Some(change) => Verdict::undecided(unstable, &change),
         None => verdict((claim.status, &claim.scopes), &over, prediction, unstable),
     };
+    let waited = claim.status == Status::PendingProof && claim.pending_run == Some(run_id);
+    let against = against::contradicted(state, (claim_id, claim), (run_id, &over))
+        .filter(|_| waited && verdict.proves());
+    let proves = waited && verdict.proves() && against.is_none();
+    let (replaced, stays) = if proves {
+        take_place(state, (claim_id, claim), false, &state.policy())
+    } else {
+        (Vec::new(), None)
+    };
     if let (Some(relation), Some(evidence_ref)) = (verdict.relation, event_id) {
         let grade = Some(grade(state, &over, claim_id, relation));
         let run = Some(behind((run_id, &over), prediction, &verdict));
         let weight = Share::FULL;
-        events
-            .push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note: None, grade, run }.into());
+        // The reason of a proof is the name of its run: why nothing was replaced stands with the evidence.
+        let note = stays.map(|warning| reason(&warning.message));
+        events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());
     }
-    if claim.status == Status::PendingProof && claim.pending_run == Some(run_id) {
-        let against =
-            against::contradicted(state, (claim_id, claim), (run_id, &over)).filter(|_| verdict.proves());
-        if verdict.proves() && against.is_none() {
+    if waited {
+        if proves {
             let reason = format!("proof:{run_id}");
             events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
             events.extend(contradiction::ended_by_proof(state, claim_id));
-            let (replaced, _) = take_place(state, (claim_id, claim), false, &state.policy());
             let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
             events.extend(replaced.into_iter().chain(ended));
         } else {
@@ -381,8 +388,7 @@ pub(crate) fn ended(
             if let Some(against) = &against {
                 reason.push_str(&format!(", and {against}"));
             }
-            let reason: String = reason.chars().take(REASON_CHARS).collect();
-            let reason = reason.parse().expect("our own reasons are short and never empty");
+            let reason = self::reason(&reason);
             let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
             let without_outcome = !is_against && verdict.unstable.is_none();
             let back = StatusChanged {
@@ -404,6 +410,12 @@ pub(crate) fn ended(
     events
 }
 
+/// A reason of ours, cut to what is shown of one.
+fn reason(text: &str) -> Reason {
+    let cut: String = text.chars().take(REASON_CHARS).collect();
+    cut.parse().expect("our own reasons are short and never empty")
+}
+
 /// What the positions make of a claim that came back from a run without an outcome: they may have changed meanwhile.
 fn after_no_outcome(state: &State, (claim_id, claim): (ClaimId, &Claim), now: Timestamp) -> Vec<Event> {
     let policy = state.policy();
@@ -411,9 +423,17 @@ fn after_no_outcome(state: &State, (claim_id, claim): (ClaimId, &Claim), now: Ti
     if status == claim.status {
         return Vec::new();
     }
-    let mut events = vec![transition(claim_id, claim.status, status, "no challenge is open any more")];
+    let (replaced, stays) = match status {
+        Status::Confirmed => take_place(state, (claim_id, claim), false, &policy),
+        Status::Proposed | Status::Contested | Status::PendingProof | Status::Deprecated => {
+            (Vec::new(), None)
+        }
+    };
+    let stays = stays.map_or_else(String::new, |warning| format!("; {}", warning.message));
+    let why = format!("no challenge is open any more{stays}");
+    let mut events = vec![transition(claim_id, claim.status, status, reason(&why).as_str())];
     if status == Status::Confirmed {
-        events.extend(take_place(state, (claim_id, claim), false, &policy).0);
+        events.extend(replaced);
         let ended = contradiction::ended_by(state, &AgentId::system(), &events);
         events.extend(ended);
     }

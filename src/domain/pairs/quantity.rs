@@ -45,6 +45,14 @@ impl Decimal {
     }
 }
 
+/// The figures of a plain number: `10.0` is 10. Other fractions stay as written, because `3.10` may be a version.
+pub(super) fn plain(figures: &str) -> &str {
+    match figures.split_once('.') {
+        Some((whole, fraction)) if !whole.is_empty() && fraction.bytes().all(|byte| byte == b'0') => whole,
+        _ => figures,
+    }
+}
+
 /// A plain number without its separators; `k` and a capital `M` after it count.
 pub(super) fn number(digits: &str, suffix: &str) -> Option<String> {
     let factor = match suffix {

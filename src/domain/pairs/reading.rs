@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
 use super::classes::{Classes, class_of};
-use super::quantity::{number, quantity, rate, rate_unit, time_of_day, unit_of};
+use super::quantity::{number, plain, quantity, rate, rate_unit, time_of_day, unit_of};
 use super::words::{
     CHOOSING_STEMS, FAILURE_STEMS, OPEN_VERB_STEMS, PLACING_STEMS, REMEDY_STEMS, Role, Roles, TELLING_STEMS,
     VERB_STEMS,
@@ -59,6 +59,8 @@ pub(super) struct Item {
     pub(super) is_subject: bool,
     /// Stands in back-ticks.
     is_code: bool,
+    /// Is a lower bound, which a higher one implies.
+    is_floor: bool,
     pub(super) roles: Roles,
 }
 
@@ -98,6 +100,8 @@ impl Item {
     /// Whether another one in its place is another value of the same kind.
     pub(super) fn is_kind_of(&self, other: &Self) -> bool {
         match (self.what, other.what) {
+            // Of two lower bounds one implies the other.
+            _ if self.is_floor && other.is_floor => false,
             (What::Class(one), What::Class(other)) if one.share(other) => true,
             (What::Class(_) | What::Code | What::Path, What::Class(_) | What::Code | What::Path)
                 if self.is_code && other.is_code =>
@@ -311,6 +315,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                 let is_subject = !self.linked && self.whole.content.len() <= 1 && at < self.raws.len();
                 let labelled = before.is_some_and(|before| before.has(Role::Label));
                 item.is_code = raw.is_code;
+                item.is_floor = self.is_floor(at - taken - 1);
                 item.names = if matches!(item.what, What::Path) {
                     self.is_topic(at - taken - 1, item.what)
                 } else {
@@ -609,8 +614,15 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                 }
             }
             None if matches!(before, Some("port" | "ports")) => found(What::Port, figures, 0),
-            None => found(What::Number, figures, 0),
+            None => found(What::Number, plain(&figures).to_owned(), 0),
         }
+    }
+
+    /// Whether the words before a value make it a lower bound: `at least 3`, `no fewer than 3`. `more than 3` is as
+    /// often the threshold of a rule, of which there is one.
+    fn is_floor(&self, at: usize) -> bool {
+        let back = |steps: usize| at.checked_sub(steps).map_or("", |at| self.raws[at].lower.as_ref());
+        matches!((back(3), back(2), back(1)), (_, "at", "least") | ("no" | "not", "fewer" | "less", "than"))
     }
 
     /// A word that is no value: a name, or its parts.
@@ -754,6 +766,7 @@ fn item(what: What, text: String, word: &str) -> Item {
         is_condition: false,
         is_subject: false,
         is_code: false,
+        is_floor: false,
         roles: Roles::default(),
     }
 }
