@@ -27,8 +27,8 @@ pub(super) struct Search {
     /// proposed, confirmed, contested, pending_proof or deprecated; several with commas
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     status: Vec<String>,
-    /// strict leaves out deprecated claims, audit shows superseded ones too
-    #[arg(long, value_name = "MODE", default_value = "balanced")]
+    /// balanced, strict (no deprecated claims) or audit (superseded ones too)
+    #[arg(long, value_name = "MODE", default_value = "balanced", hide_default_value = true)]
     mode: String,
     /// Whose
     #[arg(long, value_name = "NAME")]
