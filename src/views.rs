@@ -8,6 +8,7 @@ mod context;
 mod delta;
 mod experiments;
 mod explain;
+mod log;
 mod markdown;
 mod names;
 mod ran;
@@ -49,6 +50,7 @@ pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{Known, delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
+pub use log::{is_noise, log};
 pub use markdown::{event_line, inline};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, receipt_json, receipt_line};
@@ -531,7 +533,9 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         }
         View::Experiment(id) => {
             let run = store.experiment(*id)?.ok_or_else(|| unknown_run(*id))?;
-            Ok(page(seq, experiment_json(workspace, &run), experiments::one(&run, now)))
+            let mut text = experiments::one(&run, now);
+            text.extend(experiments::failure(workspace, &run).map(|end| format!("\n{end}")));
+            Ok(page(seq, experiment_json(workspace, &run), text))
         }
         View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
         View::Explained(of, why) => context::explained(store, config.stale_after, of, runs, *why, now),
