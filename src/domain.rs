@@ -18,6 +18,7 @@ pub mod experiment;
 pub mod ids;
 pub mod kin;
 pub mod names;
+pub mod nature;
 pub mod pairs;
 pub mod plan;
 pub mod privacy;

@@ -1,6 +1,7 @@
 //! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
 
 mod about;
+mod beside;
 mod claims;
 mod completions;
 mod contradictions;

@@ -80,6 +80,9 @@ impl ClaimFilter {
 pub struct ClaimSummary {
     /// Its id.
     pub id: String,
+    /// Its short name, such as `C47`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What it says.
     pub statement: String,
     /// What kind of statement it is.
@@ -158,7 +161,13 @@ impl ClaimSummary {
 impl ClaimSummary {
     /// [`ClaimSummary::standing`] for a column: what confirmed it says that it is confirmed.
     pub fn short_standing(&self) -> String {
-        let word = self.basis.map_or(self.status.as_str(), Basis::as_str);
+        // What took its place says more than that it is out of force.
+        let ended = match (&self.superseded_by, self.status) {
+            (Some(_), Status::Deprecated) if self.mended => "mended",
+            (Some(_), Status::Deprecated) => "replaced",
+            (_, status) => status.as_str(),
+        };
+        let word = self.basis.map_or(ended, Basis::as_str);
         if self.unstable { format!("{word}, unstable") } else { word.to_owned() }
     }
 }
@@ -361,7 +370,8 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, c.mended, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
-     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence";
+     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
+     (SELECT letter || number FROM names WHERE names.id = c.id) AS name";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -761,6 +771,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         basis: basis(status, row.get::<_, Option<String>>(19)?.as_deref(), by_silence)?,
         imported: imports.holds(created_seq),
         id: row.get(0)?,
+        name: row.get("name")?,
         statement: row.get(1)?,
         claim_type: word(2)?.parse().map_err(malformed)?,
         owner: row.get(4)?,

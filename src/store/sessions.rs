@@ -231,6 +231,9 @@ pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Resul
 pub struct SessionView {
     /// Which one.
     pub session: String,
+    /// Its short name, such as `S9`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whose.
     pub agent: String,
     /// The client it runs in.
@@ -346,7 +349,8 @@ pub struct BeliefSnapshot {
 
 pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
      end_cause, prompt_seq, told_seq, summary, started_seq, seq, worktree, branch, \
-     (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
+     (SELECT reason FROM splits WHERE child = session) AS reason, \
+     (SELECT letter || number FROM names WHERE names.id = session) AS name FROM session_states";
 pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
 pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq FROM anchors";
 const SPLIT: &str =
@@ -356,6 +360,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
     Ok(SessionView {
         session: row.get("session")?,
+        name: row.get("name")?,
         agent: row.get("agent")?,
         client: row.get("client")?,
         source: word(row, "source")?,

@@ -23,7 +23,7 @@ impl Session<'_> {
         self.shell.workspace().root().to_string_lossy().into_owned()
     }
 
-    fn payload(&self, event: &str, more: Value) -> Value {
+    pub(crate) fn payload(&self, event: &str, more: Value) -> Value {
         let mut payload = json!({ "hook_event_name": event, "session_id": self.id, "cwd": self.cwd() });
         for (name, value) in more.as_object().expect("fields") {
             payload[name] = value.clone();
@@ -55,7 +55,7 @@ impl Session<'_> {
         self.told("UserPromptSubmit", json!({ "prompt": text }))
     }
 
-    fn about_to_run(&self, line: &str) -> String {
+    pub(crate) fn about_to_run(&self, line: &str) -> String {
         self.told("PreToolUse", json!({ "tool_name": "Bash", "tool_input": { "command": line } }))
     }
 
