@@ -277,6 +277,8 @@ pub struct AgentView {
     pub last_seen_at: Option<i64>,
     /// Claims it owns that are not deprecated.
     pub claims: u64,
+    /// Whether a session of it has not ended: so are the peers of a banner counted.
+    pub live: bool,
 }
 
 /// How a workspace is doing.
@@ -574,7 +576,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
-        View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
+        View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?, &store.live_agents()?), now)),
         View::Plan(session) => {
             Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
         }
@@ -638,7 +640,7 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
         View::Contradiction(id) => Err(ViewError::NotFound(unknown_contradiction(*id))),
-        View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
+        View::Agents => Ok(agents_page(0, &agents(config, &[], &BTreeSet::new()), now)),
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
@@ -803,7 +805,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
     Ok((status, left_out))
 }
 
-fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentView> {
+fn agents(config: &Config, seen: &[crate::store::AgentActivity], live: &BTreeSet<String>) -> Vec<AgentView> {
     let activity = |name: &str| seen.iter().find(|activity| activity.agent == name);
     let on_roster = config.roster.agents().iter().map(|agent| AgentView {
         agent: agent.to_string(),
@@ -811,6 +813,7 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
         on_roster: true,
         last_seen_at: activity(agent.as_str()).map(|activity| activity.last_seen_at),
         claims: activity(agent.as_str()).map_or(0, |activity| activity.claims),
+        live: live.contains(agent.as_str()),
     });
     let gone = seen
         .iter()
@@ -821,6 +824,7 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
             on_roster: false,
             last_seen_at: Some(activity.last_seen_at),
             claims: activity.claims,
+            live: live.contains(&activity.agent),
         });
     on_roster.chain(gone).collect()
 }

@@ -15,7 +15,7 @@ const DEFAULT_HITS: u64 = 10;
 /// What to look for.
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// What to look for, in any words
+    /// What to look for, in any words; bug, rejected and review find claims that turned out so
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// About this, anything below it, or anything above it

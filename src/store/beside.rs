@@ -3,34 +3,31 @@
 
 use std::collections::BTreeSet;
 
-use super::claims::ClaimFilter;
+use rusqlite::params_from_iter;
+
+use super::claims::{ClaimFilter, ClaimSummary};
 use super::{Reader, Search, StoreError};
-use crate::domain::claim::ClaimType;
-use crate::domain::ids::ClaimId;
+use crate::domain::claim::{ClaimType, Status};
 use crate::domain::nature::Nature;
 use crate::domain::tokens::tokens;
 
-/// Claims that are looked at for each of them, the newest.
-const LOOKED_AT: usize = 100;
+/// Claims that are looked at, the newest that pass the filter.
+const LOOKED_AT: usize = 300;
 /// Words of a question that are looked for in what was said about claims.
 const WORDS: usize = 8;
 
-/// A bug is a dead end, whether it is mended or not, and any claim whose successor mends what it is about.
-const MENDED: &str =
-    "SELECT id FROM claims WHERE superseded_by IS NOT NULL AND mended ORDER BY created_seq DESC LIMIT ?1";
-const REJECTED: &str = "SELECT alternative_id FROM decision_alternatives GROUP BY alternative_id ORDER BY max(seq) DESC LIMIT ?1";
-const CHALLENGED: &str = "SELECT claim_id FROM (SELECT claim_id, seq FROM consensus WHERE position = 'challenge' \
-     UNION ALL SELECT claim_id, seq FROM former_positions WHERE position = 'challenge') \
-     GROUP BY claim_id ORDER BY max(seq) DESC LIMIT ?1";
-/// What was said about claims, and is not their statement.
-const REMARKS: &str = "SELECT DISTINCT claim_id FROM (\
-     SELECT claim_id, reason AS said FROM consensus UNION ALL \
-     SELECT claim_id, reason FROM former_positions UNION ALL \
-     SELECT claim_id, note FROM claim_evidence UNION ALL \
-     SELECT claim_id, rationale || ' ' || coalesce(context, '') FROM decisions UNION ALL \
-     SELECT alternative_id, rejection_reason FROM decision_alternatives UNION ALL \
-     SELECT decision_id, notes FROM decision_outcomes UNION ALL \
-     SELECT claim_id, reason FROM claim_moves)";
+const CHALLENGED: &str = "SELECT EXISTS (SELECT 1 FROM consensus WHERE claim_id = ?1 AND position = 'challenge') \
+     OR EXISTS (SELECT 1 FROM former_positions WHERE claim_id = ?1 AND position = 'challenge')";
+/// What was said about a claim, and is not its statement: the table, the column of the claim, and the text.
+const SAID: [(&str, &str, &str); 7] = [
+    ("consensus", "claim_id", "reason"),
+    ("former_positions", "claim_id", "reason"),
+    ("claim_evidence", "claim_id", "note"),
+    ("claim_moves", "claim_id", "reason"),
+    ("decisions", "claim_id", "rationale || ' ' || coalesce(context, '')"),
+    ("decision_alternatives", "decision_id", "rejection_reason"),
+    ("decision_outcomes", "decision_id", "notes"),
+];
 
 impl Search {
     fn raw_words(&self) -> impl Iterator<Item = &str> {
@@ -59,69 +56,71 @@ impl Reader {
     pub(super) fn beside(&self, search: &Search, is_answered: bool) -> Result<BTreeSet<u64>, StoreError> {
         let mut found = BTreeSet::new();
         for nature in search.natures() {
-            let ids = match nature {
+            match nature {
                 Nature::Bug => {
                     let negative = Some(ClaimType::Negative);
-                    if search.filter.claim_type.is_none() || search.filter.claim_type == negative {
-                        let filter =
-                            ClaimFilter { claim_type: negative, ..Self::whatever_became_of_it(search) };
-                        found.extend(self.claims(&filter)?.claims.iter().map(|claim| claim.created_seq));
+                    if search.filter.claim_type.is_none_or(|asked| Some(asked) == negative) {
+                        let bugs = self.newest(search, |filter| filter.claim_type = negative)?;
+                        found.extend(bugs.iter().map(|claim| claim.created_seq));
                     }
-                    MENDED
+                    let ended = self.newest(search, |filter| filter.status = vec![Status::Deprecated])?;
+                    found.extend(ended.iter().filter(|claim| claim.mended).map(|claim| claim.created_seq));
                 }
-                Nature::Rejected => REJECTED,
-                Nature::Challenged => CHALLENGED,
-            };
-            self.those(ids, (LOOKED_AT as i64,), search, &mut found)?;
+                Nature::Rejected => {
+                    let ended = self.newest(search, |filter| filter.status = vec![Status::Deprecated])?;
+                    found.extend(ended.iter().filter(|claim| claim.rejected).map(|claim| claim.created_seq));
+                }
+                Nature::Challenged => {
+                    let mut challenged = self.db.prepare_cached(CHALLENGED)?;
+                    for claim in self.newest(search, |_| ())? {
+                        if challenged.query_row([&claim.id], |row| row.get(0))? {
+                            found.insert(claim.created_seq);
+                        }
+                    }
+                }
+            }
         }
         let words = search.spelled();
         if !is_answered && !words.is_empty() {
-            let holds = |text: &str| -> String {
-                let each: Vec<String> =
-                    (0..words.len()).map(|at| format!("instr(lower({text}), ?{}) > 0", at + 1)).collect();
-                each.join(" AND ")
-            };
-            let remarks = format!("{REMARKS} WHERE {} LIMIT {LOOKED_AT}", holds("said"));
-            self.those(&remarks, rusqlite::params_from_iter(&words), search, &mut found)?;
-            let tasks = format!(
-                "SELECT id FROM tasks WHERE {} ORDER BY created_seq DESC LIMIT {LOOKED_AT}",
-                holds("title")
-            );
-            let mut tasks = self.db.prepare_cached(&tasks)?;
-            let tasks = self
-                .kept_of(tasks.query(rusqlite::params_from_iter(&words))?, |row| row.get::<_, String>(0))?;
-            for task in tasks.iter().filter_map(|id| id.parse().ok()) {
-                if search.filter.task.is_none_or(|asked| asked == task) {
-                    let filter = ClaimFilter { task: Some(task), ..Self::whatever_became_of_it(search) };
-                    found.extend(self.claims(&filter)?.claims.iter().map(|claim| claim.created_seq));
+            let mut says = self.db.prepare_cached(&says(words.len()))?;
+            for claim in self.newest(search, |_| ())? {
+                let task = claim.origin_task_id.clone().unwrap_or_default();
+                let values = [&claim.id, &task].into_iter().chain(&words);
+                if says.query_row(params_from_iter(values), |row| row.get(0))? {
+                    found.insert(claim.created_seq);
                 }
             }
         }
         Ok(found)
     }
 
-    /// The filter of a search for claims that may lead to one that is shown.
-    fn whatever_became_of_it(search: &Search) -> ClaimFilter {
-        let filter = search.filter.clone();
-        ClaimFilter { status: Vec::new(), in_force: false, before: None, limit: LOOKED_AT, ..filter }
-    }
-
-    /// Adds where the claims of a query were made, as far as they pass the filter of the search.
-    fn those(
+    /// The newest claims that pass the filter of a search, whatever became of them: each may lead to one that is shown.
+    fn newest(
         &self,
-        sql: &str,
-        values: impl rusqlite::Params,
         search: &Search,
-        found: &mut BTreeSet<u64>,
-    ) -> Result<(), StoreError> {
-        let mut statement = self.db.prepare_cached(sql)?;
-        let ids = self.kept_of(statement.query(values)?, |row| row.get::<_, String>(0))?;
-        for id in ids.iter().filter_map(|id| id.parse::<ClaimId>().ok()) {
-            if search.filter.id.is_none_or(|only| only == id) {
-                let filter = ClaimFilter { id: Some(id), ..Self::whatever_became_of_it(search) };
-                found.extend(self.claims(&filter)?.claims.iter().map(|claim| claim.created_seq));
-            }
-        }
-        Ok(())
+        narrow: impl FnOnce(&mut ClaimFilter),
+    ) -> Result<Vec<ClaimSummary>, StoreError> {
+        let filter = search.filter.clone();
+        let mut filter =
+            ClaimFilter { status: Vec::new(), in_force: false, before: None, limit: LOOKED_AT, ..filter };
+        narrow(&mut filter);
+        Ok(self.claims(&filter)?.claims)
     }
+}
+
+/// Whether one text about a claim (?1) out of a task (?2) holds all of so many words, each looked up by its claim.
+fn says(words: usize) -> String {
+    let holds = |text: &str| {
+        let each: Vec<String> =
+            (0..words).map(|at| format!("instr(lower({text}), ?{}) > 0", at + 3)).collect();
+        each.join(" AND ")
+    };
+    let mut any: Vec<String> = SAID
+        .iter()
+        .map(|(table, claim, text)| {
+            format!("EXISTS (SELECT 1 FROM {table} WHERE {claim} = ?1 AND {})", holds(text))
+        })
+        .collect();
+    any.push(format!("EXISTS (SELECT 1 FROM tasks WHERE id = ?2 AND {})", holds("title")));
+    format!("SELECT {}", any.join(" OR "))
 }

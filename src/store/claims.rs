@@ -134,6 +134,9 @@ pub struct ClaimSummary {
     /// Whether that one mends what this one was about, which was right.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mended: bool,
+    /// Whether it is an option that a decision did not choose.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     /// The task it came out of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<String>,
@@ -165,6 +168,7 @@ impl ClaimSummary {
         let ended = match (&self.superseded_by, self.status) {
             (Some(_), Status::Deprecated) if self.mended => "mended",
             (Some(_), Status::Deprecated) => "replaced",
+            (None, Status::Deprecated) if self.rejected => "rejected",
             (_, status) => status.as_str(),
         };
         let word = self.basis.map_or(ended, Basis::as_str);
@@ -371,7 +375,9 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
      c.origin_task_id, c.proof, c.unstable_at, c.mended, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
      AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
-     (SELECT letter || number FROM names WHERE names.id = c.id) AS name";
+     (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
+     CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
+     WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -790,6 +796,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         stale: row.get(17)?,
         origin_task_id: row.get(18)?,
         mended: row.get(21)?,
+        rejected: row.get("rejected")?,
         changed_since: Vec::new(),
         agreed_by_silence: by_silence,
         unstable: false,

@@ -1,5 +1,7 @@
 //! Sessions: their dialogue, what they keep and hand over, what their agents believed, what they were warned of.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
@@ -394,6 +396,9 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
     })
 }
 
+/// Sessions that are looked at for who is there; a team has some dozens.
+const MAX_LIVE: usize = 500;
+
 impl Reader {
     /// One session that started.
     ///
@@ -413,6 +418,14 @@ impl Reader {
             "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
         ))?;
         self.kept_of(found.query([limit as i64])?, session)
+    }
+
+    /// The agents with a session that has not ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn live_agents(&self) -> Result<BTreeSet<String>, StoreError> {
+        Ok(self.alive_sessions(MAX_LIVE)?.into_iter().map(|session| session.agent).collect())
     }
 
     /// A page of sessions older than a position, newest first, and where the next one starts.

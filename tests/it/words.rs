@@ -1,5 +1,7 @@
 //! Words that agents read most: help, the log, the end of a run, names in answers, and what a search by kind finds.
 
+use std::io::Write;
+
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{Command, Observe, Seen};
 use hivemind::domain::event::{CommandRan, ToolUsed};
@@ -10,7 +12,7 @@ use hivemind::writer::Front;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::{HM, block_on, request};
+use crate::harness::{HM, block_on, request, wait_until};
 use crate::hook::{claude, spool_is_empty};
 use crate::proof::{EXPECTING, profile, run};
 use crate::shell::Shell;
@@ -262,15 +264,64 @@ fn a_search_finds_bugs_rejected_options_and_what_was_said_in_a_review() {
     assert_eq!(found("rejected --mode strict"), "");
     assert_eq!(found("review"), "C5");
     assert_eq!(found("purging"), "C5", "the reason of a position that was withdrawn");
-    assert_eq!(found("scans"), "C4", "why an option was rejected");
+    assert_eq!(found("scans"), "C3", "why the decision rejected an option");
     assert_eq!(found("logarithmic expiry"), "C3", "the rationale of a decision");
     assert_eq!(found("concurrency audit"), "C2", "the task it came out of");
     assert_eq!(found("lock bug"), "C2");
     assert_eq!(found("resize"), "");
     let listed = String::from_utf8(shell.run("hm claim list --all").stdout).expect("text");
-    assert!(listed.contains("\nC1  mended "), "its state at a glance: {listed}");
+    for state in ["\nC1  mended ", "\nC4  rejected "] {
+        assert!(listed.contains(state), "its state at a glance: {listed}");
+    }
     for verb in ["show", "why"] {
         let page = String::from_utf8(shell.run(&format!("hm claim {verb} C5")).stdout).expect("text");
         assert!(page.contains("purging happens lazily"), "{verb}: {page}");
     }
+}
+
+/// Red before: `hivemind://agents` did not say who is there, and an address named a verb of the shell.
+#[tokio::test]
+async fn who_is_in_a_session_counts_as_a_peer_everywhere() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    bench.claim(&pane, "the pool holds 20", "src").await;
+    for (agent, session) in [("analyst", "s-1"), ("analyst", "s-2"), ("reviewer", "s-3"), ("devops", "s-4")] {
+        let start = json!({ "hook_event_name": "SessionStart", "source": "startup", "session_id": session, "cwd": bench.root() });
+        let said = hook(&bench, agent, &start);
+        assert!(said.contains(agent), "{said}");
+    }
+    let live = async || -> Vec<String> {
+        let text = pane.read("hivemind://agents?format=json").await.expect("an answer");
+        let page: Value = serde_json::from_str(&text).expect("JSON");
+        let agents = page["agents"].as_array().expect("agents").iter();
+        agents.filter(|agent| agent["live"] == true).map(|agent| agent["agent"].to_string()).collect()
+    };
+    let mut here = live().await;
+    here.sort();
+    assert_eq!(here, ["\"analyst\"", "\"devops\"", "\"reviewer\""]);
+    let status = String::from_utf8(bench.hm(&["--agent", "devops", "status"]).stdout).expect("text");
+    assert!(status.contains("you are devops \u{b7} 2 peers"), "{status}");
+    let end = json!({ "hook_event_name": "SessionEnd", "reason": "exit", "session_id": "s-3", "cwd": bench.root() });
+    hook(&bench, "reviewer", &end);
+    wait_until("the session ends", || {
+        let status = bench.hm(&["--agent", "devops", "status"]).stdout;
+        String::from_utf8(status).expect("text").contains("you are devops \u{b7} 1 peer")
+    });
+    assert_eq!(live().await.len(), 2);
+
+    let anchors = pane.read("hivemind://anchors").await.expect("a page");
+    assert!(anchors.contains("`save_anchor {") && !anchors.contains("hm anchor"), "{anchors}");
+    let typed = String::from_utf8(bench.hm(&["anchor", "list"]).stdout).expect("text");
+    assert!(typed.contains("`hm anchor save KEY VALUE`"), "{typed}");
+}
+
+fn hook(bench: &Bench, agent: &str, payload: &Value) -> String {
+    let mut process = std::process::Command::new(HM);
+    process.args(["hook", "claude"]).current_dir(bench.root()).env("HM_AGENT", agent);
+    process.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = process.spawn().expect("hm");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(payload.to_string().as_bytes()).expect("a payload");
+    drop(stdin);
+    String::from_utf8(child.wait_with_output().expect("its end").stdout).expect("text")
 }
