@@ -75,11 +75,12 @@ impl Server {
             Value::Array(values) => values.iter_mut().for_each(|value| self.name_sentences(value)),
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    match value {
-                        Value::String(text) if SENTENCES.contains(&name.as_str()) => {
-                            *text = self.shortened(text)
-                        }
-                        _ => self.name_sentences(value),
+                    if let Value::String(text) = value
+                        && SENTENCES.contains(&name.as_str())
+                    {
+                        *text = self.shortened(text);
+                    } else {
+                        self.name_sentences(value);
                     }
                 }
             }
