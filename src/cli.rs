@@ -12,6 +12,7 @@ mod experiment;
 mod export;
 mod forget;
 mod guard;
+mod help;
 mod hook;
 mod import;
 mod init;
@@ -77,7 +78,7 @@ const MADE_POLL: Duration = Duration::from_millis(10);
 
 /// One shared, evidence-backed memory for a team of LLM coding agents.
 #[derive(Debug, Parser)]
-#[command(name = "hm", version, propagate_version = true, after_help = "Start with: hm init, then hm demo")]
+#[command(name = "hm", version, help_template = help::VERBS)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -104,19 +105,19 @@ enum HookVerb {
 #[derive(Debug, Clone, Default, Args)]
 struct Global {
     /// The workspace, instead of the nearest .hivemind at or above this directory (env HM_DIR)
-    #[arg(long, global = true, value_name = "PATH", help_heading = "Global options")]
+    #[arg(long, global = true, hide = true, value_name = "PATH")]
     dir: Option<PathBuf>,
     /// Who speaks: a name or alias of the roster, or a seat such as claude-2 (env HM_AGENT)
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Global options")]
+    #[arg(long, global = true, hide = true, value_name = "NAME")]
     agent: Option<String>,
     /// Be the operator without a terminal, and why: for scripts; it goes on record
-    #[arg(long, global = true, value_name = "REASON", help_heading = "Global options")]
+    #[arg(long, global = true, hide = true, value_name = "REASON")]
     operator_override: Option<String>,
     /// Answer as of then, for verbs that read: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
-    #[arg(long, global = true, value_name = "TIME")]
+    #[arg(long, global = true, hide = true, value_name = "TIME")]
     at: Option<String>,
     /// Answer in JSON, for programs
-    #[arg(long, global = true, help_heading = "Global options")]
+    #[arg(long, global = true, hide = true)]
     json: bool,
 }
 
@@ -154,12 +155,10 @@ enum Verb {
     #[command(after_help = "Example: hm status --agent devops")]
     Status,
     /// Show what an agent should know: what its hooks and its client put before it
-    #[command(
-        after_help = "Examples:\n  hm context --agent devops\n  hm context --agent devops --window 200000"
-    )]
+    #[command(after_help = "Example: hm context --agent devops")]
     Context(context::Context),
     /// List what needs an agent, or anybody, each with the command that settles it
-    #[command(after_help = "Examples:\n  hm attention\n  hm attention --agent devops --json")]
+    #[command(after_help = "Example: hm attention --agent devops")]
     Attention(context::Attention),
     /// State claims, read them, and take positions on them
     #[command(
@@ -215,7 +214,7 @@ enum Verb {
     #[command(subcommand, after_help = "Example: hm profile list --scope src/db")]
     Profile(profile::Verb),
     /// List the events of the ledger, oldest first
-    #[command(after_help = "Examples:\n  hm log --limit 20\n  hm log --type claim.created --follow")]
+    #[command(after_help = "Example: hm log --type claim.created --follow")]
     Log(log::Log),
     /// Check every byte of the ledger against its hash chain; exit 1 names the first broken place
     #[command(after_help = "Example: hm verify && hm export backup.jsonl")]
@@ -241,12 +240,15 @@ enum Verb {
     /// Copy the whole memory while it is written to, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
+    /// Show the options that every verb takes
+    #[command(hide = true, override_help = help::options())]
+    Options,
 }
 
 /// When what is listed was made.
 #[derive(Debug, Args)]
 struct Made {
-    /// Made then or later: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    /// Made then or later: a time, a date, how long ago (90m, 3d), or #57
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Made then or earlier
@@ -653,7 +655,7 @@ fn parsed() -> Result<Cli, clap::Error> {
         Some(Ok(HookAlone { global, verb: HookVerb::Hook(hook) })) => {
             Ok(Cli { global, verb: Verb::Hook(hook) })
         }
-        _ => Cli::try_parse(),
+        _ => help::parsed(std::env::args_os()),
     }
 }
 
@@ -786,6 +788,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             args.run(&context).map_err(|failure| context.guarded(failure))
         }
         Verb::Backup(args) => args.run(&Context::find(global)?),
+        Verb::Options => output::print(global.json, &help::options(), &help::options().into()),
     }
 }
 

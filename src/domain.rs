@@ -19,6 +19,7 @@ pub mod ids;
 pub mod kin;
 pub mod lock;
 pub mod names;
+pub mod nature;
 pub mod pairs;
 pub mod plan;
 pub mod privacy;

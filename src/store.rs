@@ -2,6 +2,7 @@
 
 mod about;
 mod at_now;
+mod beside;
 mod claims;
 mod completions;
 mod contradictions;

@@ -8,6 +8,7 @@ mod context;
 mod delta;
 mod experiments;
 mod explain;
+mod log;
 mod markdown;
 mod names;
 mod ran;
@@ -49,6 +50,7 @@ pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{Known, delta, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
+pub use log::{is_noise, log};
 pub use markdown::{event_line, inline};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
@@ -277,6 +279,8 @@ pub struct AgentView {
     pub last_seen_at: Option<i64>,
     /// Claims it owns that are not deprecated.
     pub claims: u64,
+    /// Whether a session of it has not ended: so are the peers of a banner counted.
+    pub live: bool,
 }
 
 /// How a workspace is doing.
@@ -536,7 +540,9 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         }
         View::Experiment(id) => {
             let run = store.experiment(*id)?.ok_or_else(|| unknown_run(*id))?;
-            Ok(page(seq, experiment_json(workspace, &run), experiments::one(&run, now)))
+            let mut text = experiments::one(&run, now);
+            text.extend(experiments::failure(workspace, &run).map(|end| format!("\n{end}")));
+            Ok(page(seq, experiment_json(workspace, &run), text))
         }
         View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
         View::Explained(of, why) => context::explained(store, config.stale_after, of, runs, *why, now),
@@ -579,7 +585,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             store.mark_at_now(page.claims.iter_mut())?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
-        View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?), now)),
+        View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?, &store.live_agents()?), now)),
         View::Plan(session) => {
             Ok(shown_as(seq, work::plan(&store.plan_graph(session.as_deref(), MAX_LIMIT)?, now)))
         }
@@ -644,7 +650,7 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
     match view {
         View::Claim(id) => Err(ViewError::NotFound(unknown_claim(*id))),
         View::Contradiction(id) => Err(ViewError::NotFound(unknown_contradiction(*id))),
-        View::Agents => Ok(agents_page(0, &agents(config, &[]), now)),
+        View::Agents => Ok(agents_page(0, &agents(config, &[], &BTreeSet::new()), now)),
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
         View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
@@ -810,7 +816,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
     Ok((status, left_out))
 }
 
-fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentView> {
+fn agents(config: &Config, seen: &[crate::store::AgentActivity], live: &BTreeSet<String>) -> Vec<AgentView> {
     let activity = |name: &str| seen.iter().find(|activity| activity.agent == name);
     let on_roster = config.roster.agents().iter().map(|agent| AgentView {
         agent: agent.to_string(),
@@ -818,6 +824,7 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
         on_roster: true,
         last_seen_at: activity(agent.as_str()).map(|activity| activity.last_seen_at),
         claims: activity(agent.as_str()).map_or(0, |activity| activity.claims),
+        live: live.contains(agent.as_str()),
     });
     let gone = seen
         .iter()
@@ -828,6 +835,7 @@ fn agents(config: &Config, seen: &[crate::store::AgentActivity]) -> Vec<AgentVie
             on_roster: false,
             last_seen_at: Some(activity.last_seen_at),
             claims: activity.claims,
+            live: live.contains(&activity.agent),
         });
     on_roster.chain(gone).collect()
 }

@@ -23,10 +23,11 @@ const LIST_OWNER_CHARS: usize = 12;
 #[derive(Debug, Subcommand)]
 pub(super) enum Claim {
     /// State a fact, a decision, a hypothesis or a dead end
-    #[command(after_help = "Examples:\n  \
-        hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs\n  \
-        hm claim create \"vendoring openssl breaks the musl build\" --type negative --scope tag:build \
-        --trigger-command \"cargo vendor\"")]
+    #[command(
+        after_help = "A dead end (--type negative) warns where it is met again: by --trigger-path PATH,\n\
+        --trigger-command COMMAND, --trigger-symbol NAME (each may be repeated), --trigger-error TEXT.\n\
+        Example: hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs"
+    )]
     Create(Create),
     /// Show one claim with everything known about it
     #[command(after_help = "Example: hm claim show C47")]
@@ -44,9 +45,7 @@ pub(super) enum Claim {
     #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
     List(List),
     /// Find claims by what they say, best first
-    #[command(after_help = "Examples:\n  \
-        hm claim search connection pool limit --scope src/db\n  \
-        hm claim search OrderedExecution --mode audit")]
+    #[command(after_help = "Example: hm claim search connection pool limit --scope src/db")]
     Search(Search),
     /// Say that a claim is right
     #[command(after_help = "Example: hm claim support C47")]
@@ -89,9 +88,7 @@ pub(super) enum Claim {
         reason: Option<String>,
     },
     /// Tie an event of the ledger to a claim
-    #[command(after_help = "Examples:\n  \
-        hm claim evidence C47 --ref last --relation supports\n  \
-        hm claim evidence C47 --ref R11 --relation contradicts")]
+    #[command(after_help = "Example: hm claim evidence C47 --ref last --relation supports")]
     Evidence(Evidence),
     /// Take evidence back that you tied to a claim; it stays in the history with your reason
     #[command(after_help = "Example: hm claim retract-evidence C47 R11 \
@@ -115,11 +112,11 @@ pub(super) enum Claim {
 pub(super) struct Create {
     /// What it says, in 1 to 2,000 characters
     statement: String,
-    /// fact, decision, hypothesis or negative (an approach that failed)
-    #[arg(long = "type", value_name = "TYPE", default_value = "fact")]
+    /// fact (default), decision, hypothesis or negative (a dead end)
+    #[arg(long = "type", value_name = "TYPE", default_value = "fact", hide_default_value = true)]
     claim_type: String,
-    /// What it is about: a path, or symbol:NAME, target:NAME, tag:NAME; up to 16
-    #[arg(long = "scope", value_name = "SCOPE", default_value = ".")]
+    /// A path (default: this directory), or symbol:NAME, target:NAME, tag:NAME; up to 16
+    #[arg(long = "scope", value_name = "SCOPE", default_value = ".", hide_default_value = true)]
     scopes: Vec<String>,
     /// How sure you are, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
@@ -127,7 +124,7 @@ pub(super) struct Create {
     /// The claim it replaces
     #[arg(long, value_name = "CLAIM")]
     supersedes: Option<String>,
-    /// The claim it replaces was right, and what that is about is mended
+    /// The claim it replaces was right; what it is about is mended
     #[arg(long, requires = "supersedes")]
     mends: bool,
     /// The task it came out of (env HM_TASK)
@@ -136,29 +133,29 @@ pub(super) struct Create {
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
-    /// What supports it: last (your last command or run), R11, C47, 1234 (an event), or the end of an id; may be repeated
+    /// What supports it: last (command or run), R11, #1234; repeatable
     #[arg(long, value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, hide = true, value_name = "PATH")]
     trigger_path: Vec<String>,
     /// Dead ends only: warn when this command is run; may be repeated
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, hide = true, value_name = "COMMAND")]
     trigger_command: Vec<String>,
     /// Dead ends only: warn when this symbol is used; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide = true, value_name = "NAME")]
     trigger_symbol: Vec<String>,
     /// Dead ends only: warn when this error shows up
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide = true, value_name = "TEXT")]
     trigger_error: Option<String>,
-    /// An agent that is asked for a position; may be repeated, up to 8 times
+    /// An agent that is asked for a position; repeatable
     #[arg(long = "ask", value_name = "NAME")]
     asks: Vec<String>,
-    /// After so many minutes (1 to 10,080) without an objection it is agreed by silence
-    #[arg(long, value_name = "MINUTES")]
+    /// Agreed by silence after so many minutes (1 to 10,080)
+    #[arg(long, value_name = "N")]
     unless_objection_minutes: Option<u32>,
-    /// Your own name for this request: sent again, it is recognised and not done twice
-    #[arg(long, value_name = "IDEMPOTENCY_KEY")]
+    /// Your name for this request: sent twice, it is done once
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
@@ -205,7 +202,7 @@ pub(super) struct Stance {
     /// Why; a challenge needs it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// What it rests on: last (your last command or run), R11, C47, 1234 (an event), or the end of an id
+    /// What it rests on: last (your last command or run), R11, C47 or #1234
     #[arg(long, value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -215,7 +212,7 @@ pub(super) struct Stance {
 pub(super) struct Evidence {
     /// The claim
     id: String,
-    /// The event: last (your last command or run), R11, C47, 1234 (an event), or the end of an id, as `hm log` shows it
+    /// The event: last (your last command or run), R11, C47 or #1234 (hm log)
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts, caused_by or mentions

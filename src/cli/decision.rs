@@ -71,16 +71,16 @@ pub(super) struct Record {
     /// A decision it replaces; may be repeated
     #[arg(long, value_name = "DECISION")]
     supersedes: Vec<String>,
-    /// The decisions it replaces were right, and what they are about is mended
+    /// Those it replaces were right; what they are about is mended
     #[arg(long, requires = "supersedes")]
     mends: bool,
-    /// An agent that is asked for a position; may be repeated, up to 8 times
+    /// An agent that is asked for a position; repeatable
     #[arg(long = "ask", value_name = "NAME")]
     asks: Vec<String>,
-    /// After so many minutes (1 to 10,080) without an objection it is agreed by silence
-    #[arg(long, value_name = "MINUTES")]
+    /// Agreed by silence after so many minutes (1 to 10,080)
+    #[arg(long, value_name = "N")]
     unless_objection_minutes: Option<u32>,
-    /// Your name for this request: a retry with the same one is written once
+    /// Your name for this request: sent twice, it is done once
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }

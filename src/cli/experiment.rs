@@ -39,8 +39,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug, Subcommand)]
 pub(super) enum Experiment {
     /// Run a profile, or as the operator any command after --
-    #[command(after_help = "Examples:\n  hm experiment run cargo-test --claim C47 \
-        --blocking\n  hm experiment run --thread-id RS-1 --test-id T1 -- python -m pytest -q")]
+    #[command(
+        after_help = "The operator may type a command: --thread-id RS-1 --test-id T1 [--out-file FILE] [--no-cap] -- COMMAND.\n\
+        Example: hm experiment run cargo-test --claim C47 --blocking"
+    )]
     Run(Run),
     /// Put a past run on record, as the operator
     #[command(after_help = "Example: hm experiment record --thread-id RS-1 --test-id T1 --exit-code 0 \
@@ -110,10 +112,10 @@ pub(super) struct Run {
     #[arg(long, requires = "profile")]
     no_wait: bool,
     /// The thread a typed command belongs to
-    #[arg(long, value_name = "ID", requires = "argv")]
+    #[arg(long, hide = true, value_name = "ID", requires = "argv")]
     thread_id: Option<String>,
     /// The test a typed command answers
-    #[arg(long, value_name = "ID", requires = "argv")]
+    #[arg(long, hide = true, value_name = "ID", requires = "argv")]
     test_id: Option<String>,
     /// Seconds it may run; a profile's own time can only be shortened
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -122,10 +124,10 @@ pub(super) struct Run {
     #[arg(long, value_name = "PATH")]
     cwd: Option<PathBuf>,
     /// Where the result goes, instead of artifacts/THREAD/experiments/TEST/
-    #[arg(long, value_name = "FILE", requires = "argv")]
+    #[arg(long, hide = true, value_name = "FILE", requires = "argv")]
     out_file: Option<PathBuf>,
     /// Keep everything it writes, whatever it is
-    #[arg(long, requires = "argv")]
+    #[arg(long, hide = true, requires = "argv")]
     no_cap: bool,
     /// The command and its arguments, as typed: no shell looks at them
     #[arg(last = true, value_name = "ARGV", requires = "thread_id", requires = "test_id")]

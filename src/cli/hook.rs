@@ -12,7 +12,7 @@ use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
 use crate::config::Config;
-use crate::domain::action::{Action, MAX_TOLD, advise, piped};
+use crate::domain::action::{Action, MAX_TOLD, advise, is_own_call, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{
@@ -523,8 +523,11 @@ impl Hooked {
         Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
     }
 
-    /// What the hook saw, without secrets.
+    /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did.
     fn observed(&self, tool: &ToolCall, outcome: &ToolOutcome, action: Option<&Action>) -> Vec<Command> {
+        if tool.command.as_deref().is_some_and(is_own_call) {
+            return Vec::new();
+        }
         let mut seen = Vec::new();
         let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
         let clean = |text: &str| privacy::redacted(text, &self.context.secrets());

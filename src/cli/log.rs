@@ -26,6 +26,9 @@ pub(super) struct Log {
     /// Only of this agent
     #[arg(long, value_name = "NAME")]
     agent_is: Option<String>,
+    /// Also calls of hm itself that a hook saw, and tools of which only the name is known
+    #[arg(long)]
+    all: bool,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
@@ -49,24 +52,36 @@ impl Log {
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
             newest: self.after.is_none(),
         };
-        if self.follow { block_on(follow(context, &filter)) } else { context.show(&View::Events(filter)) }
+        // What is asked for by its type is shown.
+        let all = self.all || self.kind.is_some();
+        if self.follow {
+            return block_on(follow(context, &filter, all));
+        }
+        if all {
+            return context.show(&View::Events(filter));
+        }
+        let answer = views::log(&mut context.reads()?, &filter)?;
+        let next = answer.next.map(|next| output::more(next.parameter, &next.value)).unwrap_or_default();
+        output::print(context.global.json, &(output::fitted(&answer.text) + &next), &answer.json)
     }
 }
 
 /// Prints what the filter finds now, then every new event it lets through, until interrupted.
-async fn follow(context: &Context, filter: &Filter) -> Result<(), Failure> {
+async fn follow(context: &Context, filter: &Filter, all: bool) -> Result<(), Failure> {
     let mut reads = context.reads()?;
     let mut cursor = Cursor::GENESIS;
     if let Some(ledger) = reads.ledger()? {
         // The head first: what is appended between the two reads comes a second time, not never.
         let head = ledger.head()?;
         let listed = ledger.list(filter)?;
-        print(context, &listed)?;
+        let shown: Vec<Stored> =
+            listed.iter().filter(|event| all || !views::is_noise(event)).cloned().collect();
+        print(context, &shown)?;
         cursor = listed.last().map_or(head, Stored::cursor);
     }
     let mut watch = context.front()?.watch();
     while watch.changed().await.is_some() {
-        cursor = print_from(context, &mut reads, filter, cursor)?;
+        cursor = print_from(context, &mut reads, (filter, all), cursor)?;
     }
     Ok(())
 }
@@ -74,14 +89,14 @@ async fn follow(context: &Context, filter: &Filter) -> Result<(), Failure> {
 fn print_from(
     context: &Context,
     reads: &mut Reads,
-    filter: &Filter,
+    (filter, all): (&Filter, bool),
     mut cursor: Cursor,
 ) -> Result<Cursor, Failure> {
     while let Some(ledger) = reads.ledger()? {
         let mut events = ledger.read_from(cursor, FOLLOW_CHUNK)?;
         let Some(last) = events.last().map(Stored::cursor) else { break };
         cursor = last;
-        events.retain(|event| lets_through(filter, event));
+        events.retain(|event| lets_through(filter, event) && (all || !views::is_noise(event)));
         print(context, &events)?;
     }
     Ok(cursor)

@@ -15,7 +15,7 @@ const DEFAULT_HITS: u64 = 10;
 /// What to look for.
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// What to look for, in any words
+    /// What to look for, in any words; bug, rejected and review find claims that turned out so
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// About this, anything below it, or anything above it
@@ -27,8 +27,8 @@ pub(super) struct Search {
     /// proposed, confirmed, contested, pending_proof or deprecated; several with commas
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     status: Vec<String>,
-    /// strict leaves out deprecated claims, audit shows superseded ones too
-    #[arg(long, value_name = "MODE", default_value = "balanced")]
+    /// balanced, strict (no deprecated claims) or audit (superseded ones too)
+    #[arg(long, value_name = "MODE", default_value = "balanced", hide_default_value = true)]
     mode: String,
     /// Whose
     #[arg(long, value_name = "NAME")]

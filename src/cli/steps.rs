@@ -87,6 +87,7 @@ const VERBS: &[Verb] = &[
         "experiment run",
         &[("profile", Place), ("claim_id", After("--claim")), ("blocking", Flag("--blocking"))],
     ),
+    ("save_anchor", "anchor save", &[("key", Place), ("value", Place)]),
     ("snapshot_beliefs", "belief snapshot", &[]),
     ("spawn_researcher", "session spawn", &[("profile", Place), ("prompt", Place)]),
     ("split_session", "session split", &[("reason", Place)]),

@@ -3,6 +3,7 @@
 mod advice;
 mod error;
 mod normal;
+mod own;
 mod pipe;
 mod shell;
 mod sight;
@@ -12,6 +13,7 @@ mod volatile;
 pub use advice::{DeadEnd, MAX_TOLD, advise, quoted};
 pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
+pub use own::is_own_call;
 pub use pipe::{Piped, piped};
 pub use sight::{scope_named, trigger_run};
 

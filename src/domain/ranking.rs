@@ -1,7 +1,7 @@
 //! Which claims answer a question best: the formula of spec 12, without I/O and without a clock.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How soon more of the same word counts no more, and how much long texts are held back: the values FTS5
 /// uses, which are those of the BM25 literature.
@@ -15,6 +15,8 @@ const COVERAGE: f64 = 0.6;
 const ADJACENT: f64 = 0.3;
 /// What a claim gains from the better of its neighbours (spec 12).
 const NEIGHBOUR: f64 = 0.5;
+/// What a claim gains that is what the question names, such as a bug: less than the best answer by its words.
+const BESIDE: f64 = 0.5;
 /// What one link counts, how much all of them together, and how far that is damped (spec 12: the evidence
 /// boost at full strength costs 14 points of recall).
 const LINK: f64 = 0.2;
@@ -157,6 +159,19 @@ pub fn nearest(candidates: &[Candidate]) -> Vec<(f64, u64)> {
         .zip(candidates)
         .map(|(near, candidate)| (near, candidate.seq))
         .collect();
+    nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    nearest
+}
+
+/// [`nearest`] with claims that answer without the words of the question, as what they turned out to be. Where others
+/// answer by its words, those come first that do both.
+pub fn nearest_with(mut nearest: Vec<(f64, u64)>, beside: &BTreeSet<u64>) -> Vec<(f64, u64)> {
+    let gained = if nearest.is_empty() { 1.0 } else { BESIDE };
+    let held: BTreeSet<u64> = nearest.iter().map(|(_, seq)| *seq).collect();
+    for (near, _) in nearest.iter_mut().filter(|(_, seq)| beside.contains(seq)) {
+        *near += gained;
+    }
+    nearest.extend(beside.difference(&held).map(|seq| (gained, *seq)));
     nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     nearest
 }

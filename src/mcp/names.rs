@@ -9,6 +9,9 @@ use crate::domain::rejection::Rejection;
 use crate::reads::Reads;
 use crate::views;
 
+/// Members of answers that hold a sentence for models. Paths and commands beside them keep the ids in them.
+const SENTENCES: [&str; 7] = ["hint", "meaning", "message", "next", "report", "undecided", "why"];
+
 /// What an argument names, by the name of the argument.
 enum Names {
     Of(Sort),
@@ -51,9 +54,13 @@ impl Server {
         }
     }
 
-    /// The answer to a tool call with names in its texts; whole ids stand in its structured content.
+    /// The answer to a tool call with names in its texts and in the sentences of its structured content, whose fields
+    /// hold whole ids.
     pub(super) fn named_answer(&self, mut answer: CallToolResponse) -> CallToolResponse {
         if let CallToolResponse::Complete(result) = &mut answer {
+            if let Some(body) = &mut result.structured_content {
+                self.name_sentences(body);
+            }
             for block in &mut result.content {
                 if let ContentBlock::Text(said) = block {
                     said.text = self.shortened(&said.text);
@@ -61,6 +68,24 @@ impl Server {
             }
         }
         answer
+    }
+
+    fn name_sentences(&self, value: &mut Value) {
+        match value {
+            Value::Array(values) => values.iter_mut().for_each(|value| self.name_sentences(value)),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if let Value::String(text) = value
+                        && SENTENCES.contains(&name.as_str())
+                    {
+                        *text = self.shortened(text);
+                    } else {
+                        self.name_sentences(value);
+                    }
+                }
+            }
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// The arguments of a call with the ids of what they name. What is no text is left to the parser.

@@ -80,6 +80,9 @@ impl ClaimFilter {
 pub struct ClaimSummary {
     /// Its id.
     pub id: String,
+    /// Its short name, such as `C47`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What it says.
     pub statement: String,
     /// What kind of statement it is.
@@ -134,6 +137,9 @@ pub struct ClaimSummary {
     /// Whether that one mends what this one was about, which was right.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mended: bool,
+    /// Whether it is an option that a decision did not choose.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     /// The task it came out of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<String>,
@@ -170,8 +176,14 @@ impl ClaimSummary {
 impl ClaimSummary {
     /// [`ClaimSummary::standing`] for a column: what confirmed it says that it is confirmed.
     pub fn short_standing(&self) -> String {
-        let word = self.basis.map_or(self.status.as_str(), Basis::as_str);
-        word.to_owned() + &self.doubts()
+        // What took its place says more than that it is out of force.
+        let ended = match (&self.superseded_by, self.status) {
+            (Some(_), Status::Deprecated) if self.mended => "mended",
+            (Some(_), Status::Deprecated) => "replaced",
+            (None, Status::Deprecated) if self.rejected => "rejected",
+            (_, status) => status.as_str(),
+        };
+        self.basis.map_or(ended, Basis::as_str).to_owned() + &self.doubts()
     }
 }
 
@@ -378,7 +390,10 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
      AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND f.unstable_at IS NULL \
      AND f.seq > (SELECT max(p.seq) FROM claim_evidence p WHERE p.claim_id = c.id AND p.run_id = c.proof_run) \
      AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
-     AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since";
+     AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
+     (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
+     CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
+     WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
 pub(super) const POSITION: &str =
@@ -793,6 +808,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         basis: basis(status, row.get::<_, Option<String>>(19)?.as_deref(), by_silence)?,
         imported: imports.holds(created_seq),
         id: row.get(0)?,
+        name: row.get("name")?,
         statement: row.get(1)?,
         claim_type: word(2)?.parse().map_err(malformed)?,
         owner: row.get(4)?,
@@ -811,6 +827,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         stale: row.get(17)?,
         origin_task_id: row.get(18)?,
         mended: row.get(21)?,
+        rejected: row.get("rejected")?,
         changed_since: Vec::new(),
         by_now: Vec::new(),
         agreed_by_silence: by_silence,

@@ -49,6 +49,9 @@ pub struct SideView {
 pub struct Contradiction {
     /// Its id: that of the event that reported it.
     pub id: String,
+    /// Its short name, such as `X3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// How they contradict each other.
     pub kind: ContradictionKind,
     /// How sure the rules are.
@@ -108,7 +111,8 @@ pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, 
      CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
      AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END, \
      CASE WHEN r.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
-     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END \
+     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END, \
+     (SELECT letter || number FROM names WHERE names.id = x.id) AS name \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
@@ -277,6 +281,7 @@ pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> 
     let cause: Option<String> = row.get(3)?;
     Ok(Contradiction {
         id: row.get(0)?,
+        name: row.get("name")?,
         kind: word(1)?.parse().map_err(malformed)?,
         tier: word(2)?.parse().map_err(malformed)?,
         is_own: left.agent == right.agent,

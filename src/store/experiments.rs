@@ -21,6 +21,9 @@ use crate::domain::time::Moment;
 pub struct ExperimentView {
     /// Its id.
     pub run_id: String,
+    /// Its short name, such as `R11`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The profile; none for what a human typed or recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -135,12 +138,15 @@ impl ExperimentView {
         self.status.is_over() && self.series.as_ref().is_none_or(SeriesView::is_over)
     }
 
-    /// The run that shows a failure: itself, or the first of its request's that failed.
-    pub fn failed_run(&self) -> Option<&str> {
-        match &self.series {
-            Some(series) => series.failed_run.as_deref(),
-            None => (self.status == RunState::Failed).then_some(&self.run_id),
+    /// The run that did not end as expected: the first of its request's that failed, or itself, where it did not
+    /// succeed, contradicts a claim or settles nothing.
+    pub fn unexpected_run(&self) -> Option<&str> {
+        if let Some(series) = &self.series {
+            return series.failed_run.as_deref();
         }
+        let contradicts = self.attached.iter().any(|attached| attached.relation == Relation::Contradicts);
+        let is_expected = self.status == RunState::Succeeded && !contradicts && self.undecided.is_none();
+        (self.is_over() && !is_expected).then_some(&self.run_id)
     }
 }
 
@@ -190,7 +196,8 @@ pub struct ExperimentPage {
 pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, prediction, profile_sha256, \
      unstable, series, series_number, series_of, undecided, \
-     (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id) FROM experiments";
+     (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id), \
+     (SELECT letter || number FROM names WHERE names.id = experiments.id) AS name FROM experiments";
 
 impl Reader {
     /// One run.
@@ -291,6 +298,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
     let outcome = word(12)?.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
     Ok(ExperimentView {
         run_id: row.get(0)?,
+        name: row.get("name")?,
         profile: row.get(1)?,
         command: row.get(2)?,
         requested_by: row.get(3)?,

@@ -197,11 +197,11 @@ impl Reader {
     /// [`StoreError`]; never because of what the question says.
     pub fn search(&self, search: &Search) -> Result<SearchPage, StoreError> {
         let question = self.question(&search.tokens())?;
-        if question.words().is_empty() {
-            return Ok(SearchPage::default());
-        }
-        let candidates = self.candidates(search, &question)?;
-        let mut ranked = self.credits(search, ranking::nearest(&candidates))?.ranked();
+        let candidates =
+            if question.words().is_empty() { Vec::new() } else { self.candidates(search, &question)? };
+        let beside = self.beside(search, !candidates.is_empty())?;
+        let nearest = ranking::nearest_with(ranking::nearest(&candidates), &beside);
+        let mut ranked = self.credits(search, nearest)?.ranked();
         ranked.retain(|(_, credit)| !search.seen.0.contains(&credit.seq));
         let has_more = ranked.len() > search.filter.limit;
         ranked.truncate(search.filter.limit);
@@ -232,7 +232,9 @@ impl Reader {
             .query_row([&claim.id], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         Ok(text.is_some_and(|(tokens, successor)| {
-            successor || tokens.split(' ').any(|token| asked.iter().any(|asked| asked == token))
+            successor
+                || !search.natures().is_empty()
+                || tokens.split(' ').any(|token| asked.iter().any(|asked| asked == token))
         }))
     }
 

@@ -1,5 +1,7 @@
 //! Sessions: their dialogue, what they keep and hand over, what their agents believed, what they were warned of.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
@@ -232,6 +234,9 @@ pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Resul
 pub struct SessionView {
     /// Which one.
     pub session: String,
+    /// Its short name, such as `S9`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whose.
     pub agent: String,
     /// The client it runs in.
@@ -347,7 +352,8 @@ pub struct BeliefSnapshot {
 
 pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
      end_cause, prompt_seq, told_seq, summary, started_seq, seq, worktree, branch, \
-     (SELECT reason FROM splits WHERE child = session) AS reason FROM session_states";
+     (SELECT reason FROM splits WHERE child = session) AS reason, \
+     (SELECT letter || number FROM names WHERE names.id = session) AS name FROM session_states";
 pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
 pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq FROM anchors";
 const SPLIT: &str =
@@ -357,6 +363,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
     Ok(SessionView {
         session: row.get("session")?,
+        name: row.get("name")?,
         agent: row.get("agent")?,
         client: row.get("client")?,
         source: word(row, "source")?,
@@ -390,6 +397,9 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
     })
 }
 
+/// Sessions that are looked at for who is there; a team has some dozens.
+const MAX_LIVE: usize = 500;
+
 impl Reader {
     /// One session that started.
     ///
@@ -409,6 +419,14 @@ impl Reader {
             "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
         ))?;
         self.kept_of(found.query([limit as i64])?, session)
+    }
+
+    /// The agents with a session that has not ended.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn live_agents(&self) -> Result<BTreeSet<String>, StoreError> {
+        Ok(self.alive_sessions(MAX_LIVE)?.into_iter().map(|session| session.agent).collect())
     }
 
     /// A page of sessions older than a position, newest first, and where the next one starts.

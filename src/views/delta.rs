@@ -524,13 +524,12 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
 /// # Errors
 /// [`StoreError`].
 pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
-    let alive = store.alive_sessions(super::MAX_LIMIT)?;
-    let peers: BTreeSet<&str> =
-        alive.iter().map(|session| session.agent.as_str()).filter(|peer| *peer != agent).collect();
+    let live = store.live_agents()?;
+    let peers = live.iter().filter(|peer| *peer != agent).count();
     let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
     Ok(Presence {
         agent: agent.to_owned(),
-        peers: peers.len() as u64,
+        peers: peers as u64,
         contradictions: store.contradictions(&open)?.contradictions.len() as u64,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
         ..Presence::default()

@@ -21,9 +21,10 @@ const SHOWN_CHARS: usize = 20_000;
 const COMMAND_CHARS: usize = 160;
 /// What is shown of the words with which a run is tied to a claim.
 const NOTE_CHARS: usize = 300;
-/// The last lines of each stream that tell why a run failed: a screen holds both.
-const FAILURE_LINES: usize = 15;
-const FAILURE_LINE_CHARS: usize = 400;
+/// The last lines of each stream that tell why a run ended as it did: a screen holds both.
+const END_LINES: usize = 10;
+/// What is shown of each, so that it fits 100 columns with its indent.
+const END_LINE_CHARS: usize = 96;
 
 /// Which stream of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,20 +191,25 @@ pub(super) fn output(
     Some((json!({ "run_id": run, "file": file, "characters": chars, "end": end }), text))
 }
 
-/// The last lines that the failed run of a request wrote; none where none failed.
+/// The last lines that a run wrote which did not end as expected, of a request for several the first that failed; none
+/// where all did.
 pub fn failure(workspace: &Workspace, run: &ExperimentView) -> Option<String> {
-    let failed: RunId = run.failed_run()?.parse().ok()?;
+    let failed: RunId = run.unexpected_run()?.parse().ok()?;
     let mut text = String::new();
     for stream in [Stream::Stdout, Stream::Stderr] {
         let Ok(bytes) = std::fs::read(workspace.artifacts(failed).join(stream.file())) else { continue };
         let whole = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = whole.lines().collect();
-        let last = &lines[lines.len().saturating_sub(FAILURE_LINES)..];
+        let last = &lines[lines.len().saturating_sub(END_LINES)..];
         if !last.is_empty() {
             let _ = writeln!(text, "end of {}:", stream.file());
         }
         for line in last {
-            let cut: String = line.chars().take(FAILURE_LINE_CHARS).collect();
+            let mut cut: String = line.chars().take(END_LINE_CHARS).collect();
+            if cut.len() < line.len() {
+                cut.pop();
+                cut.push('…');
+            }
             let _ = writeln!(text, "    {}", clean::untagged(&clean::cleaned(&cut)));
         }
     }

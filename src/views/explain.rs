@@ -10,6 +10,7 @@ use super::{Answer, ContextOf, ViewError, page, to_json, unknown_claim};
 use crate::domain::claim::Status;
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::pack::{self, Entries, Explained};
 use crate::store::{ClaimSummary, ClaimView, Reader};
 
@@ -105,9 +106,11 @@ fn head(found: &Found, of: &ContextOf) -> String {
         }
         let _ = writeln!(text, "\n{FORMULA}");
     } else {
-        text.push_str(
+        let _ = writeln!(
+            text,
             "\nNo intent, task, prompt or file says what the session is about: decisions in force and confirmed claims \
-             come first, by confidence and reach. `hm intent` or declare_intent says it.\n",
+             come first, by confidence and reach; to say it: {}",
+            way::call("declare_intent", &json!({ "intent": "INTENT" }))
         );
     }
     text
@@ -184,7 +187,7 @@ fn elsewhere(found: &Found, claim: &ClaimView, looked_at: usize) -> String {
         }
         Status::Proposed | Status::Confirmed => format!(
             "it is not shown and was not looked at: {looked_at} others are nearer by their words, lie where the work or \
-             the best answers lie, or are newer; `hm search` finds it by its words"
+             the best answers lie, or are newer; a search finds it by its words"
         ),
     }
 }

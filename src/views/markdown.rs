@@ -502,6 +502,7 @@ pub(super) fn agents(agents: &[AgentView], now: Timestamp) -> String {
             let seen = agent
                 .last_seen_at
                 .map_or_else(|| "not seen yet".to_owned(), |at| format!("seen {} ago", age(at, now)));
+            let seen = if agent.live { format!("in a session, {seen}") } else { seen };
             let aliases = match agent.aliases.as_slice() {
                 [] => String::new(),
                 aliases => format!(" (also {})", aliases.join(", ")),

@@ -331,7 +331,8 @@ pub(super) fn anchors(found: &[AnchorView], now: Timestamp) -> (Value, String) {
         format!("- {key} = {value} ({}, {} ago)\n", name(&anchor.agent), age(anchor.saved_at, now))
     };
     let text = if found.is_empty() {
-        "No anchor holds anything: `hm anchor save KEY VALUE`\n".to_owned()
+        let save = way::call("save_anchor", &json!({ "key": "KEY", "value": "VALUE" }));
+        format!("No anchor holds anything: {save}\n")
     } else {
         found.iter().map(line).collect()
     };

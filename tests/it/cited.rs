@@ -535,7 +535,7 @@ async fn over_mcp_a_session_cites_its_own_last_command_and_a_run_by_its_id() {
     for name in [run.as_str(), "last"] {
         let refused = call(&devops, "add_evidence", cite(s1, name, "supports")).await;
         assert_eq!(refused["code"], "not_attachable", "{refused}");
-        assert!(refused["hint"].as_str().expect("a hint").contains(&run), "{refused}");
+        assert!(refused["hint"].as_str().expect("a hint").contains("hivemind://experiments/R1"), "{refused}");
     }
     call(&devops, "cancel_experiment", json!({ "run_id": run })).await;
     let passed =

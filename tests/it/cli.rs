@@ -440,8 +440,8 @@ fn programs_get_json() {
     }
     expect![[r#"
         hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id name next seq state warnings
-        hm --json claim show C1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id owner positions reproduced scopes seq session stale statement status supports touched_at type versions [at by seq to]
-        hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id owner reproduced scopes seq stale statement status supports touched_at type]
+        hm --json claim show C1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id name owner positions reproduced scopes seq session stale statement status supports touched_at type versions [at by seq to]
+        hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id name owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support C1: claim_id command_id duplicate entity_id name next seq state warnings
         hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs ledger_seq memory negative rejected remarks rules spooled waiting_for_newer workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
@@ -927,6 +927,15 @@ fn a_verb_needs_a_workspace() {
 
 /// The verbs below a help text.
 fn verbs(help: &str) -> Vec<String> {
+    // The page of `hm` itself groups them: `name  text; name: text`, or nothing but names.
+    if help.contains("\nKnow\n") {
+        let lines = help.lines().filter(|line| line.starts_with("  "));
+        let names = lines.flat_map(|line| line.split("; ")).map(|part| {
+            let names = part.trim_start();
+            names.split_once("  ").or_else(|| names.split_once(": ")).map_or(names, |(names, _)| names)
+        });
+        return names.flat_map(|names| names.split(", ")).map(str::to_owned).collect();
+    }
     help.lines()
         .skip_while(|line| *line != "Commands:")
         .skip(1)
@@ -951,7 +960,7 @@ fn every_help_has_an_example() {
         asked.extend(verbs(&help).into_iter().map(|below| format!("{verb} {below}")));
         next += 1;
     }
-    assert!(asked.len() > 15, "{asked:?}");
+    assert!(asked.len() > 60, "{asked:?}");
     assert!(silent.is_empty(), "no example in the help of {silent:?}");
 }
 

@@ -23,7 +23,7 @@ impl Session<'_> {
         self.shell.workspace().root().to_string_lossy().into_owned()
     }
 
-    fn payload(&self, event: &str, more: Value) -> Value {
+    pub(crate) fn payload(&self, event: &str, more: Value) -> Value {
         let mut payload = json!({ "hook_event_name": event, "session_id": self.id, "cwd": self.cwd() });
         for (name, value) in more.as_object().expect("fields") {
             payload[name] = value.clone();

@@ -94,4 +94,5 @@ mod triggers;
 mod verdicts;
 mod versions;
 mod walls;
+mod words;
 mod work;

@@ -58,10 +58,10 @@ fn the_command_line_finds_claims() {
             C4  proposed  negative  analyst  a pool for threads was slower
             C3 took the place of C2, which was found
             $ hm claim search pool holds 20 --mode audit
-            id  status      type      owner    statement
-            C3  proposed    fact      analyst  the pool of connections was raised to 50
-            C2  deprecated  fact      analyst  the pool holds 20 connections
-            C4  proposed    negative  analyst  a pool for threads was slower
+            id  status    type      owner    statement
+            C3  proposed  fact      analyst  the pool of connections was raised to 50
+            C2  replaced  fact      analyst  the pool holds 20 connections
+            C4  proposed  negative  analyst  a pool for threads was slower
             C3 took the place of C2, which was found
             $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
             id  status    type      owner    statement
@@ -84,7 +84,7 @@ fn the_command_line_finds_claims() {
     );
     let answer = shell.json("hm --json claim search pool connections");
     let keys: Vec<&str> = answer["hits"][0].as_object().expect("a hit").keys().map(String::as_str).collect();
-    expect!["challenges confidence created_at created_seq evidence found_through grade id owner reproduced scopes score seq stale statement status supports touched_at type"].assert_eq(&keys.join(" "));
+    expect!["challenges confidence created_at created_seq evidence found_through grade id name owner reproduced scopes score seq stale statement status supports touched_at type"].assert_eq(&keys.join(" "));
 }
 
 #[tokio::test]

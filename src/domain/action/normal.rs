@@ -39,7 +39,7 @@ pub(super) const SETUP: [&str; 20] = [
     "source", "trap", "true", "ulimit", "umask", "unset", "wait",
 ];
 /// What only looks at the output of what stands before it in a pipe.
-const FILTERS: [&str; 17] = [
+pub(super) const FILTERS: [&str; 17] = [
     "awk", "cat", "column", "cut", "egrep", "grep", "head", "jq", "less", "more", "rg", "sed", "sort",
     "tail", "tee", "uniq", "wc",
 ];

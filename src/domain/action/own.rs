@@ -1,0 +1,102 @@
+//! Lines for the shell that only call `hm`: what they do is in the ledger by itself, and what they print comes from there.
+
+use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell, name, unwrapped};
+use super::shell::{self, Joint, Step};
+
+/// What the shell reads itself, between the commands.
+const BETWEEN: [&str; 8] = ["}", "cd", "done", "esac", "fi", "for", "popd", "pushd"];
+
+/// Whether a line calls `hm` and does nothing else that could be seen. In doubt it does something else.
+pub fn is_own_call(line: &str) -> bool {
+    read(line, MAX_DEPTH) == Some(true)
+}
+
+/// Whether a line calls `hm`; none where it also does something else.
+fn read(line: &str, depth: usize) -> Option<bool> {
+    let depth = depth.checked_sub(1)?;
+    let (steps, is_whole) = shell::read(line);
+    let mut calls = false;
+    for step in is_whole.then_some(steps)? {
+        let (text, before) = match step {
+            Step::Within(line) => {
+                calls |= read(&line, depth)?;
+                continue;
+            }
+            Step::Enter | Step::Leave => continue,
+            Step::Run { text, before, .. } => (text, before),
+        };
+        let words = shell_words::split(&text).ok()?;
+        let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
+        let words = &words[spoken..];
+        let [program, arguments @ ..] = unwrapped(words).unwrap_or_default() else {
+            // Only assignments stand there, or nothing after `do`; of an unknown wrapper it is open what it runs.
+            if words.iter().all(|word| super::normal::is_assignment(word)) {
+                continue;
+            }
+            return None;
+        };
+        let program = name(program);
+        if SHELLS.contains(&program) {
+            calls |= read(line_for_shell(arguments)?, depth)?;
+        } else if program == "hm" {
+            calls = true;
+        } else if before == Joint::Pipe {
+            // It only looks at what stands before it in the pipe. `tee` writes a file.
+            (FILTERS.contains(&program) && program != "tee").then_some(())?;
+        } else {
+            // What `.`, `source` and a trap run is open.
+            let is_setup = SETUP.contains(&program) && ![".", "source", "trap"].contains(&program);
+            (is_setup || BETWEEN.contains(&program)).then_some(())?;
+        }
+    }
+    Some(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own_call;
+
+    #[test]
+    fn a_line_that_only_calls_hm_is_told_from_one_that_does_more() {
+        for line in [
+            "hm claim list",
+            "/usr/local/bin/hm status",
+            "cd /work/x && hm claim list",
+            "cd \"/work/a b\" && HM_AGENT=devops hm claim show C1",
+            "export HM_AGENT=devops; hm claim list --json | jq -r '.claims[0].id' | head -1",
+            "env -u HM_SESSION timeout 20 hm log --follow",
+            "hm claim create 'it said \"cargo test; rm -rf x\"' --scope src && hm attention",
+            "echo \"--- tasks\"; hm task list; echo; hm plan show 2>&1 | tail -5",
+            "for id in C1 C2; do hm claim show $id; done",
+            "bash -lc 'cd x && hm status'",
+            "ID=$(hm claim list --json | jq -r .id); hm claim support \"$ID\" || true",
+            "if hm status; then hm log; fi",
+            "(cd web; hm context)\nhm attention",
+        ] {
+            assert!(is_own_call(line), "{line}");
+        }
+        for line in [
+            "",
+            "cargo test",
+            "echo hm status",
+            "cd x",
+            "hm claim list; cargo test",
+            "cargo test && hm claim support C1",
+            "cargo test | tail -3; hm claim list",
+            "hm claim create \"$(cat notes.md)\" --scope src",
+            "hm export | python3 count.py",
+            "hm export | tee dump.txt",
+            "cat src/a.rs; hm status",
+            "grep -rn hm src | head",
+            "xargs hm claim show < ids",
+            "hm claim create 'x' <<EOF\ncargo test\nEOF",
+            "hm claim list & pytest",
+            "bash run.sh && hm status",
+            "source env.sh && hm status",
+            "hmm status",
+            "hm claim list `pytest -q`",
+        ] {
+            assert!(!is_own_call(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What answers a question besides the words of statements: what a claim turned out to be ("bug", "rejected", "review"),
+//! and where no statement holds a word of the question, what was said about claims.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params_from_iter;
+
+use super::claims::{ClaimFilter, ClaimSummary};
+use super::{Reader, Search, StoreError};
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::nature::Nature;
+use crate::domain::tokens::tokens;
+
+/// Claims that are looked at, the newest that pass the filter.
+const LOOKED_AT: usize = 300;
+/// Words of a question that are looked for in what was said about claims.
+const WORDS: usize = 8;
+
+const CHALLENGED: &str = "SELECT EXISTS (SELECT 1 FROM consensus WHERE claim_id = ?1 AND position = 'challenge') \
+     OR EXISTS (SELECT 1 FROM former_positions WHERE claim_id = ?1 AND position = 'challenge')";
+/// What was said about a claim, and is not its statement: the table, the column of the claim, and the text.
+const SAID: [(&str, &str, &str); 7] = [
+    ("consensus", "claim_id", "reason"),
+    ("former_positions", "claim_id", "reason"),
+    ("claim_evidence", "claim_id", "note"),
+    ("claim_moves", "claim_id", "reason"),
+    ("decisions", "claim_id", "rationale || ' ' || coalesce(context, '')"),
+    ("decision_alternatives", "decision_id", "rejection_reason"),
+    ("decision_outcomes", "decision_id", "notes"),
+];
+
+impl Search {
+    fn raw_words(&self) -> impl Iterator<Item = &str> {
+        self.query.split(|c: char| !c.is_alphanumeric())
+    }
+
+    /// What the question asks for by the words of [`Nature`].
+    pub(super) fn natures(&self) -> BTreeSet<Nature> {
+        self.raw_words().filter_map(Nature::named).collect()
+    }
+
+    /// The words of the question as they stand in a text that is not cut into tokens.
+    fn spelled(&self) -> Vec<String> {
+        let spelled = |word: &str| {
+            let word = word.to_lowercase();
+            let mut tokens = tokens(&word);
+            let stem = tokens.pop()?;
+            Some(if tokens.is_empty() && word.starts_with(&stem) { stem } else { word })
+        };
+        self.raw_words().filter_map(spelled).take(WORDS).collect()
+    }
+}
+
+impl Reader {
+    /// Where claims were made that answer a question besides those whose statements do.
+    pub(super) fn beside(&self, search: &Search, is_answered: bool) -> Result<BTreeSet<u64>, StoreError> {
+        let mut found = BTreeSet::new();
+        for nature in search.natures() {
+            match nature {
+                Nature::Bug => {
+                    let negative = Some(ClaimType::Negative);
+                    if search.filter.claim_type.is_none_or(|asked| Some(asked) == negative) {
+                        let bugs = self.newest(search, |filter| filter.claim_type = negative)?;
+                        found.extend(bugs.iter().map(|claim| claim.created_seq));
+                    }
+                    let ended = self.newest(search, |filter| filter.status = vec![Status::Deprecated])?;
+                    found.extend(ended.iter().filter(|claim| claim.mended).map(|claim| claim.created_seq));
+                }
+                Nature::Rejected => {
+                    let ended = self.newest(search, |filter| filter.status = vec![Status::Deprecated])?;
+                    found.extend(ended.iter().filter(|claim| claim.rejected).map(|claim| claim.created_seq));
+                }
+                Nature::Challenged => {
+                    let mut challenged = self.db.prepare_cached(CHALLENGED)?;
+                    for claim in self.newest(search, |_| ())? {
+                        if challenged.query_row([&claim.id], |row| row.get(0))? {
+                            found.insert(claim.created_seq);
+                        }
+                    }
+                }
+            }
+        }
+        let words = search.spelled();
+        if !is_answered && !words.is_empty() {
+            let mut says = self.db.prepare_cached(&says(words.len()))?;
+            for claim in self.newest(search, |_| ())? {
+                let task = claim.origin_task_id.clone().unwrap_or_default();
+                let values = [&claim.id, &task].into_iter().chain(&words);
+                if says.query_row(params_from_iter(values), |row| row.get(0))? {
+                    found.insert(claim.created_seq);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The newest claims that pass the filter of a search, whatever became of them: each may lead to one that is shown.
+    fn newest(
+        &self,
+        search: &Search,
+        narrow: impl FnOnce(&mut ClaimFilter),
+    ) -> Result<Vec<ClaimSummary>, StoreError> {
+        let filter = search.filter.clone();
+        let mut filter =
+            ClaimFilter { status: Vec::new(), in_force: false, before: None, limit: LOOKED_AT, ..filter };
+        narrow(&mut filter);
+        Ok(self.claims(&filter)?.claims)
+    }
+}
+
+/// Whether one text about a claim (?1) out of a task (?2) holds all of so many words, each looked up by its claim.
+fn says(words: usize) -> String {
+    let holds = |text: &str| {
+        let each: Vec<String> =
+            (0..words).map(|at| format!("instr(lower({text}), ?{}) > 0", at + 3)).collect();
+        each.join(" AND ")
+    };
+    let mut any: Vec<String> = SAID
+        .iter()
+        .map(|(table, claim, text)| {
+            format!("EXISTS (SELECT 1 FROM {table} WHERE {claim} = ?1 AND {})", holds(text))
+        })
+        .collect();
+    any.push(format!("EXISTS (SELECT 1 FROM tasks WHERE id = ?2 AND {})", holds("title")));
+    format!("SELECT {}", any.join(" OR "))
+}
