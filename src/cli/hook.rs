@@ -17,7 +17,7 @@ use crate::domain::command::{
     Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
-use crate::domain::ids::{CommandId, EventId, SessionId};
+use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
 use crate::domain::plan::{TaskStatus, in_work_tree};
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
@@ -263,11 +263,17 @@ impl Hooked {
 
     /// Who the pane is: of one that is not pinned, the agent of its session.
     fn reader(&mut self) -> AgentId {
+        // Of a pinned pane nothing needs to be read.
+        let known = if self.speaker.unpinned.is_some() { self.known().ok().flatten() } else { None };
+        self.me(known.as_ref())
+    }
+
+    /// [`Hooked::reader`], with the session as the read models know it.
+    fn me(&self, known: Option<&SessionView>) -> AgentId {
         if self.speaker.unpinned.is_none() {
             return self.speaker.agent.clone();
         }
-        let known = self.known().ok().flatten();
-        known.map_or_else(|| AgentId::recorded(UNSEATED), |session| AgentId::recorded(session.agent))
+        AgentId::recorded(known.map_or(UNSEATED, |session| &session.agent))
     }
 
     /// The context in so many characters; in so many bytes for a client that counts those.
@@ -404,10 +410,13 @@ impl Hooked {
         self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
     }
 
-    /// What was tried before, and whose files these are; each once in a turn, and never twice in doubt.
+    /// What was tried before, once in a session, and whose files these are, once in a turn; never twice in doubt.
     fn advice(&mut self, action: &Action) -> Result<(Answer, Vec<Command>), Failure> {
         let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
-        let since = self.known()?.map_or(0, |session| session.prompt_seq);
+        let known = self.known()?;
+        let since = known.as_ref().map_or(0, |session| session.prompt_seq);
+        let me = self.me(known.as_ref());
+        let is_seated = self.speaker.unpinned.is_some();
         let waiting = Waiting::of(&self.context, &session);
         let now = system::now();
         let here = self.context.workspace.checkout().worktree;
@@ -419,7 +428,14 @@ impl Hooked {
             };
             let mut dead_ends = Vec::new();
             for dead_end in store.dead_ends_for(action)? {
-                if fresh(Guard::Claim(dead_end.claim_id))? {
+                let id = dead_end.claim_id;
+                // A seat may have been another pane's before: this one remembers what was said in its own session.
+                let is_own = if is_seated {
+                    dead_end.session.as_deref() == Some(session.as_str())
+                } else {
+                    dead_end.owner == me.as_str()
+                };
+                if !is_own && !waiting.has_told(id) && !store.was_told(session.as_str(), me.as_str(), id)? {
                     dead_ends.push(dead_end);
                 }
             }
@@ -639,14 +655,21 @@ struct Waiting {
     is_new_turn: bool,
     /// What has warned since the last prompt.
     fired: Vec<Guard>,
+    /// The claims that were told.
+    told: Vec<ClaimId>,
     /// Whether nobody can tell.
     is_unknown: bool,
 }
 
 impl Waiting {
     fn of(context: &Context, session: &SessionId) -> Self {
-        let mut waiting =
-            Self { is_started: false, is_new_turn: false, fired: Vec::new(), is_unknown: false };
+        let mut waiting = Self {
+            is_started: false,
+            is_new_turn: false,
+            fired: Vec::new(),
+            told: Vec::new(),
+            is_unknown: false,
+        };
         let Some(submissions) = Spool::of(&context.workspace).submissions() else {
             return Self { is_unknown: true, ..waiting };
         };
@@ -658,6 +681,9 @@ impl Waiting {
                 waiting.is_started = true;
             } else if let Command::RecordFiring(firing) = &submission.command {
                 waiting.fired.push(firing.guard);
+                if let Guard::Claim(id) = firing.guard {
+                    waiting.told.push(id);
+                }
             }
         }
         waiting
@@ -665,6 +691,10 @@ impl Waiting {
 
     fn has_fired(&self, guard: Guard) -> bool {
         self.is_unknown || self.fired.contains(&guard)
+    }
+
+    fn has_told(&self, claim: ClaimId) -> bool {
+        self.is_unknown || self.told.contains(&claim)
     }
 }
 

@@ -14,6 +14,7 @@ mod plan;
 mod researcher;
 mod session;
 mod target;
+mod told;
 mod verdict;
 
 pub use asking::{HELD, agree};
@@ -59,7 +60,7 @@ const MAX_DEAD_END_WARNINGS: usize = 5;
 /// Words a claim and a dead end share at least to be about the same thing (spec 12).
 const MIN_SHARED_SUBJECTS: usize = 2;
 /// How much of a statement a warning quotes, in characters (spec 13).
-const MAX_QUOTED_CHARS: usize = 120;
+const MAX_QUOTED_CHARS: usize = 160;
 /// The most events or paths one command may list, so that a batch stays far below 256 KB (spec 01).
 const MAX_LIST: usize = 64;
 
@@ -229,6 +230,7 @@ pub fn decide_seeing(
     }?;
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
+    told::remember(state, (agent, session), &mut decision);
     Ok(decision)
 }
 
@@ -346,7 +348,12 @@ fn create_claim(
             decision.warnings.iter().filter_map(|warning| warning.claim_id).chain(replaced.iter().copied());
         let told: Vec<ClaimId> = told.collect();
         let about = (create.statement.as_str(), &reading, scopes.as_slice());
-        decision.warnings.extend(dead_end_warnings(state, agent, about, &told));
+        let is_news = |id: ClaimId, dead_end: &Claim| {
+            !told.contains(&id)
+                && !dead_end.is_over(now)
+                && told::is_news(state, (agent, session), id, dead_end)
+        };
+        decision.warnings.extend(dead_end_warnings(state, about, is_news));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
     decision.next = Some(asking::next(create, waits_for));
@@ -384,17 +391,16 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The dead ends of other agents that a claim walks into: those whose trigger it meets, then those in an overlapping
-/// scope, narrower than the workspace, that are about the same thing. `told` were named already.
+/// The dead ends that a claim walks into and that are news to its author: those whose trigger it meets, then those in an
+/// overlapping scope, narrower than the workspace, that are about the same thing.
 fn dead_end_warnings(
     state: &State,
-    agent: &AgentId,
     (statement, reading, scopes): (&str, &Reading, &[Scope]),
-    told: &[ClaimId],
+    is_news: impl Fn(ClaimId, &Claim) -> bool,
 ) -> Vec<Warning> {
     let mut dead_ends: BTreeSet<ClaimId> =
         scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
-    dead_ends.retain(|id| !told.contains(id));
+    dead_ends.retain(|id| state.claim(*id).is_some_and(|dead_end| is_news(*id, dead_end)));
     if dead_ends.is_empty() {
         return Vec::new();
     }
@@ -413,11 +419,8 @@ fn dead_end_warnings(
         let shared = if overlaps { shared_with(id) } else { 0 };
         (shared >= MIN_SHARED_SUBJECTS).then_some((false, shared, id))
     };
-    let mut met: Vec<(bool, usize, ClaimId)> = dead_ends
-        .into_iter()
-        .filter_map(|id| Some((id, state.claim(id).filter(|dead_end| dead_end.owner != *agent)?)))
-        .filter_map(|(id, dead_end)| meets(id, dead_end))
-        .collect();
+    let mut met: Vec<(bool, usize, ClaimId)> =
+        dead_ends.into_iter().filter_map(|id| meets(id, state.claim(id)?)).collect();
     // Ids are time-ordered: of equal ones the newest dead end is the likeliest to still hold.
     met.sort_unstable_by(|a, b| b.cmp(a));
     met.into_iter()

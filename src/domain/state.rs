@@ -5,6 +5,7 @@ mod seats;
 mod silence;
 mod stability;
 mod targets;
+mod told;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -352,6 +353,8 @@ pub struct State {
     /// Each event whose payload was erased, with the position of the event that says so.
     redacted: BTreeMap<EventId, u64>,
     edits: Edits,
+    /// Warnings by session.
+    told: told::Told,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -435,6 +438,23 @@ impl State {
         let is_panes = || self.seats.names(session).any(|name| name == agent);
         let is_own = self.is_own(agent, session, claim);
         is_own && (claim.owner == *agent || (!claim.owner.is_reserved() && is_panes()))
+    }
+
+    /// Whether the caller knows what a claim says because it said it. A seat may have been another pane's before, so a
+    /// pane that took one remembers what was said in its own sessions.
+    pub fn said(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
+        let is_seated =
+            session.and_then(|session| self.seats.pane(session)).is_some_and(|pane| pane.is_seated);
+        if is_seated {
+            self.seats.are_one_pane(session, claim.session.as_ref())
+        } else {
+            claim.owner == *agent
+        }
+    }
+
+    /// Whether an agent was warned of a claim in a session.
+    pub fn was_told(&self, agent: &AgentId, session: Option<&SessionId>, id: ClaimId) -> bool {
+        self.told.of(agent, session, id).next().is_some()
     }
 
     /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
@@ -776,12 +796,12 @@ impl State {
             Event::AttentionSeen(seen) => {
                 self.notices.remove(&seen.id);
             }
+            Event::GuardFired(fired) => self.told.evolve(recorded, fired),
             Event::EventReported(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
-            | Event::GuardFired(_)
             | Event::MessageSent(_)
             | Event::OperatorOverridden(_) => {}
         }

@@ -92,4 +92,5 @@ mod triggers;
 mod verdicts;
 mod versions;
 mod walls;
+mod warned;
 mod work;

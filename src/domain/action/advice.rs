@@ -24,6 +24,9 @@ pub struct DeadEnd {
     pub statement: String,
     /// To whom.
     pub owner: String,
+    /// The session it was reported in.
+    #[serde(skip)]
+    pub session: Option<String>,
     /// Where the claim is in its life; never deprecated.
     pub status: Status,
     /// When it was reported, epoch ms.
@@ -107,6 +110,7 @@ mod tests {
             claim_id: "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48".parse().expect("an id"),
             statement: "vendoring openssl breaks the musl build".to_owned(),
             owner: "devops".to_owned(),
+            session: None,
             status: Status::Confirmed,
             created_at: ago(3 * 1_440 + 5),
             kind: Kind::Command,
@@ -116,6 +120,7 @@ mod tests {
             claim_id: "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49".parse().expect("an id"),
             statement: "a \"pool\" of\n20\u{1b}[31m `waits`".to_owned(),
             owner: "ana".to_owned(),
+            session: None,
             status: Status::Contested,
             created_at: ago(61),
             kind: Kind::Path,
