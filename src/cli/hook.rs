@@ -10,7 +10,7 @@ use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
-use crate::domain::action::{Action, MAX_TOLD, advise, piped};
+use crate::domain::action::{Action, MAX_TOLD, advise, edited_since, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{
@@ -24,6 +24,7 @@ use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
+use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
 use crate::identity::Speaker;
@@ -31,7 +32,7 @@ use crate::pack::{self, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::session_news::SessionNews;
-use crate::store::SessionView;
+use crate::store::{EditBehind, Myself, SessionView};
 use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -415,8 +416,9 @@ impl Hooked {
         let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
         let known = self.known()?;
         let since = known.as_ref().map_or(0, |session| session.prompt_seq);
-        let me = self.me(known.as_ref());
+        let agent = self.me(known.as_ref());
         let is_seated = self.speaker.unpinned.is_some();
+        let me = Myself { agent: agent.as_str(), session: session.as_str(), is_seated };
         let waiting = Waiting::of(&self.context, &session);
         let now = system::now();
         let here = self.context.workspace.checkout().worktree;
@@ -429,13 +431,8 @@ impl Hooked {
             let mut dead_ends = Vec::new();
             for dead_end in store.dead_ends_for(action)? {
                 let id = dead_end.claim_id;
-                // A seat may have been another pane's before: this one remembers what was said in its own session.
-                let is_own = if is_seated {
-                    dead_end.session.as_deref() == Some(session.as_str())
-                } else {
-                    dead_end.owner == me.as_str()
-                };
-                if !is_own && !waiting.has_told(id) && !store.was_told(session.as_str(), me.as_str(), id)? {
+                let is_own = me.said(&dead_end.owner, dead_end.session.as_deref());
+                if !is_own && !waiting.has_told(id) && !store.was_told(me, id)? {
                     dead_ends.push(dead_end);
                 }
             }
@@ -453,9 +450,14 @@ impl Hooked {
                     held.push((id, path.clone(), task));
                 }
             }
-            Ok((dead_ends, held))
+            let mut edits = Vec::new();
+            for path in &action.paths {
+                edits.extend(store.edits_behind(me, here.as_ref(), path)?);
+            }
+            Ok((dead_ends, held, edits))
         })?;
-        let Some((mut dead_ends, mut held)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let Some((mut dead_ends, mut held, edits)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let edits = self.news_of(edits, me, &waiting)?;
         // What is not told now is told the next time.
         dead_ends.truncate(MAX_TOLD);
         held.truncate(MAX_TOLD);
@@ -483,13 +485,54 @@ impl Hooked {
             }
             fired.push((Guard::Task(id), path.to_string()));
         }
+        for (edit, at) in edits {
+            if !said.is_empty() {
+                said.push('\n');
+            }
+            let claim = (edit.claim_id, edit.statement.as_str());
+            let edited = edited_since(&edit.path, (&edit.by, at), claim, now);
+            said.push_str(&format!("hivemind: {edited}: read the file again before you change it."));
+            fired.push((Guard::Claim(edit.claim_id), edit.path));
+        }
         let commands = fired.into_iter().filter_map(|(guard, matched)| {
-            let matched: String = matched.chars().take(CommandLine::MAX_CHARS).collect();
-            let matched = CommandLine::try_from(privacy::redacted(&matched, &self.context.secrets())).ok()?;
+            let matched = self.matched(&matched)?;
             Some(Command::RecordFiring(RecordFiring { guard, matched }))
         });
         let commands = commands.collect();
         Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
+    }
+
+    /// What matched, as it is put on record: without secrets.
+    fn matched(&self, text: &str) -> Option<CommandLine> {
+        let text: String = text.chars().take(CommandLine::MAX_CHARS).collect();
+        CommandLine::try_from(privacy::redacted(&text, &self.context.secrets())).ok()
+    }
+
+    /// The edits that the session was not told of, each with its time; at most as many as are told at once.
+    fn news_of(
+        &mut self,
+        edits: Vec<EditBehind>,
+        me: Myself<'_>,
+        waiting: &Waiting,
+    ) -> Result<Vec<(EditBehind, Timestamp)>, Failure> {
+        let mut news = Vec::new();
+        for edit in edits {
+            let Some(matched) = self.matched(&edit.path) else { continue };
+            if waiting.has_told_of_edit(edit.claim_id, &matched) {
+                continue;
+            }
+            let was_told = self.store(|store| store.was_told_of_edit(me, &edit, matched.as_str()))?;
+            // When it was, only the ledger knows. Where it does not, nothing is said.
+            let ledger = self.reads.ledger().ok().flatten();
+            let at = ledger.and_then(|ledger| ledger.at(edit.seq).ok().flatten());
+            if let (Some(false), Some(at)) = (was_told, at) {
+                news.push((edit, at));
+            }
+            if news.len() == MAX_TOLD {
+                break;
+            }
+        }
+        Ok(news)
     }
 
     /// What the hook saw, without secrets.
@@ -655,8 +698,8 @@ struct Waiting {
     is_new_turn: bool,
     /// What has warned since the last prompt.
     fired: Vec<Guard>,
-    /// The claims that were told.
-    told: Vec<ClaimId>,
+    /// The claims that were told, with what matched.
+    told: Vec<(ClaimId, CommandLine)>,
     /// Whether nobody can tell.
     is_unknown: bool,
 }
@@ -682,7 +725,7 @@ impl Waiting {
             } else if let Command::RecordFiring(firing) = &submission.command {
                 waiting.fired.push(firing.guard);
                 if let Guard::Claim(id) = firing.guard {
-                    waiting.told.push(id);
+                    waiting.told.push((id, firing.matched.clone()));
                 }
             }
         }
@@ -694,7 +737,11 @@ impl Waiting {
     }
 
     fn has_told(&self, claim: ClaimId) -> bool {
-        self.is_unknown || self.told.contains(&claim)
+        self.is_unknown || self.told.iter().any(|(told, _)| *told == claim)
+    }
+
+    fn has_told_of_edit(&self, claim: ClaimId, path: &CommandLine) -> bool {
+        self.is_unknown || self.told.iter().any(|(told, matched)| *told == claim && matched == path)
     }
 }
 

@@ -367,7 +367,7 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("{cited}\n"));
     }
     for warning in &receipt.warnings {
-        text.push_str(&format!("warning: {}\n", warning.message));
+        text.push_str(&format!("{}: {}\n", warning.code.label(), warning.message));
     }
     for id in &receipt.similar {
         text.push_str(&format!("similar: hm claim show {id}\n"));

@@ -59,8 +59,6 @@ pub const ACTIVE_WITHIN: Hours = Hours(24);
 const MAX_DEAD_END_WARNINGS: usize = 5;
 /// Words a claim and a dead end share at least to be about the same thing (spec 12).
 const MIN_SHARED_SUBJECTS: usize = 2;
-/// How much of a statement a warning quotes, in characters (spec 13).
-const MAX_QUOTED_CHARS: usize = 160;
 /// The most events or paths one command may list, so that a batch stays far below 256 KB (spec 01).
 const MAX_LIST: usize = 64;
 
@@ -230,7 +228,9 @@ pub fn decide_seeing(
     }?;
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
+    told::recent(state, (agent, session), command, now, &mut decision);
     told::remember(state, (agent, session), &mut decision);
+    told::edited(state, (agent, session, checkout), command, now, &mut decision);
     Ok(decision)
 }
 
@@ -435,8 +435,8 @@ fn dead_end_warnings(
 
 /// What a claim says, in its first line, and which claim it is.
 fn quotation(state: &State, id: ClaimId) -> String {
-    let said = state.claim(id).map_or("", |claim| claim.statement().lines().next().unwrap_or_default());
-    format!("\"{}\" (`hivemind://claims/{id}`)", action::quoted(said, MAX_QUOTED_CHARS))
+    let said = state.claim(id).map_or("", Claim::statement);
+    format!("{} (`hivemind://claims/{id}`)", action::first_line(said))
 }
 
 enum Supersession {

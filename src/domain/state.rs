@@ -1,6 +1,7 @@
 //! What the rules need to know, folded from events: `evolve`.
 
 mod deed;
+mod recent;
 mod seats;
 mod silence;
 mod stability;
@@ -40,7 +41,7 @@ use crate::domain::plan::Hold;
 use crate::domain::scope::Scope;
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{Edits, Sight, Sights};
+use crate::domain::versions::{Edit, Edits, Sight, Sights};
 
 /// One claim, as far as the rules look at it.
 #[derive(Debug, Clone, PartialEq)]
@@ -355,6 +356,7 @@ pub struct State {
     edits: Edits,
     /// Warnings by session.
     told: told::Told,
+    recent: recent::Recent,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -457,6 +459,18 @@ impl State {
         self.told.of(agent, session, id).next().is_some()
     }
 
+    /// Whether an agent was told in a session of an edit that came after a claim.
+    pub(super) fn was_told_of_edit(
+        &self,
+        agent: &AgentId,
+        session: Option<&SessionId>,
+        id: ClaimId,
+        (path, edit): (&Scope, &Edit),
+    ) -> bool {
+        let mut told = self.told.of(agent, session, id);
+        told.any(|(matched, seq)| matched.as_str() == path.as_str() && seq > edit.seq)
+    }
+
     /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
     /// same pane under another one.
     pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
@@ -492,6 +506,11 @@ impl State {
     /// Every name of a target, sorted.
     pub fn targets(&self) -> impl Iterator<Item = &Scope> {
         self.targets.keys()
+    }
+
+    /// Claims that were made in the last ten minutes, the newest first, each with its time. Some may be out of force.
+    pub fn recent(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, ClaimId, &Claim)> {
+        self.recent.before(now).filter_map(|(at, id)| Some((at, id, self.claims.get(&id)?)))
     }
 
     /// Claims in force in overlapping scopes that read much like a text, the likest first; a bounded number of them.
@@ -953,6 +972,7 @@ impl State {
             candidates.add(created.claim_id, &claim.reading(), &claim.scopes);
         }
         self.claims.insert(created.claim_id, claim);
+        self.recent.add(recorded.at, created.claim_id);
     }
 
     /// The claims in force as candidates, in the order in which they were made, as they would have come in.

@@ -313,7 +313,7 @@ pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
         line.push_str(&format!("; {cited}"));
     }
     for warning in &receipt.warnings {
-        line.push_str(&format!("; warning: {}", warning.message));
+        line.push_str(&format!("; {}: {}", warning.code.label(), warning.message));
     }
     for (said, claims) in [("similar", &receipt.similar), ("alike, compare the values", &receipt.alike)] {
         if !claims.is_empty() {

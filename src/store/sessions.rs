@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::plan::{self, list, word};
-use super::{Reader, StoreError, files, json};
+use super::{Myself, Reader, StoreError, files, json};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
@@ -510,15 +510,15 @@ impl Reader {
         Ok(one.query_row(params![session, guard, since as i64], |row| row.get(0))?)
     }
 
-    /// Whether an agent was ever told of a claim in a session, by a receipt or by a hook.
+    /// Whether the reader was ever told of a claim, by a receipt or by a hook.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn was_told(&self, session: &str, agent: &str, claim: ClaimId) -> Result<bool, StoreError> {
+    pub fn was_told(&self, me: Myself<'_>, claim: ClaimId) -> Result<bool, StoreError> {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND agent = ?3)",
         )?;
-        Ok(one.query_row([session, &claim.to_string(), agent], |row| row.get(0))?)
+        Ok(one.query_row([me.session, &claim.to_string(), me.agent], |row| row.get(0))?)
     }
 
     /// Files a session touched, the last first; at most 200, which says well enough where it works.
