@@ -54,7 +54,7 @@ pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use silence::Silence;
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
-pub use versions::Changed;
+pub use versions::{Changed, EditBehind, Myself};
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

@@ -12,14 +12,14 @@ use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
 use crate::config::Config;
-use crate::domain::action::{Action, MAX_TOLD, advise, is_own_call, piped};
+use crate::domain::action::{Action, MAX_TOLD, advise, edited_since, is_own_call, piped};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{
     Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
 };
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
-use crate::domain::ids::{CommandId, EventId, SessionId};
+use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
 use crate::domain::lock::{MACHINE, Notice, is_same_thing};
 use crate::domain::plan::TaskStatus;
 use crate::domain::privacy;
@@ -35,7 +35,7 @@ use crate::pack::{self, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::session_news::SessionNews;
-use crate::store::{LockView, SessionView};
+use crate::store::{EditBehind, LockView, Myself, SessionView};
 use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
@@ -312,11 +312,17 @@ impl Hooked {
 
     /// Who the pane is: of one that is not pinned, the agent of its session.
     fn reader(&mut self) -> AgentId {
+        // Of a pinned pane nothing needs to be read.
+        let known = if self.speaker.unpinned.is_some() { self.known().ok().flatten() } else { None };
+        self.me(known.as_ref())
+    }
+
+    /// [`Hooked::reader`], with the session as the read models know it.
+    fn me(&self, known: Option<&SessionView>) -> AgentId {
         if self.speaker.unpinned.is_none() {
             return self.speaker.agent.clone();
         }
-        let known = self.known().ok().flatten();
-        known.map_or_else(|| AgentId::recorded(UNSEATED), |session| AgentId::recorded(session.agent))
+        AgentId::recorded(known.map_or(UNSEATED, |session| &session.agent))
     }
 
     /// The context in so many characters; in so many bytes for a client that counts those.
@@ -453,10 +459,14 @@ impl Hooked {
         self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
     }
 
-    /// What was tried before, and whose files these are; each once in a turn, and never twice in doubt.
+    /// What was tried before, once in a session, and whose files these are, once in a turn; never twice in doubt.
     fn advice(&mut self, action: &Action) -> Result<(Answer, Vec<Command>), Failure> {
         let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
-        let since = self.known()?.map_or(0, |session| session.prompt_seq);
+        let known = self.known()?;
+        let since = known.as_ref().map_or(0, |session| session.prompt_seq);
+        let agent = self.me(known.as_ref());
+        let is_seated = self.speaker.unpinned.is_some();
+        let me = Myself { agent: agent.as_str(), session: session.as_str(), is_seated };
         let waiting = Waiting::of(&self.context, &session);
         let now = system::now();
         let here = self.context.workspace.checkout().worktree;
@@ -468,7 +478,9 @@ impl Hooked {
             };
             let mut dead_ends = Vec::new();
             for dead_end in store.dead_ends_for(action)? {
-                if fresh(Guard::Claim(dead_end.claim_id))? {
+                let id = dead_end.claim_id;
+                let is_own = me.said(&dead_end.owner, dead_end.session.as_deref());
+                if !is_own && !waiting.has_told(id) && !store.was_told(me, id)? {
                     dead_ends.push(dead_end);
                 }
             }
@@ -483,9 +495,14 @@ impl Hooked {
                     held.push((guard, met, lock));
                 }
             }
-            Ok((dead_ends, held))
+            let mut edits = Vec::new();
+            for path in &action.paths {
+                edits.extend(store.edits_behind(me, here.as_ref(), path)?);
+            }
+            Ok((dead_ends, held, edits))
         })?;
-        let Some((mut dead_ends, mut held)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let Some((mut dead_ends, mut held, edits)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let edits = self.news_of(edits, me, &waiting)?;
         // What is not told now is told the next time.
         dead_ends.truncate(MAX_TOLD);
         held.truncate(MAX_TOLD);
@@ -514,13 +531,54 @@ impl Hooked {
             said.push_str(&format!("hivemind: {}.", notice.sentence(now)));
             fired.push((guard, met));
         }
+        for (edit, at) in edits {
+            if !said.is_empty() {
+                said.push('\n');
+            }
+            let claim = (edit.claim_id, edit.statement.as_str());
+            let edited = edited_since(&edit.path, (&edit.by, at), claim, now);
+            said.push_str(&format!("hivemind: {edited}: read the file again before you change it."));
+            fired.push((Guard::Claim(edit.claim_id), edit.path));
+        }
         let commands = fired.into_iter().filter_map(|(guard, matched)| {
-            let matched: String = matched.chars().take(CommandLine::MAX_CHARS).collect();
-            let matched = CommandLine::try_from(privacy::redacted(&matched, &self.context.secrets())).ok()?;
+            let matched = self.matched(&matched)?;
             Some(Command::RecordFiring(RecordFiring { guard, matched }))
         });
         let commands = commands.collect();
         Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
+    }
+
+    /// What matched, as it is put on record: without secrets.
+    fn matched(&self, text: &str) -> Option<CommandLine> {
+        let text: String = text.chars().take(CommandLine::MAX_CHARS).collect();
+        CommandLine::try_from(privacy::redacted(&text, &self.context.secrets())).ok()
+    }
+
+    /// The edits that the session was not told of, each with its time; at most as many as are told at once.
+    fn news_of(
+        &mut self,
+        edits: Vec<EditBehind>,
+        me: Myself<'_>,
+        waiting: &Waiting,
+    ) -> Result<Vec<(EditBehind, Timestamp)>, Failure> {
+        let mut news = Vec::new();
+        for edit in edits {
+            let Some(matched) = self.matched(&edit.path) else { continue };
+            if waiting.has_told_of_edit(edit.claim_id, &matched) {
+                continue;
+            }
+            let was_told = self.store(|store| store.was_told_of_edit(me, &edit, matched.as_str()))?;
+            // When it was, only the ledger knows. Where it does not, nothing is said.
+            let ledger = self.reads.ledger().ok().flatten();
+            let at = ledger.and_then(|ledger| ledger.at(edit.seq).ok().flatten());
+            if let (Some(false), Some(at)) = (was_told, at) {
+                news.push((edit, at));
+            }
+            if news.len() == MAX_TOLD {
+                break;
+            }
+        }
+        Ok(news)
     }
 
     /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did.
@@ -699,14 +757,21 @@ struct Waiting {
     is_new_turn: bool,
     /// What has warned since the last prompt.
     fired: Vec<Guard>,
+    /// The claims that were told, with what matched.
+    told: Vec<(ClaimId, CommandLine)>,
     /// Whether nobody can tell.
     is_unknown: bool,
 }
 
 impl Waiting {
     fn of(context: &Context, session: &SessionId) -> Self {
-        let mut waiting =
-            Self { is_started: false, is_new_turn: false, fired: Vec::new(), is_unknown: false };
+        let mut waiting = Self {
+            is_started: false,
+            is_new_turn: false,
+            fired: Vec::new(),
+            told: Vec::new(),
+            is_unknown: false,
+        };
         let Some(submissions) = Spool::of(&context.workspace).submissions() else {
             return Self { is_unknown: true, ..waiting };
         };
@@ -718,6 +783,9 @@ impl Waiting {
                 waiting.is_started = true;
             } else if let Command::RecordFiring(firing) = &submission.command {
                 waiting.fired.push(firing.guard);
+                if let Guard::Claim(id) = firing.guard {
+                    waiting.told.push((id, firing.matched.clone()));
+                }
             }
         }
         waiting
@@ -725,6 +793,14 @@ impl Waiting {
 
     fn has_fired(&self, guard: Guard) -> bool {
         self.is_unknown || self.fired.contains(&guard)
+    }
+
+    fn has_told(&self, claim: ClaimId) -> bool {
+        self.is_unknown || self.told.iter().any(|(told, _)| *told == claim)
+    }
+
+    fn has_told_of_edit(&self, claim: ClaimId, path: &CommandLine) -> bool {
+        self.is_unknown || self.told.iter().any(|(told, matched)| *told == claim && matched == path)
     }
 }
 

@@ -379,7 +379,8 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
         text.push_str(&format!("{cited}\n"));
     }
     for warning in &receipt.warnings {
-        text.push_str(&format!("warning: {}{}\n", warning.message, receipt.by_now(warning.claim_id)));
+        let at_it = receipt.by_now(warning.claim_id);
+        text.push_str(&format!("{}: {}{at_it}\n", warning.code.label(), warning.message));
     }
     for id in &receipt.similar {
         text.push_str(&format!("similar: hm claim show {id}{}\n", receipt.by_now(Some(*id))));

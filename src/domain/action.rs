@@ -10,7 +10,7 @@ mod sight;
 mod symbols;
 mod volatile;
 
-pub use advice::{DeadEnd, MAX_TOLD, advise, quoted};
+pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use error::error_signature;
 pub use normal::{NormalCommand, normalise};
 pub use own::is_own_call;

@@ -15,6 +15,7 @@ mod plan;
 mod researcher;
 mod session;
 mod target;
+mod told;
 mod verdict;
 
 pub use asking::{HELD, agree};
@@ -59,8 +60,6 @@ pub const ACTIVE_WITHIN: Hours = Hours(24);
 const MAX_DEAD_END_WARNINGS: usize = 5;
 /// Words a claim and a dead end share at least to be about the same thing (spec 12).
 const MIN_SHARED_SUBJECTS: usize = 2;
-/// How much of a statement a warning quotes, in characters (spec 13).
-const MAX_QUOTED_CHARS: usize = 120;
 /// The most events or paths one command may list, so that a batch stays far below 256 KB (spec 01).
 const MAX_LIST: usize = 64;
 
@@ -233,6 +232,9 @@ pub fn decide_seeing(
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
+    told::recent(state, (agent, session), command, now, &mut decision);
+    told::remember(state, (agent, session), &mut decision);
+    told::edited(state, (agent, session, checkout), command, now, &mut decision);
     Ok(decision)
 }
 
@@ -350,7 +352,12 @@ fn create_claim(
             decision.warnings.iter().filter_map(|warning| warning.claim_id).chain(replaced.iter().copied());
         let told: Vec<ClaimId> = told.collect();
         let about = (create.statement.as_str(), &reading, scopes.as_slice());
-        decision.warnings.extend(dead_end_warnings(state, agent, about, &told));
+        let is_news = |id: ClaimId, dead_end: &Claim| {
+            !told.contains(&id)
+                && !dead_end.is_over(now)
+                && told::is_news(state, (agent, session), id, dead_end)
+        };
+        decision.warnings.extend(dead_end_warnings(state, about, is_news));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
     decision.next = Some(asking::next(create, waits_for));
@@ -388,17 +395,16 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The dead ends of other agents that a claim walks into: those whose trigger it meets, then those in an overlapping
-/// scope, narrower than the workspace, that are about the same thing. `told` were named already.
+/// The dead ends that a claim walks into and that are news to its author: those whose trigger it meets, then those in an
+/// overlapping scope, narrower than the workspace, that are about the same thing.
 fn dead_end_warnings(
     state: &State,
-    agent: &AgentId,
     (statement, reading, scopes): (&str, &Reading, &[Scope]),
-    told: &[ClaimId],
+    is_news: impl Fn(ClaimId, &Claim) -> bool,
 ) -> Vec<Warning> {
     let mut dead_ends: BTreeSet<ClaimId> =
         scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
-    dead_ends.retain(|id| !told.contains(id));
+    dead_ends.retain(|id| state.claim(*id).is_some_and(|dead_end| is_news(*id, dead_end)));
     if dead_ends.is_empty() {
         return Vec::new();
     }
@@ -417,11 +423,8 @@ fn dead_end_warnings(
         let shared = if overlaps { shared_with(id) } else { 0 };
         (shared >= MIN_SHARED_SUBJECTS).then_some((false, shared, id))
     };
-    let mut met: Vec<(bool, usize, ClaimId)> = dead_ends
-        .into_iter()
-        .filter_map(|id| Some((id, state.claim(id).filter(|dead_end| dead_end.owner != *agent)?)))
-        .filter_map(|(id, dead_end)| meets(id, dead_end))
-        .collect();
+    let mut met: Vec<(bool, usize, ClaimId)> =
+        dead_ends.into_iter().filter_map(|id| meets(id, state.claim(id)?)).collect();
     // Ids are time-ordered: of equal ones the newest dead end is the likeliest to still hold.
     met.sort_unstable_by(|a, b| b.cmp(a));
     met.into_iter()
@@ -436,8 +439,8 @@ fn dead_end_warnings(
 
 /// What a claim says, in its first line, and which claim it is.
 fn quotation(state: &State, id: ClaimId) -> String {
-    let said = state.claim(id).map_or("", |claim| claim.statement().lines().next().unwrap_or_default());
-    format!("\"{}\" (`hivemind://claims/{id}`)", action::quoted(said, MAX_QUOTED_CHARS))
+    let said = state.claim(id).map_or("", Claim::statement);
+    format!("{} (`hivemind://claims/{id}`)", action::first_line(said))
 }
 
 enum Supersession {

@@ -766,7 +766,7 @@ pub struct BeliefsSnapshotted {
     pub beliefs: Vec<Belief>,
 }
 
-/// What may warn right before an action.
+/// What a session is warned of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Guard {
@@ -789,13 +789,13 @@ impl Guard {
     }
 }
 
-/// An agent was warned right before it repeated a dead end or changed a file that another agent holds, or was reminded at
-/// the end of a turn of a task that its session holds.
+/// An agent was warned of a dead end, by a hook or by the receipt of a write, or of a file that another agent holds; or it
+/// was reminded at the end of a turn of a task that its session holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardFired {
     /// What warned.
     pub guard: Guard,
-    /// What matched: the command, the path or the error; at the end of a turn `end of turn`.
+    /// What matched: the command, the path or the error; at the end of a turn `end of turn`, in a receipt `receipt`.
     pub matched: CommandLine,
 }
 

@@ -34,6 +34,8 @@ pub struct Warning {
 pub enum WarningCode {
     /// A dead end is on record where this claim points.
     NegativeClaim,
+    /// Another agent said something about the same place minutes ago.
+    RecentClaim,
     /// The claim replaces another only once it is confirmed.
     SupersessionProposed,
     /// The claim it would have replaced has another successor by now.
@@ -52,6 +54,8 @@ pub enum WarningCode {
     FileLeased,
     /// A task that should have been done before was invalidated.
     DependencyInvalidated,
+    /// Another agent edited a file of the caller's claim since the claim was made.
+    EditedSince,
     /// A file of the claim holds something else than the challenge, or the claim, was about.
     ChangedSince,
     /// What a file of the claim holds is not known: it is too large, no regular file, or not in the work tree.
@@ -62,6 +66,18 @@ pub enum WarningCode {
     SeatTaken,
     /// The caller sent an argument the tool does not have.
     UnknownArgument,
+}
+
+impl WarningCode {
+    /// What stands before the sentence where a receipt is text: not all that is worth knowing is in the way.
+    pub const fn label(self) -> &'static str {
+        if matches!(self, Self::RecentClaim) { "note" } else { "warning" }
+    }
+
+    /// Whether the sentence says in words what another agent claims.
+    pub(in crate::domain) const fn quotes_a_claim(self) -> bool {
+        matches!(self, Self::NegativeClaim | Self::Contradiction | Self::RecentClaim)
+    }
 }
 
 /// A hold on a task.

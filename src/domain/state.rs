@@ -1,10 +1,12 @@
 //! What the rules need to know, folded from events: `evolve`.
 
 mod deed;
+mod recent;
 mod seats;
 mod silence;
 mod stability;
 mod targets;
+mod told;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -39,7 +41,7 @@ use crate::domain::plan::Hold;
 use crate::domain::scope::{Scope, ScopeMap};
 use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{self, Change, Edits, Sight, Sights};
+use crate::domain::versions::{self, Change, Edit, Edits, Sight, Sights};
 
 /// One claim, as far as the rules look at it.
 #[derive(Debug, Clone, PartialEq)]
@@ -354,6 +356,9 @@ pub struct State {
     /// Each event whose payload was erased, with the position of the event that says so.
     redacted: BTreeMap<EventId, u64>,
     edits: Edits,
+    /// Warnings by session.
+    told: told::Told,
+    recent: recent::Recent,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -439,6 +444,35 @@ impl State {
         is_own && (claim.owner == *agent || (!claim.owner.is_reserved() && is_panes()))
     }
 
+    /// Whether the caller knows what a claim says because it said it. A seat may have been another pane's before, so a
+    /// pane that took one remembers what was said in its own sessions.
+    pub fn said(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
+        let is_seated =
+            session.and_then(|session| self.seats.pane(session)).is_some_and(|pane| pane.is_seated);
+        if is_seated {
+            self.seats.are_one_pane(session, claim.session.as_ref())
+        } else {
+            claim.owner == *agent
+        }
+    }
+
+    /// Whether an agent was warned of a claim in a session.
+    pub fn was_told(&self, agent: &AgentId, session: Option<&SessionId>, id: ClaimId) -> bool {
+        self.told.of(agent, session, id).next().is_some()
+    }
+
+    /// Whether an agent was told in a session of an edit that came after a claim.
+    pub(super) fn was_told_of_edit(
+        &self,
+        agent: &AgentId,
+        session: Option<&SessionId>,
+        id: ClaimId,
+        (path, edit): (&Scope, &Edit),
+    ) -> bool {
+        let mut told = self.told.of(agent, session, id);
+        told.any(|(matched, seq)| matched.as_str() == path.as_str() && seq > edit.seq)
+    }
+
     /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
     /// same pane under another one.
     pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
@@ -483,6 +517,11 @@ impl State {
     /// Every name of a target, sorted.
     pub fn targets(&self) -> impl Iterator<Item = &Scope> {
         self.targets.keys()
+    }
+
+    /// Claims that were made in the last ten minutes, the newest first, each with its time. Some may be out of force.
+    pub fn recent(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, ClaimId, &Claim)> {
+        self.recent.before(now).filter_map(|(at, id)| Some((at, id, self.claims.get(&id)?)))
     }
 
     /// Claims in force in overlapping scopes that read much like a text, the likest first; a bounded number of them.
@@ -777,12 +816,12 @@ impl State {
             Event::AttentionSeen(seen) => {
                 self.notices.remove(&seen.id);
             }
+            Event::GuardFired(fired) => self.told.evolve(recorded, fired),
             Event::EventReported(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
-            | Event::GuardFired(_)
             | Event::MessageSent(_)
             | Event::OperatorOverridden(_) => {}
         }
@@ -941,6 +980,7 @@ impl State {
             candidates.add(created.claim_id, &claim.reading(), &claim.scopes);
         }
         self.claims.insert(created.claim_id, claim);
+        self.recent.add(recorded.at, created.claim_id);
     }
 
     /// The claims in force as candidates, in the order in which they were made, as they would have come in.

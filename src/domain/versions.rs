@@ -14,12 +14,13 @@ use super::decide::Decision;
 use super::event::{
     ClaimCreated, Event, EventReported, ExperimentQueued, FileEdited, PositionTaken, Recorded,
 };
-use super::ids::{ClaimId, RunId};
+use super::ids::{ClaimId, RunId, SessionId};
 use super::receipt::{Warning, WarningCode};
 use super::rejection::Rejection;
 use super::scope::Scope;
 use super::state::{Claim, Run, State};
 use super::text::Worktree;
+use super::time::Timestamp;
 use super::way;
 
 /// The largest file that has a version, in bytes. A source file is smaller; a dump is not read for each position.
@@ -112,6 +113,11 @@ impl Sights {
         self.supports.remove(agent);
     }
 
+    /// Where the ledger has the last word of its owner, or of a challenger, on what the claim means.
+    pub(super) fn last_meant(&self) -> u64 {
+        self.still.as_ref().map_or(0, |still| still.seq).max(self.created.seq)
+    }
+
     /// Whether an agent supported the claim before the last `still`, and saw other content.
     pub(super) fn is_before_change(&self, agent: &AgentId) -> bool {
         let (Some(still), Some(saw)) = (&self.still, self.supports.get(agent)) else { return false };
@@ -141,9 +147,22 @@ pub fn differ(before: &Versions, now: &Versions) -> bool {
     before.iter().any(|(scope, content)| now.get(scope).is_some_and(|holds| holds != content))
 }
 
+/// The last edit of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// Its ledger position.
+    pub seq: u64,
+    /// The agent that made it.
+    pub agent: AgentId,
+    /// The session it was made in.
+    pub session: Option<SessionId>,
+    /// When it was recorded.
+    pub at: Timestamp,
+}
+
 /// Who last edited each file, in each work tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Edits(BTreeMap<Option<Worktree>, BTreeMap<Scope, (u64, AgentId)>>);
+pub struct Edits(BTreeMap<Option<Worktree>, BTreeMap<Scope, Edit>>);
 
 impl Edits {
     /// Folds an event that may say that files were edited.
@@ -161,14 +180,14 @@ impl Edits {
             };
         let files = self.0.entry(checkout.worktree.clone()).or_default();
         for path in paths.iter().filter(|path| path.is_path()) {
-            files.insert(path.clone(), (recorded.seq, recorded.agent.clone()));
+            let Recorded { seq, at, agent, session, .. } = recorded.clone();
+            files.insert(path.clone(), Edit { seq, agent, session, at });
         }
     }
 
-    /// Who last edited a file after a position of the ledger.
-    fn after(&self, seq: u64, worktree: Option<&Worktree>, path: &Scope) -> Option<&AgentId> {
-        let (at, agent) = self.0.get(&worktree.cloned())?.get(path)?;
-        (*at > seq).then_some(agent)
+    /// The last edit of a file, where it comes after a position of the ledger.
+    pub(super) fn after(&self, seq: u64, worktree: Option<&Worktree>, path: &Scope) -> Option<&Edit> {
+        self.0.get(&worktree.cloned())?.get(path).filter(|edit| edit.seq > seq)
     }
 }
 
@@ -225,7 +244,7 @@ fn change(
     let differs = |seen: &(&Scope, &Content)| !is_none(seen) && now.get(seen.0) != Some(seen.1);
     let mut changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
     let scope = changed.next()?;
-    let by = state.edits().after(before.seq, worktree, scope).cloned();
+    let by = state.edits().after(before.seq, worktree, scope).map(|edit| edit.agent.clone());
     Some(Change { scope: scope.clone(), others: changed.count(), by, since })
 }
 

@@ -314,7 +314,8 @@ pub(super) fn accepted(tool: &str, receipt: &Receipt) -> CallToolResult {
         line.push_str(&format!("; {cited}"));
     }
     for warning in &receipt.warnings {
-        line.push_str(&format!("; warning: {}{}", warning.message, receipt.by_now(warning.claim_id)));
+        let at_it = receipt.by_now(warning.claim_id);
+        line.push_str(&format!("; {}: {}{at_it}", warning.code.label(), warning.message));
     }
     for (said, claims) in [("similar", &receipt.similar), ("alike, compare the values", &receipt.alike)] {
         if !claims.is_empty() {

@@ -6,13 +6,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::plan::{self, list, word};
-use super::{Reader, StoreError, files, json, locks};
+use super::{Myself, Reader, StoreError, files, json, locks};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
     SessionEnded, SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
@@ -518,7 +518,7 @@ impl Reader {
         })
     }
 
-    /// Whether a dead end or a lease warned a session since a ledger position.
+    /// Whether a session was warned of a dead end or a lease, or reminded of a task, since a ledger position.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -527,6 +527,17 @@ impl Reader {
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND seq > ?3)",
         )?;
         Ok(one.query_row(params![session, guard, since as i64], |row| row.get(0))?)
+    }
+
+    /// Whether the reader was ever told of a claim, by a receipt or by a hook.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn was_told(&self, me: Myself<'_>, claim: ClaimId) -> Result<bool, StoreError> {
+        let mut one = self.db.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND agent = ?3)",
+        )?;
+        Ok(one.query_row([me.session, &claim.to_string(), me.agent], |row| row.get(0))?)
     }
 
     /// Files a session touched, the last first; at most 200, which says well enough where it works.

@@ -45,7 +45,7 @@ impl Reader {
             return Ok(Vec::new());
         }
         let keys = serde_json::to_string(&keys).map_err(malformed)?;
-        let sql = "SELECT DISTINCT c.id, c.statement, c.owner, c.status, c.created_at, c.trigger_when \
+        let sql = "SELECT DISTINCT c.id, c.statement, c.owner, c.status, c.created_at, c.trigger_when, c.session \
                    FROM json_each(?1) CROSS JOIN triggers t \
                    ON t.kind = json_each.value ->> 0 AND t.key = json_each.value ->> 1 \
                    CROSS JOIN claims c ON c.id = t.claim_id ORDER BY c.created_seq DESC LIMIT ?2";
@@ -61,6 +61,7 @@ impl Reader {
                 owner: word(2)?,
                 status: word(3)?.parse().map_err(malformed)?,
                 created_at: Timestamp::from_ms(row.get(4)?),
+                session: row.get(6)?,
                 kind,
                 met,
             }))

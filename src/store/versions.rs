@@ -5,8 +5,11 @@ use serde::Serialize;
 
 use super::claims::malformed;
 use super::files::MAIN;
+use super::index::Limit;
 use super::{ClaimSummary, Reader, StoreError, json};
 use crate::domain::event::{PositionTaken, Recorded};
+use crate::domain::ids::ClaimId;
+use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::versions::Versions;
 
@@ -16,6 +19,47 @@ const EDITED: &str = "SELECT c.id, e.path, e.agent FROM json_each(?1) \
      CROSS JOIN file_edits e ON e.worktree = ?2 AND e.path = json_extract(json_each.value, '$[1]') \
      CROSS JOIN claims c ON c.id = json_extract(json_each.value, '$[0]') \
      WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) AND e.session IS NOT c.session";
+
+/// Claims at exactly a file, by their owner or their session, that were last meant before a ledger position.
+const BEFORE_EDIT: &str = "SELECT c.id, c.statement \
+     FROM claim_index CROSS JOIN claims c ON c.created_seq = claim_index.rowid \
+     WHERE claim_index MATCH ?1 AND c.status <> 'deprecated' AND coalesce(c.affirmed_seq, c.created_seq) < ?2 \
+     ORDER BY claim_index.rowid DESC LIMIT ?3";
+/// The most claims of one reader about one file that are looked at.
+const MAX_BEFORE_EDIT: i64 = 16;
+
+/// Who reads: claims made under a pinned name, or in the one session of a pane that took a seat, are the reader's own.
+#[derive(Debug, Clone, Copy)]
+pub struct Myself<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// The session.
+    pub session: &'a str,
+    /// Whether the agent is a seat, which another pane may have had before.
+    pub is_seated: bool,
+}
+
+impl Myself<'_> {
+    /// Whether a claim is the reader's own.
+    pub fn said(&self, owner: &str, session: Option<&str>) -> bool {
+        if self.is_seated { session == Some(self.session) } else { owner == self.agent }
+    }
+}
+
+/// An edit by another agent of a file that a claim of the reader is about, after the claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditBehind {
+    /// The file.
+    pub path: String,
+    /// The agent that edited it.
+    pub by: String,
+    /// Ledger position of the edit.
+    pub seq: u64,
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// What it says.
+    pub statement: String,
+}
 
 /// A file of a claim that does not hold what the claim is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,6 +101,54 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// The last edit of a file by another agent, once for each claim of the reader about that file that it came after;
+    /// the newest claim first. Nothing where the reader edited the file since.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn edits_behind(
+        &self,
+        me: Myself<'_>,
+        worktree: Option<&Worktree>,
+        path: &Scope,
+    ) -> Result<Vec<EditBehind>, StoreError> {
+        let sql = "SELECT agent, seq FROM file_edits \
+                   WHERE worktree = ?1 AND path = ?2 AND agent <> ?3 AND session IS NOT ?4";
+        let last = params![worktree.map_or(MAIN, Worktree::as_str), path.as_str(), me.agent, me.session];
+        let last = self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get(0)?, row.get(1)?)));
+        let Some((by, seq)): Option<(String, i64)> = last.optional()? else { return Ok(Vec::new()) };
+        let own = if me.is_seated { Limit::Session(me.session) } else { Limit::Owner(me.agent) };
+        let wanted = format!("s : ({} AND {})", Limit::At(path.as_str()).token(), own.token());
+        let mut statement = self.db.prepare_cached(BEFORE_EDIT)?;
+        let mut found = self.kept_of(statement.query(params![wanted, seq, MAX_BEFORE_EDIT])?, |row| {
+            Ok::<_, StoreError>(EditBehind {
+                path: path.to_string(),
+                by: by.clone(),
+                seq: seq as u64,
+                claim_id: row.get::<_, String>(0)?.parse().map_err(malformed)?,
+                statement: row.get(1)?,
+            })
+        })?;
+        found.retain(|edit| !self.is_expired(&edit.claim_id.to_string()));
+        Ok(found)
+    }
+
+    /// Whether the reader was told of it, by a receipt or by a hook. `matched` is its path as it was recorded.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn was_told_of_edit(
+        &self,
+        me: Myself<'_>,
+        edit: &EditBehind,
+        matched: &str,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM firings \
+                   WHERE session = ?1 AND guard = ?2 AND seq > ?3 AND agent = ?4 AND matched = ?5)";
+        let told = params![me.session, edit.claim_id.to_string(), edit.seq as i64, me.agent, matched];
+        Ok(self.db.prepare_cached(sql)?.query_row(told, |row| row.get(0))?)
     }
 
     /// The agent that last edited a file of a work tree after a position of the ledger.

@@ -181,6 +181,8 @@ pub struct Committer {
     state_home: Option<PathBuf>,
     standing: Standing,
     crash_at: Option<CrashPoint>,
+    /// Whether the commands come out of the spool: their authors had their receipts.
+    is_replaying: bool,
     /// Last, so that it is dropped after the ledger.
     ground: Option<Ground>,
 }
@@ -233,6 +235,7 @@ impl Committer {
             state_home: state_home.map(Path::to_owned),
             standing,
             crash_at: None,
+            is_replaying: false,
             ground: None,
         };
         committer.drop_lost_imports()?;
@@ -665,6 +668,10 @@ impl Committer {
         } else {
             self.decided(submission, now)?
         };
+        if self.is_replaying && !matches!(command, Command::RecordFiring(_)) {
+            // What a receipt warns of now, no agent reads.
+            decision.events.retain(|event| !matches!(event, Event::GuardFired(_)));
+        }
         if let Some(seat) = seat {
             decision.events.extend(seat.events);
             decision.warnings.extend(seat.told);
@@ -1006,7 +1013,10 @@ impl Committer {
             }
         }
         let group: Vec<Submission> = submissions.iter().map(|(_, submission)| submission.clone()).collect();
-        let outcomes = self.commit(&group)?;
+        self.is_replaying = true;
+        let outcomes = self.commit(&group);
+        self.is_replaying = false;
+        let outcomes = outcomes?;
         let mut rejections: Vec<Item<'_>> = Vec::new();
         let mut refused: HashSet<CommandId> = HashSet::new();
         for ((line, submission), outcome) in submissions.iter().zip(outcomes) {

@@ -137,13 +137,12 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             claim created C1: committed at seq 1
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
-            claim created C2: committed at seq 2
+            claim created C2: committed at seq 3
             warning: a failed approach is on record here: "vendoring openssl breaks musl" (`hm claim show C1`)
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes C2 --evidence C1
-            claim created C3: committed at seq 6
+            claim created C3: committed at seq 7
             evidence C1: stays asserted: no hook saw it and no run made it
-            warning: a failed approach is on record here: "vendoring openssl breaks musl" (`hm claim show C1`)
             next: confirmed once another agent supports it
             $ hm claim show C1
             # proposed negative `C1`
@@ -180,7 +179,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             ## History
 
             - TIME proposed by analyst (seq 2)
-            - TIME proposed -> deprecated by analyst (seq 6): superseded by C3
+            - TIME proposed -> deprecated by analyst (seq 7): superseded by C3
         "#]],
     );
 }
@@ -328,6 +327,7 @@ fn the_same_key_is_the_same_request() {
             [exit 1]
             $ hm --agent ana claim create "tests need a disk" --scope src --key release-7
             claim created C2: committed at seq 2
+            note: devops claimed this AGE ago: "tests need a network" (C1)
             next: confirmed once another agent supports it
         "#]],
     );

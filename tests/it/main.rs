@@ -94,5 +94,6 @@ mod triggers;
 mod verdicts;
 mod versions;
 mod walls;
+mod warned;
 mod words;
 mod work;

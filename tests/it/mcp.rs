@@ -231,11 +231,11 @@ async fn four_panes_share_one_memory() {
         ## Positions
 
         - frontend support
-        - reviewer challenge: the test hangs with one per pane (event `#4`)
+        - reviewer challenge: the test hangs with one per pane (event `#5`)
 
         ## Evidence
 
-        - event `#4` contradicts (asserted, weight 0.50, by reviewer)
+        - event `#5` contradicts (asserted, weight 0.50, by reviewer)
 
         ## Contradictions
 
@@ -246,7 +246,7 @@ async fn four_panes_share_one_memory() {
         ## History
 
         - TIME proposed by analyst (seq 2)
-        - TIME proposed -> contested by reviewer (seq 6): challenged by reviewer
+        - TIME proposed -> contested by reviewer (seq 7): challenged by reviewer
     "#]]
     .assert_eq(&masked(&page, &[]));
 

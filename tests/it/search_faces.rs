@@ -48,6 +48,7 @@ fn the_command_line_finds_claims() {
             next: confirmed once another agent supports it
             $ hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec
             claim created C4: committed at seq 6
+            note: devops claimed this AGE ago: "OrderedExecution replays commands by sequence number" (C1)
             next: confirmed once another agent supports it
             $ hm claim search ordered_execution
             id  status    type  owner   statement

@@ -199,6 +199,12 @@ impl Shell {
         if digits > 0 && text[digits..].starts_with("s ago") {
             return Some(("AGE".to_owned(), digits + 1));
         }
+        if text.starts_with("just now") {
+            return Some(("AGE ago".to_owned(), "just now".len()));
+        }
+        if digits > 0 && text[digits..].starts_with(" s ago") {
+            return Some(("AGE".to_owned(), digits + " s".len()));
+        }
         if digits > 0 && text[digits..].starts_with(" ms)") {
             return Some(("TOOK".to_owned(), digits));
         }

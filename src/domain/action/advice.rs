@@ -10,6 +10,8 @@ use crate::domain::time::Timestamp;
 
 /// The longest statement that is quoted whole, in characters; the claim has the rest.
 const MAX_STATEMENT_CHARS: usize = 400;
+/// The longest first line of a statement that is quoted whole, in characters (spec 13).
+const MAX_FIRST_LINE_CHARS: usize = 160;
 /// The longest trigger that is quoted whole, in characters.
 const MAX_MET_CHARS: usize = 120;
 /// Dead ends that are told of at once; who is told more reads none.
@@ -24,6 +26,9 @@ pub struct DeadEnd {
     pub statement: String,
     /// To whom.
     pub owner: String,
+    /// The session it was reported in.
+    #[serde(skip)]
+    pub session: Option<String>,
     /// Where the claim is in its life; never deprecated.
     pub status: Status,
     /// When it was reported, epoch ms.
@@ -75,11 +80,30 @@ pub fn quoted(text: &str, max_chars: usize) -> String {
     clean::untagged(&plain).into_owned()
 }
 
+/// The first line of a statement, as a quotation.
+pub fn first_line(statement: &str) -> String {
+    let first = statement.lines().next().unwrap_or_default();
+    format!("\"{}\"", quoted(first, MAX_FIRST_LINE_CHARS))
+}
+
+/// What the author of a claim is told when another agent edited a file that it is about.
+pub fn edited_since(
+    path: &str,
+    (by, at): (&str, Timestamp),
+    (id, says): (ClaimId, &str),
+    now: Timestamp,
+) -> String {
+    let (path, by) = (quoted(path, MAX_MET_CHARS), quoted(by, MAX_MET_CHARS));
+    format!("{path} was edited by {by} {}, after your {id} ({})", age(at, now), first_line(says))
+}
+
 /// How long ago, in the largest whole unit.
-fn age(then: Timestamp, now: Timestamp) -> String {
-    let minutes = now.ms().saturating_sub(then.ms()) / 60_000;
+pub fn age(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.ms().saturating_sub(then.ms()) / 1_000;
+    let minutes = seconds / 60;
     match minutes {
-        ..1 => "just now".to_owned(),
+        ..1 if seconds < 1 => "just now".to_owned(),
+        ..1 => format!("{seconds} s ago"),
         1..60 => ago(minutes, "minute"),
         60..1_440 => ago(minutes / 60, "hour"),
         _ => ago(minutes / 1_440, "day"),
@@ -107,6 +131,7 @@ mod tests {
             claim_id: "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48".parse().expect("an id"),
             statement: "vendoring openssl breaks the musl build".to_owned(),
             owner: "devops".to_owned(),
+            session: None,
             status: Status::Confirmed,
             created_at: ago(3 * 1_440 + 5),
             kind: Kind::Command,
@@ -116,6 +141,7 @@ mod tests {
             claim_id: "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49".parse().expect("an id"),
             statement: "a \"pool\" of\n20\u{1b}[31m `waits`".to_owned(),
             owner: "ana".to_owned(),
+            session: None,
             status: Status::Contested,
             created_at: ago(61),
             kind: Kind::Path,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Decision, fresh_id, known_claim, lock};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{ClaimType, Position, Status};
+use crate::domain::claim::{Position, Status};
 use crate::domain::command::{
     Observe, RecordFiring, RecordTurn, RetireAnchor, SaveAnchor, Seen, SplitSession, StartSession,
 };
@@ -252,11 +252,7 @@ pub(super) fn handed_over(
 pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Decision, Rejection> {
     match firing.guard {
         Guard::Claim(id) => {
-            let claim = known_claim(state, id)?;
-            if claim.claim_type != ClaimType::Negative {
-                let problem = format!("only a negative claim warns, this one is a {}", claim.claim_type);
-                return Err(Rejection::invalid("guard", problem));
-            }
+            known_claim(state, id)?;
         }
         Guard::Task(id) => {
             super::plan::known_task(state, id)?;
