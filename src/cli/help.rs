@@ -22,6 +22,7 @@ Claims
   experiment      Settle a claim by a run; profile: the commands that may be run
 Work
   task            Take tasks and say how they go; plan, phase: what the tasks belong to
+  lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What the sessions of clients did and said; log: every event
 Set up
