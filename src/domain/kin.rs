@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn the_reasons_of_a_decision_are_looked_at_too() {
         let menu = member(4, "the menu deadlocks", "src/c");
-        let chosen = member(1, "one connection for each worker", "src/a");
+        let chosen = member(1, "one connection for each worker", "src/d");
         let other = member(2, "one thread for each request", "src/b");
-        assert_eq!(order("deadlocks", &[menu.clone(), chosen.clone(), other.clone()]), [4, 2, 1]);
+        assert_eq!(order("deadlocks", &[menu.clone(), chosen.clone(), other.clone()]).last(), Some(&1));
         let chosen = Member { reasons: Some("a shared connection deadlocks".to_owned()), ..chosen };
-        assert_eq!(order("deadlocks", &[menu, chosen, other]), [4, 1, 2]);
+        assert_eq!(order("deadlocks", &[menu, chosen, other]).last(), Some(&2));
     }
 
     #[test]
