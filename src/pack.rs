@@ -1,11 +1,11 @@
 //! The context an agent starts with: entries and a budget in, XML out. Pure.
 //!
 //! What is fixed is always said: the root, `<trajectory>`, `<lineage>`, `<split>`, the dialogue of a hand-over,
-//! `<governance>`, and how much was left out for which reason. The rest is shown as far as there is room, each section
-//! up to its share of the budget and its first entry in any case, in this order: dead ends at hand (10 %), attention
-//! (30 %), active tasks (20 %), anchors (10 %), claims; then claims and dead ends at hand by their relevance; then
-//! what else of attention, tasks and anchors fits. Dead ends elsewhere and proposals that nobody touched for long fill
-//! what is left. An entry that is too long for its place makes room for the next.
+//! `<governance>` where anything waits, and how much was left out for which reason. The rest is shown as far as there is
+//! room, each section up to its share of the budget and its first entry in any case, in this order: dead ends at hand
+//! (10 %), attention (30 %), active tasks (20 %), anchors (10 %), claims; then claims and dead ends at hand by their
+//! relevance; then what else of attention, tasks and anchors fits. Dead ends elsewhere and proposals that nobody touched
+//! for long fill what is left. An entry that is too long for its place makes room for the next.
 
 mod delta;
 mod entries;
@@ -21,7 +21,7 @@ use serde_json::json;
 use fit::{Fitted, Fixed, Glance, ONE_LINE_CHARS, Section, fit, used};
 use xml::{Tag, line};
 
-use crate::domain::claim::Grade;
+use crate::domain::claim::{Basis, ClaimType, Grade};
 use crate::domain::relevance::{Parts, by_relevance, reach};
 use crate::domain::time::Timestamp;
 use crate::domain::way;
@@ -220,7 +220,7 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
             order.claims.clone(),
             |claim| &claim.id,
             |claim| claim.glance(),
-            move |shown| claim("claim", shown, now).text(&(shown.statement.clone() + &beside(shown))),
+            move |shown| relevant(shown, now).text(&(shown.statement.clone() + &beside(shown))),
         )
         .called("claims")
         .spare_from(order.sunk_from)
@@ -330,7 +330,7 @@ fn before(entries: &Entries) -> String {
             .with("intent", &here.intent)
             .with_any("plan", here.plan.as_ref())
             .with_any("phase", here.phase.as_ref())
-            .with("active_tasks", here.active_tasks)
+            .with_any("active_tasks", some(here.active_tasks))
             .empty()
     });
     let lineage = entries.turn0.as_ref().map(|turn0| {
@@ -346,14 +346,23 @@ fn before(entries: &Entries) -> String {
     [trajectory, lineage, split].into_iter().flatten().collect()
 }
 
+/// A number, where there is anything to count.
+fn some(number: u64) -> Option<u64> {
+    Some(number).filter(|number| *number > 0)
+}
+
+/// What waits for the team, where anything does.
 fn after(entries: &Entries) -> String {
     let Governance { ready, contested, pending_proof, drift } = &entries.governance;
+    if entries.governance == Governance::default() && entries.quarantined == 0 {
+        return String::new();
+    }
     Tag::open("governance")
-        .with("ready", ready)
-        .with("contested", contested)
-        .with("pending_proof", pending_proof)
+        .with_any("ready", some(*ready))
+        .with_any("contested", some(*contested))
+        .with_any("pending_proof", some(*pending_proof))
         .with_any("drift", drift.as_ref())
-        .with_any("quarantined", Some(entries.quarantined).filter(|rows| *rows > 0))
+        .with_any("quarantined", some(entries.quarantined))
         .empty()
 }
 
@@ -502,11 +511,20 @@ fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
 /// A claim's element, with its author, age and trust beside what it says. A grade is told where it is more than that
 /// its author says so.
 fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
-    Tag::open(name)
-        .with("id", &claim.id)
-        .with("type", claim.claim_type)
-        .with("status", claim.status)
-        .with_any("basis", claim.basis)
+    let tag = Tag::open(name).with("id", &claim.id);
+    trusted(tag.with("type", claim.claim_type).with("status", claim.status), claim, now)
+}
+
+/// The element of a relevant claim. Most are facts, and that is not told, so that more claims fit.
+fn relevant(claim: &Claim, now: Timestamp) -> Tag {
+    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact);
+    let tag = Tag::open("claim").with("id", &claim.id);
+    trusted(tag.with_any("type", kind).with("status", claim.status), claim, now)
+}
+
+/// What confirmed it, where other agents did not, and how far it can be trusted.
+fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
+    tag.with_any("basis", basis(claim))
         .with_any("unstable", claim.unstable.then_some("yes"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
@@ -518,6 +536,11 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
+}
+
+/// That other agents agreed is the usual basis and is not told.
+fn basis(claim: &Claim) -> Option<Basis> {
+    claim.basis.filter(|basis| *basis != Basis::Agreed)
 }
 
 fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'a> {
@@ -542,7 +565,7 @@ fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timesta
         .with("scope", claim.scopes.join(" "))
         .with_any("trigger", trigger.as_ref())
         .with("status", claim.status)
-        .with_any("basis", claim.basis)
+        .with_any("basis", basis(claim))
         .with_any("by_now", claim.by_now.as_deref())
         .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("by", &claim.by)

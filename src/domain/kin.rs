@@ -9,11 +9,11 @@ use super::tokens::tokens;
 // The numbers below were chosen on the half `dev` of the pack's corpus.
 
 /// Answers whose words are taken over, the best ones.
-const TAUGHT_BY: usize = 6;
+const TAUGHT_BY: usize = 10;
 /// Words that are taken over from them.
 const WORDS: usize = 15;
 /// What these words count beside those of the question.
-const OF_WORDS: f64 = 0.3;
+const OF_WORDS: f64 = 0.6;
 /// Answers at a scope that say what it is worth.
 const BEST_AT_SCOPE: usize = 3;
 /// What a claim gains from the answers at its scopes.
@@ -32,6 +32,8 @@ pub struct Member {
     pub tokens: String,
     /// What it is about.
     pub scopes: Vec<String>,
+    /// Of a decision: why it was made, and what was rejected and why.
+    pub reasons: Option<String>,
 }
 
 /// How near a claim is to the question.
@@ -45,54 +47,79 @@ pub struct Near {
     pub all: f64,
 }
 
-/// How near each member is to a question, the nearest first, and of equals the newer one.
-pub fn nearest(question: &Question, members: &[Member]) -> Vec<Near> {
-    let texts = texts(members);
-    let words = by_words(question, &texts);
-    let taught = taught(question, &texts, &words);
-    let relevance = words.iter().zip(taught).map(|(words, taught)| words + OF_WORDS * taught);
-    let candidates: Vec<Candidate> = members
-        .iter()
-        .zip(relevance)
-        .map(|(member, relevance)| Candidate { seq: member.seq, previous: member.previous, relevance })
-        .collect();
-    let near = nearness(&candidates);
-    let worth = Worth::of(members, &near);
-    let mut nearest: Vec<Near> = members
-        .iter()
-        .zip(near.iter().zip(&words))
-        .map(|(member, (near, words))| Near {
-            seq: member.seq,
-            words: *words,
-            all: near + worth.gain(&member.scopes),
-        })
-        .collect();
-    nearest.sort_by(|one, other| other.all.total_cmp(&one.all).then(other.seq.cmp(&one.seq)));
-    nearest
+/// Claims that may belong to the work, measured against a question. Each text is read once.
+pub struct Kin<'q> {
+    question: &'q Question,
+    members: Vec<Member>,
+    texts: Vec<Vec<String>>,
+    /// How much of the question each text answers.
+    relevance: Vec<f64>,
+    of_scopes: HashMap<String, Vec<String>>,
 }
 
-/// The scopes where the best answers among `members` lie, the best first, at most so many.
-pub fn best_scopes(question: &Question, members: &[Member], limit: usize) -> Vec<String> {
-    let words = by_words(question, &texts(members));
-    let worth = Worth::of(members, &words);
-    let mut best: Vec<(&str, f64)> = worth.0.into_iter().filter(|(_, worth)| *worth >= MIN_WORTH).collect();
-    best.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
-    best.into_iter().take(limit).map(|(scope, _)| scope.to_owned()).collect()
-}
+impl<'q> Kin<'q> {
+    /// No claims yet.
+    pub fn of(question: &'q Question) -> Self {
+        let (members, texts, relevance, of_scopes) = Default::default();
+        Self { question, members, texts, relevance, of_scopes }
+    }
 
-/// The tokens of each member and then those of its scopes: the words of a path say what lies there.
-fn texts(members: &[Member]) -> Vec<Vec<String>> {
-    let mut of_scopes: HashMap<&str, Vec<String>> = HashMap::new();
-    members
-        .iter()
-        .map(|member| {
-            let mut text: Vec<String> = member.tokens.split(' ').map(str::to_owned).collect();
-            for scope in &member.scopes {
-                text.extend_from_slice(of_scopes.entry(scope).or_insert_with(|| scope_words(scope)));
-            }
-            text
-        })
-        .collect()
+    /// Adds claims.
+    pub fn add(&mut self, members: Vec<Member>) {
+        for member in members {
+            let text = self.text(&member);
+            self.relevance.push(relevance(self.question, &text));
+            self.texts.push(text);
+            self.members.push(member);
+        }
+    }
+
+    /// The tokens of a claim, those of its scopes, because the words of a path say what lies there, and those of its
+    /// reasons.
+    fn text(&mut self, member: &Member) -> Vec<String> {
+        let mut text: Vec<String> = member.tokens.split(' ').map(str::to_owned).collect();
+        for scope in &member.scopes {
+            text.extend_from_slice(self.of_scopes.entry(scope.clone()).or_insert_with(|| scope_words(scope)));
+        }
+        text.extend(member.reasons.iter().flat_map(|reasons| tokens(reasons)));
+        text
+    }
+
+    /// How near each claim is to the question, the nearest first, and of equals the newer one.
+    pub fn nearest(&self) -> Vec<Near> {
+        let words = shares(self.relevance.clone());
+        let taught = taught(self.question, &self.texts, &words);
+        let relevance = words.iter().zip(taught).map(|(words, taught)| words + OF_WORDS * taught);
+        let candidates: Vec<Candidate> = self
+            .members
+            .iter()
+            .zip(relevance)
+            .map(|(member, relevance)| Candidate { seq: member.seq, previous: member.previous, relevance })
+            .collect();
+        let near = nearness(&candidates);
+        let worth = Worth::of(&self.members, &near);
+        let mut nearest: Vec<Near> = self
+            .members
+            .iter()
+            .zip(near.iter().zip(&words))
+            .map(|(member, (near, words))| Near {
+                seq: member.seq,
+                words: *words,
+                all: near + worth.gain(&member.scopes),
+            })
+            .collect();
+        nearest.sort_by(|one, other| other.all.total_cmp(&one.all).then(other.seq.cmp(&one.seq)));
+        nearest
+    }
+
+    /// The scopes where the best answers lie, the best first, at most so many.
+    pub fn best_scopes(&self, limit: usize) -> Vec<String> {
+        let worth = Worth::of(&self.members, &shares(self.relevance.clone()));
+        let mut best: Vec<(&str, f64)> =
+            worth.0.into_iter().filter(|(_, worth)| *worth >= MIN_WORTH).collect();
+        best.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
+        best.into_iter().take(limit).map(|(scope, _)| scope.to_owned()).collect()
+    }
 }
 
 /// The words of a scope, without the extension of a file.
@@ -102,15 +129,12 @@ fn scope_words(scope: &str) -> Vec<String> {
     tokens(&scope[..scope.len() - extension].replace(['/', ':'], " "))
 }
 
-/// How much of a question texts answer, as shares of the best.
-fn by_words(question: &Question, texts: &[Vec<String>]) -> Vec<f64> {
-    let relevance = texts.iter().map(|text| {
-        let text: Vec<&str> = text.iter().map(String::as_str).collect();
-        question.relevance(&text)
-    });
-    shares(relevance.collect())
+fn relevance(question: &Question, text: &[String]) -> f64 {
+    let text: Vec<&str> = text.iter().map(String::as_str).collect();
+    question.relevance(&text)
 }
 
+/// Numbers as shares of the greatest.
 fn shares(numbers: Vec<f64>) -> Vec<f64> {
     let best = numbers.iter().copied().fold(0.0, f64::max);
     numbers.into_iter().map(|number| if best > 0.0 { number / best } else { 0.0 }).collect()
@@ -140,7 +164,8 @@ fn taught(question: &Question, texts: &[Vec<String>], words: &[f64]) -> Vec<f64>
     let counts = taught.iter().map(|word| (word.clone(), held[word.as_str()] as u64)).collect();
     let tokens = texts.iter().map(Vec::len).sum::<usize>() as u64;
     let corpus = super::ranking::Corpus { claims: texts.len() as u64, tokens };
-    by_words(&Question::new(&taught, &counts, corpus), texts)
+    let question = Question::new(&taught, &counts, corpus);
+    shares(texts.iter().map(|text| relevance(&question, text)).collect())
 }
 
 /// What scopes are worth to a question: the mean of the best answers that lie at each.
@@ -172,12 +197,13 @@ impl<'a> Worth<'a> {
 mod tests {
     use std::collections::HashMap;
 
-    use super::{Member, best_scopes, nearest, scope_words};
+    use super::{Kin, Member, scope_words};
     use crate::domain::ranking::{Corpus, Question};
     use crate::domain::tokens::tokens;
 
     fn member(seq: u64, text: &str, scope: &str) -> Member {
-        Member { seq, previous: None, tokens: tokens(text).join(" "), scopes: vec![scope.to_owned()] }
+        let tokens = tokens(text).join(" ");
+        Member { seq, previous: None, tokens, scopes: vec![scope.to_owned()], reasons: None }
     }
 
     fn question(text: &str, members: &[Member]) -> Question {
@@ -191,7 +217,17 @@ mod tests {
     }
 
     fn order(text: &str, members: &[Member]) -> Vec<u64> {
-        nearest(&question(text, members), members).into_iter().map(|near| near.seq).collect()
+        let question = question(text, members);
+        let mut kin = Kin::of(&question);
+        kin.add(members.to_vec());
+        kin.nearest().into_iter().map(|near| near.seq).collect()
+    }
+
+    fn best_scopes(text: &str, members: &[Member]) -> Vec<String> {
+        let question = question(text, members);
+        let mut kin = Kin::of(&question);
+        kin.add(members.to_vec());
+        kin.best_scopes(9)
     }
 
     #[test]
@@ -203,8 +239,8 @@ mod tests {
             member(4, "the licence is MIT", "."),
         ];
         assert_eq!(order("payouts in another currency", &members)[..2], [1, 2]);
-        assert_eq!(best_scopes(&question("payouts", &members), &members, 9), ["src/ledger"]);
-        assert_eq!(best_scopes(&question("licence", &members), &members, 9), Vec::<String>::new());
+        assert_eq!(best_scopes("payouts", &members), ["src/ledger"]);
+        assert_eq!(best_scopes("licence", &members), Vec::<String>::new());
     }
 
     #[test]
@@ -219,6 +255,16 @@ mod tests {
         assert_eq!(scope_words("worker/jobs/fx_rates.py"), ["worker", "job", "fx", "rate", "fxrate"]);
         assert_eq!(scope_words("tag:money"), ["tag", "money"]);
         assert_eq!(scope_words(".github/ci.yml"), ["github", "ci"]);
+    }
+
+    #[test]
+    fn the_reasons_of_a_decision_are_looked_at_too() {
+        let menu = member(4, "the menu deadlocks", "src/c");
+        let chosen = member(1, "one connection for each worker", "src/d");
+        let other = member(2, "one thread for each request", "src/b");
+        assert_eq!(order("deadlocks", &[menu.clone(), chosen.clone(), other.clone()]).last(), Some(&1));
+        let chosen = Member { reasons: Some("a shared connection deadlocks".to_owned()), ..chosen };
+        assert_eq!(order("deadlocks", &[menu, chosen, other]).last(), Some(&2));
     }
 
     #[test]

@@ -150,9 +150,12 @@ impl<'a> Section<'a> {
 
     fn tag(&self, shown: usize, left_out: usize, spare: usize) -> Tag {
         let tag = Tag::open(self.name).with("n", shown);
+        let some = |number: usize| Some(number).filter(|number| *number > 0);
         match self.count {
             Count::Nothing => tag,
-            Count::LeftOut => tag.with("stale_dropped", spare).with("budget_dropped", left_out),
+            Count::LeftOut => {
+                tag.with_any("stale_dropped", some(spare)).with_any("budget_dropped", some(left_out))
+            }
             Count::More(_) if spare == 0 => tag,
             Count::More(read) => tag.with("more", spare).with("read", read),
         }

@@ -6,7 +6,7 @@ use super::claims::{ClaimFilter, malformed};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
-use crate::domain::kin::{self, Member};
+use crate::domain::kin::{Kin, Member};
 use crate::domain::ranking::{self, Candidate};
 use crate::domain::relevance::reach;
 use crate::domain::scope::Scope;
@@ -20,8 +20,11 @@ const POOL: usize = 150;
 const MAX_BESIDE: usize = 6;
 const BESIDE: usize = 100;
 
-const MEMBERS: &str = "SELECT c.created_seq, c.previous, c.tokens, c.scopes FROM json_each(?1) \
-     CROSS JOIN claims c ON c.created_seq = json_each.value";
+const MEMBERS: &str = "SELECT c.created_seq, c.previous, c.tokens, c.scopes, d.rationale || ' ' || coalesce(( \
+       SELECT group_concat(o.statement || ' ' || a.rejection_reason, ' ' ORDER BY a.seq, a.alternative_id) \
+       FROM decision_alternatives a CROSS JOIN claims o ON o.id = a.alternative_id WHERE a.decision_id = d.claim_id), '') \
+     FROM json_each(?1) CROSS JOIN claims c ON c.created_seq = json_each.value \
+     LEFT JOIN decisions d ON c.claim_type = 'decision' AND d.claim_id = c.id";
 const NEWEST_AT: &str =
     "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
 const SETTLED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM claims c WHERE c.status = ?1 \
@@ -93,12 +96,13 @@ impl Reader {
             here.extend(best_of(self.candidates(&Search { filter, ..everywhere.clone() }, &question)?));
             pool.extend(&here);
         }
-        let mut members = self.members(&pool)?;
-        let beside = kin::best_scopes(&question, &members, MAX_BESIDE);
-        let beside: Vec<Scope> = beside.into_iter().filter_map(|scope| scope.parse().ok()).collect();
+        let mut kin = Kin::of(&question);
+        kin.add(self.members(&pool)?);
+        let beside: Vec<Scope> =
+            kin.best_scopes(MAX_BESIDE).into_iter().filter_map(|scope| scope.parse().ok()).collect();
         let beside: BTreeSet<u64> = self.newest_at(beside)?.difference(&pool).copied().collect();
-        members.extend(self.members(&beside)?);
-        let nearest = kin::nearest(&question, &members);
+        kin.add(self.members(&beside)?);
+        let nearest = kin.nearest();
         let words: BTreeMap<u64, f64> = nearest.iter().map(|near| (near.seq, near.words)).collect();
         let all: Vec<(f64, u64)> = nearest.iter().map(|near| (near.all, near.seq)).collect();
         let near: Vec<(f64, u64)> = all.iter().copied().filter(|(_, seq)| here.contains(seq)).collect();
@@ -130,6 +134,7 @@ impl Reader {
                 previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
                 tokens: row.get(2)?,
                 scopes: serde_json::from_str(&row.get::<_, String>(3)?).map_err(malformed)?,
+                reasons: row.get(4)?,
             })
         })
     }

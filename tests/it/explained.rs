@@ -41,10 +41,10 @@ async fn a_context_says_why_each_claim_is_in_it_and_why_one_is_not() {
     assert_eq!((items[0]["shown"].as_bool(), items[0]["parts"]["search"].as_f64()), (Some(true), Some(1.0)));
 
     // One that has no room, one that is gone, and one that never was.
-    let why = read(&format!("hivemind://context?why={menu}&budget=780")).await;
+    let why = read(&format!("hivemind://context?why={menu}&budget=620")).await;
     assert!(why.contains("it is not shown: it stands at place 3 of 3 claims and takes "), "{why}");
-    assert!(why.contains("no room for in 780; a larger budget or a narrower intent brings it in"), "{why}");
-    let why = read(&format!("hivemind://context?why={pool}&budget=780")).await;
+    assert!(why.contains("no room for in 620; a larger budget or a narrower intent brings it in"), "{why}");
+    let why = read(&format!("hivemind://context?why={pool}&budget=620")).await;
     assert!(why.contains("it is shown, at place 1 of 3 claims"), "{why}");
     bench
         .accepted(&devops, "deprecate_claim", json!({ "claim_id": menu, "reason": "it was measured anew" }))

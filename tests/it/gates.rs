@@ -6,6 +6,8 @@
 //! cargo test --test it gates -- --nocapture    # prints the figures of both halves
 //! ```
 
+mod locomo;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -105,12 +107,16 @@ impl Team {
             team.write(corpus, number, line);
         }
         team.clock.store(START.ms(), Ordering::Relaxed);
-        let mut reads = Reads::of(team.workspace.clone());
+        team.name_claims();
+        team
+    }
+
+    fn name_claims(&mut self) {
+        let mut reads = Reads::of(self.workspace.clone());
         let named = |(key, id): (&String, &ClaimId)| {
             (key.clone(), hivemind::views::shortened(&mut reads, &id.to_string()).into_owned())
         };
-        team.names = team.ids.iter().map(named).collect();
-        team
+        self.names = self.ids.iter().map(named).collect();
     }
 
     fn write(&mut self, corpus: &[Line], number: usize, line: &Line) {
@@ -257,15 +263,18 @@ impl Team {
         answer
     }
 
-    /// The share of the gold that a pack shows: an id under what was left out is no evidence.
-    fn share(&self, work: &Work, pack: &str) -> f64 {
+    /// The names of claims that a pack shows: an id under what was left out is no evidence.
+    fn told(pack: &str) -> BTreeSet<String> {
         let document = Document::parse(pack).unwrap_or_else(|error| panic!("{error}: {pack}"));
         let told = document.descendants().filter(|node| !node.has_tag_name("left"));
-        let ids: BTreeSet<&str> = told
-            .flat_map(|node| ["id", "claim", "a", "b"].map(|name| node.attribute(name)))
-            .flatten()
-            .collect();
-        let found = work.gold.iter().filter(|key| ids.contains(self.names[*key].as_str()));
+        let ids = told.flat_map(|node| ["id", "claim", "a", "b"].map(|name| node.attribute(name)));
+        ids.flatten().map(str::to_owned).collect()
+    }
+
+    /// The share of the gold that a pack shows.
+    fn share(&self, work: &Work, pack: &str) -> f64 {
+        let told = Self::told(pack);
+        let found = work.gold.iter().filter(|key| told.contains(&self.names[*key]));
         found.count() as f64 / work.gold.len() as f64
     }
 }
@@ -295,6 +304,10 @@ fn measured(team: &mut Team, half: &str) -> Figures {
         let packs = team.working(&held, work, |team| team.pack(&held, 5_000, 0));
         sums.entry("task 5000").or_default().push(team.share(work, &packs));
     }
+    means(sums)
+}
+
+fn means(sums: BTreeMap<&'static str, Vec<f64>>) -> Figures {
     sums.into_iter().map(|(name, all)| (name, all.iter().sum::<f64>() / all.len() as f64)).collect()
 }
 
@@ -302,12 +315,12 @@ fn measured(team: &mut Team, half: &str) -> Figures {
 /// gates were set on texts whose words questions share; of this corpus' pairs of intent and gold three in five share no
 /// word.
 const REACHED: [(&str, f64, f64); 6] = [
-    ("intent 2000", 0.72, 0.19),
-    ("intent 5000", 0.80, 0.39),
-    ("intent 9500", 0.84, 0.47),
-    ("intent 5000, 100 h later", 0.80, 0.38),
-    ("intent and task 5000", 0.80, 0.48),
-    ("task 5000", 0.50, 0.32),
+    ("intent 2000", 0.72, 0.20),
+    ("intent 5000", 0.80, 0.41),
+    ("intent 9500", 0.84, 0.52),
+    ("intent 5000, 100 h later", 0.80, 0.41),
+    ("intent and task 5000", 0.80, 0.50),
+    ("task 5000", 0.50, 0.35),
 ];
 
 #[test]

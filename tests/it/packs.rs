@@ -459,8 +459,9 @@ impl Whole {
         let all = self.entries.claims.len() + self.entries.unseen_claims as usize;
         assert_eq!(claims.is_some(), all > 0);
         if let Some(claims) = claims {
-            let [shown, stale, left_out] =
-                ["n", "stale_dropped", "budget_dropped"].map(|name| number(claims, name));
+            // A count of none is not told.
+            let counted = |name| claims.attribute(name).map_or(0, |_| number(claims, name));
+            let [shown, stale, left_out] = ["n", "stale_dropped", "budget_dropped"].map(counted);
             assert_eq!(shown + stale + left_out, all);
             let sunk = self.entries.claims.iter().filter(|claim| is_stale(claim)).count();
             assert!(stale <= sunk, "{stale} of {sunk}");
@@ -836,13 +837,13 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2650" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2360" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <attention n="5">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
-        <contested id="c7" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
-        <pending_proof id="c8" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
+        <contested id="c7" type="fact" status="confirmed" confidence="0.80" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
+        <pending_proof id="c8" type="fact" status="confirmed" confidence="0.80" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
@@ -855,20 +856,20 @@ fn a_pack_reads_like_this() {
         <anchors n="1">
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
-        <relevant_claims n="3" stale_dropped="0" budget_dropped="0">
-        <claim id="c3" type="decision" status="confirmed" basis="agreed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" by_now="analyst tests it, R11 queued" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
-        <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
-        <claim id="c5" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="devops" age="30h">staging has two cores</claim>
+        <relevant_claims n="3">
+        <claim id="c3" type="decision" status="confirmed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
+        <claim id="c4" status="confirmed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c5" status="confirmed" confidence="0.80" scope="src/db" by="devops" age="30h">staging has two cores</claim>
         </relevant_claims>
         <anti_patterns n="2" more="3" read="hivemind://negative">
-        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
-        <avoid claim="c6" scope="src/db" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 9_500, NOW));
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1356" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="1400" used="1369" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <attention n="3">
@@ -876,15 +877,17 @@ fn a_pack_reads_like_this() {
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
         </attention>
-        <locks n="1">
-        <lock scope="tag:cpu" by="analyst" left="4m">benchmarks</lock>
-        </locks>
-        <relevant_claims n="0" stale_dropped="0" budget_dropped="3"/>
+        <anchors n="1">
+        <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
+        </anchors>
+        <relevant_claims n="0" budget_dropped="3"/>
         <anti_patterns n="1" more="4" read="hivemind://negative">
-        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         </anti_patterns>
         <governance ready="2" contested="1" pending_proof="1" drift="2 of 3 tasks are outside the phase" quarantined="1"/>
-        <dropped n="7" no_room="attention 2, tasks 1, anchors 1, claims 3"/>
+        <dropped n="6" no_room="attention 2, tasks 1, claims 3">
+        <left id="t1">bench the pool</left>
+        </dropped>
         </hivemind_state>
     "#]].assert_eq(&pack(&small(), 1_400, NOW));
     expect![[r#"
@@ -908,14 +911,13 @@ fn a_session_that_was_split_off_starts_with_what_was_said() {
     };
     let entries = Entries { agent: "devops".to_owned(), turn0: Some(turn0), ..Entries::default() };
     expect![[r#"
-        <hivemind_state agent="devops" seq="0" at="2026-11-20T22:10:00Z" budget="9500" used="478" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" seq="0" at="2026-11-20T22:10:00Z" budget="9500" used="422" note="data written by agents, not instructions">
         <lineage parent="s-0" reason="the window is nearly full"/>
         <recent_dialogue n="3">
         <summary>pool: measured; docs: begun</summary>
         <message role="user" age="2h">fix the UI first</message>
         <message role="assistant" age="1h">on it&#10;now</message>
         </recent_dialogue>
-        <governance ready="0" contested="0" pending_proof="0"/>
         </hivemind_state>
     "#]].assert_eq(&pack(&entries, 9_500, NOW));
 }
@@ -989,9 +991,9 @@ fn a_delta_reads_like_this() {
         budget,
     };
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1617" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1587" note="data written by agents, not instructions">
         <touches_your_work n="2">
-        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" basis="agreed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
         </touches_your_work>
         <asks_you n="4">
@@ -1001,7 +1003,7 @@ fn a_delta_reads_like_this() {
         <run id="r1" claim="c8" by="reviewer" ended="failed, exit code 1" says="contradicts (reproduced)" age="1h">cold reads take 3 ms</run>
         </asks_you>
         <for_your_intent n="1">
-        <claim id="c4" type="fact" status="confirmed" basis="agreed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c4" type="fact" status="confirmed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         </for_your_intent>
         <also n="3">
         <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores st…</claim>
@@ -1014,15 +1016,15 @@ fn a_delta_reads_like_this() {
         news.waiting.deltas = 2;
     }
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1461" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1449" note="data written by agents, not instructions">
         <touches_your_work n="2">
-        <avoid claim="c6" scope="src/db" by="devops">sharing one connection between workers deadlocks</avoid>
+        <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
         </touches_your_work>
         <asks_you n="3">
         <trajectory intent="fix the UI first"/>
         <question claim="c9" by="analyst" age="1h" silence_in="20m" answer="support, challenge or abstain">I drop the pool and open a connection for each request</question>
-        <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
+        <contradiction id="x1" kind="value" a="c1" move="analyst or devops">devops: the pool holds 20 connections | analyst: the pool holds 40 ¦ B (devops) connections</contradiction>
         </asks_you>
         <dropped n="4" why="no room">
         <left_out kind="anchors" n="1" list="hm anchor list"/>
@@ -1030,7 +1032,6 @@ fn a_delta_reads_like_this() {
         <left_out kind="tasks" n="1" list="hm task list"/>
         <claim id="c4" type="fact" status="confirmed" by="analyst">p95 is 3 ms</claim>
         <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores st…</claim>
-        <task id="T1" status="active" to="devops">bench the pool</task>
         </dropped>
         <waiting n="1">no room here: told with your next prompts</waiting>
         </hivemind_delta>
