@@ -113,19 +113,19 @@ fn what_cannot_be_a_path_is_refused_with_the_way() {
         ],
         expect![[r#"
             $ hm --agent devops claim create x --scope $HOME/x
-            hm: scope `$HOME/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and call again
+            hm: scope `$HOME/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and run it again
             [exit 2]
             $ hm --agent devops claim create x --scope ~/x
-            hm: scope `~/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and call again
+            hm: scope `~/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and run it again
             [exit 2]
             $ hm --agent devops claim create x --scope src/[
-            hm: `src/[` is no glob: unclosed character class; missing ']'; write src/*.rs, or src/** for all below; correct `scope` and call again
+            hm: `src/[` is no glob: unclosed character class; missing ']'; write src/*.rs, or src/** for all below; correct `scope` and run it again
             [exit 2]
             $ hm --agent devops task add x --scope ${SRC}/a
-            hm: scope `${SRC}/a` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and call again
+            hm: scope `${SRC}/a` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and run it again
             [exit 2]
             $ hm claim list --scope $HOME/x
-            hm: scope `$HOME/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and call again
+            hm: scope `$HOME/x` holds a variable, an address or a drive: write the path itself, relative to the workspace root; correct `scope` and run it again
             [exit 2]
         "#]],
     );

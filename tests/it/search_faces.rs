@@ -76,10 +76,10 @@ fn the_command_line_finds_claims() {
             $ hm claim search "\\ ( OR * ^"
             no claims match
             $ hm claim search pool --mode all
-            hm: `all` is no search mode: use one of strict, balanced, audit; correct `mode` and call again
+            hm: `all` is no search mode: use one of strict, balanced, audit; correct `mode` and run it again
             [exit 2]
             $ hm claim search pool --status done
-            hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and call again
+            hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and run it again
             [exit 2]
         "#]],
     );
