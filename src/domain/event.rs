@@ -89,6 +89,9 @@ pub struct StatusChanged {
     /// Whether an earlier proof stands after a run that came to no outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_proof: bool,
+    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves_open: Vec<AgentId>,
 }
 
 /// A claim took another's place: both links are set by this one event.

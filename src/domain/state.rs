@@ -142,9 +142,12 @@ impl Claim {
             if !change.keeps_proof {
                 self.is_proven = change.to == Status::Confirmed;
                 self.proof = run.filter(|_| self.is_proven);
-                self.answered =
-                    if self.is_proven { self.challengers().cloned().collect() } else { BTreeSet::new() };
+                let answered = self.challengers().filter(|agent| !change.leaves_open.contains(agent));
+                let answered = answered.filter(|_| self.is_proven).cloned().collect();
+                self.answered = answered;
             }
+        } else if change.to == Status::Proposed {
+            (self.is_proven, self.proof) = (false, None);
         }
         self.status = change.to;
     }
@@ -217,6 +220,8 @@ pub struct Run {
     pub worktree: Option<Worktree>,
     /// Why it says nothing about its claim although it came to its end.
     pub undecided: Option<Reason>,
+    /// The position of the ledger at which it began.
+    pub started: Option<u64>,
 }
 
 impl Run {
@@ -707,6 +712,7 @@ impl State {
             Event::ExperimentStarted(started) => {
                 if let Some(run) = self.runs.get_mut(&started.run_id) {
                     run.state = RunState::Running;
+                    run.started = Some(recorded.seq);
                 }
             }
             Event::ExperimentCancelRequested(cancel) => {
@@ -799,6 +805,7 @@ impl State {
             saw: Sight { seq: recorded.seq, versions: queued.versions.clone() },
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
+            started: None,
         };
         if let Some(session) = &recorded.session {
             self.last_done.insert(session.clone(), (recorded.seq, queued.run_id.first_event()));
@@ -839,6 +846,7 @@ impl State {
             saw: Sight::default(),
             worktree: None,
             undecided: None,
+            started: None,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;

@@ -97,7 +97,7 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
         fact("repeated", format!("run {} of {}: {}", series.number, series.of, series.report));
     }
     if let Some(tally) = run.unstable {
-        fact("unstable", format!("{tally} on the same content: it settles nothing"));
+        fact("unstable", format!("it settles nothing: {}", tally.on_content()));
     }
     if let Some(outcome) = &run.outcome {
         let code = outcome.exit_code.map_or_else(|| "none".to_owned(), |code| code.to_string());
@@ -156,8 +156,17 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
     let why = inline(why, 1_000);
+    // Only the challenger moves a challenge to other content.
+    let challenger = if run.blocking && why.contains("the challenge") {
+        format!(
+            "; or the challenger says what it holds of the files as they are: {}, support or abstain",
+            way::call("still", &json!({ "claim_id": claim }))
+        )
+    } else {
+        String::new()
+    };
     Some(format!(
-        "it neither confirms nor contradicts claim {claim}: {why}; {}",
+        "it neither confirms nor contradicts claim {claim}: {why}; {}{challenger}",
         way_forward(claim, run.claim_type, None)
     ))
 }
@@ -219,13 +228,15 @@ pub fn outcome(run: &ExperimentView) -> String {
         }
     };
     if let Some(tally) = run.unstable {
-        let _ = write!(text, "; unstable: {tally} on the same content");
+        let _ = write!(text, "; unstable: {}", tally.on_content());
     }
     for Attachment { relation, claim_id, grade } in &run.attached {
         let _ = write!(text, "; it {relation} claim {claim_id} ({grade})");
     }
     if let Some(why) = undecided(run) {
         let _ = write!(text, "; {why}");
+    } else if let (Some(why), Some(claim)) = (&run.kept_open, &run.claim_id) {
+        let _ = write!(text, "; claim {claim} stays contested: {why}");
     }
     text
 }

@@ -323,7 +323,7 @@ pub(super) fn behind(item: &Evidence) -> String {
         let _ = write!(text, ", predicted: {prediction}");
     }
     if let Some(tally) = item.unstable {
-        let _ = write!(text, ", unstable: {tally} on the same content");
+        let _ = write!(text, ", unstable: {}", tally.on_content());
     }
     text
 }

@@ -126,6 +126,12 @@ async fn after_still_the_same_run_binds() {
     assert_eq!((&claim["status"], &claim["challenges"]), (&json!("contested"), &json!(1)));
     assert_eq!(claim["changed_since"], Value::Null, "it is about the files as they are now");
 
+    // The owner does not move the challenge of another agent to other content.
+    run(&architect, "passes", &owned, true).await;
+    let (status, reason) = stands(&architect, &owned).await;
+    let why = "`src/a.rs` changed by devops since the challenge";
+    assert!(status == "contested" && reason.contains(why), "{status} {reason}");
+    bench.accepted(&analyst, "still", json!({ "claim_id": owned })).await;
     run(&architect, "passes", &owned, true).await;
     let (status, reason) = stands(&architect, &owned).await;
     assert!(status == "confirmed" && reason.starts_with("proof:"), "{status} {reason}");
