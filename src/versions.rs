@@ -51,9 +51,15 @@ impl fmt::Display for Unversioned {
 }
 
 impl Unversioned {
-    /// Whether the scope is one file all the same.
-    pub const fn is_of_a_file(self) -> bool {
-        matches!(self, Self::Elsewhere | Self::Special | Self::TooLarge | Self::Unreadable)
+    /// How it is found out whether it changed; none for a name, of which each reader knows that it is no file.
+    pub const fn is_told(self) -> Option<&'static str> {
+        match self {
+            Self::Name => None,
+            Self::Directory | Self::Glob => Some("only a reported edit tells that something there changed"),
+            Self::Elsewhere | Self::Special | Self::TooLarge | Self::Unreadable => {
+                Some("no run can tell whether it changed")
+            }
+        }
     }
 }
 

@@ -185,7 +185,7 @@ pub fn decide_seeing(
         }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => {
-            affirm_claim(state, (agent, session), affirm, versions, (now, &policy))
+            affirm_claim(state, (agent, session), affirm, versions, (now, policy))
         }
         Command::AddEvidence(add) => evidence::add(state, session, add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),

@@ -471,7 +471,7 @@ pub struct ExperimentCompleted {
 impl ExperimentCompleted {
     /// What the run is compared by, with the hash of its tree wherever that is known.
     pub fn full_key(&self) -> Option<RunKey> {
-        self.key.clone().map(|key| key.with_tree(self.outcome.git.as_ref()))
+        self.key.clone().map(|key| key.with_tree(self.outcome.git.as_deref()))
     }
 }
 

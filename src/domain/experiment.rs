@@ -385,7 +385,7 @@ pub struct RunOutcome {
     pub duration_ms: Option<u64>,
     /// The repository before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub git: Option<RunGit>,
+    pub git: Option<Box<RunGit>>,
     /// The first line of the tool's version, where the profile says how to ask for it; else the program's SHA-256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,

@@ -511,7 +511,7 @@ pub fn way_forward(
     };
     let still = way::call("still", &json!({ "claim_id": claim }));
     format!(
-        "state what holds now: {instead}, or, as its owner or challenger, say that it is still meant and run again: \
-         {still}"
+        "state what holds now: {instead}, or say that it is still meant and run again: {still} by the owner for the \
+         claim, and by each challenger for its challenge, unless the challenger supports or abstains"
     )
 }

@@ -156,17 +156,8 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
     let why = inline(why, 1_000);
-    // Only the challenger moves a challenge to other content.
-    let challenger = if run.blocking && why.contains("the challenge") {
-        format!(
-            "; or the challenger says what it holds of the files as they are: {}, support or abstain",
-            way::call("still", &json!({ "claim_id": claim }))
-        )
-    } else {
-        String::new()
-    };
     Some(format!(
-        "it neither confirms nor contradicts claim {claim}: {why}; {}{challenger}",
+        "it neither confirms nor contradicts claim {claim}: {why}; {}",
         way_forward(claim, run.claim_type, None)
     ))
 }

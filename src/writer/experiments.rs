@@ -452,15 +452,17 @@ pub fn outcome_of(report: &Report) -> RunOutcome {
         problem: meta.problem.as_deref().and_then(sentence),
         started_at: Some(meta.started_at),
         duration_ms: Some(meta.duration_ms),
-        git: meta.git.as_ref().map(|git| RunGit {
-            sha: git.sha.clone(),
-            branch: git.branch.clone(),
-            dirty: git.dirty,
-            tree: git.tree.clone(),
-            diff: git.diff.clone(),
-            prefix: git.prefix.clone(),
-            covered: git.covered.clone(),
-            own: git.own.clone(),
+        git: meta.git.as_ref().map(|git| {
+            Box::new(RunGit {
+                sha: git.sha.clone(),
+                branch: git.branch.clone(),
+                dirty: git.dirty,
+                tree: git.tree.clone(),
+                diff: git.diff.clone(),
+                prefix: git.prefix.clone(),
+                covered: git.covered.clone(),
+                own: git.own.clone(),
+            })
         }),
         tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),
         stdout: stream_facts(&meta.stdout),

@@ -278,3 +278,46 @@ async fn a_series_says_what_most_of_its_runs_say() {
     bench.kill_writer();
     bench.assert_sound();
 }
+
+/// Red before: nothing said that a directory has no version, and an edit below it went unseen.
+#[tokio::test]
+async fn a_claim_about_a_directory_says_so_and_counts_the_edits_below_it() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    let given = json!({ "statement": "it divides", "claim_type": "fact", "scopes": ["src"] });
+    let made = bench.accepted(&owner, "create_claim", given).await;
+    let id = made.field("claim_id").to_owned();
+    let doubt = bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
+    let report = json!({ "kind": "file_edited", "summary": "tried it", "paths": ["src/b.rs"] });
+    bench.accepted(&third, "report_event", report).await;
+    let ran = settle(&owner, "check", &id, 1).await;
+    for answer in [&made, &doubt, &ran] {
+        assert!(answer.text.contains("`src` has no version, because it is a directory"), "{}", answer.text);
+    }
+    let page = owner.read(&format!("hivemind://claims/{id}")).await.expect("a page");
+    assert!(page.contains("- without a version: `src` is a directory"), "{page}");
+    let (status, reason) = stands(&owner, &id).await;
+    let why = "`src` changed by reviewer since the challenge";
+    assert!(status == "contested" && reason.contains(why), "{status}: {reason}");
+    // Without an edit since, the run settles it.
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
+    settle(&owner, "check", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: two supports by opposite outcomes stood there without a word.
+#[tokio::test]
+async fn supports_by_opposite_predictions_are_told_apart() {
+    let (bench, [owner, ..]) = scene().await;
+    bench.write(FILE, "fine\n");
+    let id = bench.claim(&owner, "a divides", FILE).await;
+    let told = "one run supports it because a test passed, and another because a test failed";
+    for (profile, prediction) in [("check", "passes"), ("flaky", "fails")] {
+        let page = owner.read(&format!("hivemind://claims/{id}")).await.expect("a page");
+        assert!(!page.contains(told), "{page}");
+        run(&owner, json!({ "profile": profile, "claim_id": id, "prediction": prediction })).await;
+    }
+    let page = owner.read(&format!("hivemind://claims/{id}")).await.expect("a page");
+    assert!(page.contains(told), "{page}");
+}

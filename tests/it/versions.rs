@@ -336,7 +336,9 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     // Red before: the receipt said nothing.
     let told = [
         "`passwd` has no version, because it leads out of the work tree: no run can tell whether it changed",
+        "`src` has no version, because it is a directory: only a reported edit tells that something there changed",
         "`src/big.bin` has no version, because it is larger than 1 MiB: no run can tell whether it changed",
+        "`src/e4*` has no version, because it is a pattern for files: only a reported edit tells that something there changed",
     ];
     assert_eq!(unversioned(&made), told, "{}", made.text);
     let id = made.field("claim_id").to_owned();
