@@ -88,7 +88,8 @@ fn run(dir: &Path, plan: Plan) -> (Report, Duration) {
     let run_id = system::new_id();
     let artifacts = dir.join("experiments").join(run_id.to_string());
     let key = StreamKey::new([7; 32]);
-    let order = Order { run_id, plan, artifacts, key, secret_patterns: Vec::new(), subject: None };
+    let order =
+        Order { run_id, plan, artifacts, key, secret_patterns: Vec::new(), subject: None, about: None };
     let started = system::instant();
     let report = block_on(async {
         let mut helper = Helper::start(HM.as_ref(), &order).await.expect("a helper");

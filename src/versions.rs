@@ -1,5 +1,6 @@
 //! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -50,9 +51,15 @@ impl fmt::Display for Unversioned {
 }
 
 impl Unversioned {
-    /// Whether the scope is one file all the same.
-    pub const fn is_of_a_file(self) -> bool {
-        matches!(self, Self::Elsewhere | Self::Special | Self::TooLarge | Self::Unreadable)
+    /// How it is found out whether it changed; none for a name, of which each reader knows that it is no file.
+    pub const fn is_told(self) -> Option<&'static str> {
+        match self {
+            Self::Name => None,
+            Self::Directory | Self::Glob => Some("only a reported edit tells that something there changed"),
+            Self::Elsewhere | Self::Special | Self::TooLarge | Self::Unreadable => {
+                Some("no run can tell whether it changed")
+            }
+        }
     }
 }
 
@@ -87,6 +94,42 @@ fn seen_up_to(most: u64, root: &Path, scopes: &[Scope]) -> Option<Seen> {
         }
     }
     Some((versions, unversioned))
+}
+
+/// Which file is at each scope, and when it was last written, as its file system says. What is no file has none.
+pub type Marks = BTreeMap<Scope, Mark>;
+
+/// A file and its last change: equal while no process replaced or wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Device and number.
+    file: (u64, u64),
+    /// When anything of it changed, in nanoseconds; no process can set it. None where the system does not tell.
+    changed_ns: Option<i128>,
+    size: u64,
+}
+
+/// The marks of the files among some scopes, below the canonical root of a work tree.
+pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks {
+    let mark = |scope: &Scope| {
+        let Ok(Found::File(file, size)) = open(root, scope) else { return None };
+        let metadata = file.metadata().ok()?;
+        #[cfg(unix)]
+        let changed_ns = {
+            use std::os::unix::fs::MetadataExt;
+            Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let changed_ns = None;
+        Some(Mark { file: private::name(&metadata), changed_ns, size })
+    };
+    scopes.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
+}
+
+/// The files that are others now, or were written since they had these marks.
+pub fn written(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
+    let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope) != Some(*mark);
+    before.iter().filter(differs).map(|(scope, _)| scope.clone()).collect()
 }
 
 /// What is at a scope.

@@ -310,6 +310,7 @@ impl Run {
             key: StreamKey::of(&context.workspace.stream_key())?,
             secret_patterns: context.config.secret_patterns.clone(),
             subject: Some(subject.clone()),
+            about: None,
         };
         let report = block_on(async { here(&order).await })?;
         let bytes = std::fs::read(report.artifacts.join(RESULT))?;

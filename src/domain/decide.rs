@@ -51,7 +51,7 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
-use crate::domain::versions::Versions;
+use crate::domain::versions::{Versions, differ};
 use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
@@ -184,7 +184,9 @@ pub fn decide_seeing(
             })
         }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
-        Command::AffirmClaim(affirm) => affirm_claim(state, (agent, session), affirm, versions),
+        Command::AffirmClaim(affirm) => {
+            affirm_claim(state, (agent, session), affirm, versions, (now, policy))
+        }
         Command::AddEvidence(add) => evidence::add(state, session, add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
@@ -614,6 +616,7 @@ fn affirm_claim(
     (agent, session): Speaker<'_>,
     affirm: &AffirmClaim,
     versions: &Versions,
+    (now, policy): (Timestamp, &Policy),
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
@@ -652,9 +655,43 @@ fn affirm_claim(
     });
     let run = (claim.status == Status::Contested)
         .then(|| "a blocking run on its files as they are now settles it".to_owned());
-    let next: Vec<String> = of_other.into_iter().chain(run).collect();
+    let mut after = claim.clone();
+    after.sights.took(u64::MAX, agent, &PositionTaken { versions: versions.clone(), ..taken.clone() });
+    let (lost, without_proof) = lost_proof(state, (claim_id, claim, after), versions, (now, policy)).unzip();
+    let next: Vec<String> = without_proof.into_iter().chain(of_other).chain(run).collect();
     let next = (!next.is_empty()).then(|| next.join("; "));
-    Ok(Decision { events: vec![taken.into()], next, ..Decision::default() })
+    let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();
+    Ok(Decision { events, next, ..Decision::default() })
+}
+
+/// The moves of a claim that is still meant of other content than its proof saw, and what a receipt says of them: the
+/// positions decide what it is now. `after` is the claim as it is meant now.
+fn lost_proof(
+    state: &State,
+    (claim_id, claim, mut after): (ClaimId, &Claim, Claim),
+    versions: &Versions,
+    (now, policy): (Timestamp, &Policy),
+) -> Option<(Vec<Event>, String)> {
+    let run_id = claim.proof.filter(|_| claim.is_proven && claim.status == Status::Confirmed)?;
+    let run = state.run(run_id).filter(|run| differ(&run.saw.versions, versions))?;
+    let shown = format!("its proof, run {run_id}, is of other content");
+    let lost = transition(claim_id, Status::Confirmed, Status::Proposed, &shown);
+    if let Event::StatusChanged(change) = &lost {
+        after.go(change);
+    }
+    let status = settled_status(state, &after, now, policy);
+    let mut events = vec![lost];
+    if status != Status::Proposed {
+        events.push(transition(claim_id, Status::Proposed, status, "its positions stand without the proof"));
+    }
+    let again = json!({ "profile": run.profile, "claim_id": claim_id });
+    let again = way::call("run_experiment", &again);
+    let now = if status == Status::Confirmed {
+        "confirmed by positions alone".to_owned()
+    } else {
+        status.to_string()
+    };
+    Some((events, format!("{shown}: the claim is {now} now; {again} shows it anew")))
 }
 
 /// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes
@@ -785,6 +822,10 @@ fn next_step(
     let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let supporters = counting(state, claim, policy);
     match (position, status) {
+        (Position::Challenge, Status::PendingProof) => {
+            let run = claim.pending_run.map_or_else(String::new, |run| format!("run {run} is under way; "));
+            Some(format!("{run}it does not answer this challenge, and the claim stays contested for it"))
+        }
         (Position::Challenge, _) => {
             let seen = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "contradicts" });
             Some(format!(
@@ -866,6 +907,7 @@ fn deprecate_claim(
                 reason: deprecate.reason.clone(),
                 by_silence: false,
                 keeps_proof: false,
+                leaves_open: Vec::new(),
             }
             .into(),
         ],
@@ -944,7 +986,8 @@ fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) ->
 
 fn transition(claim_id: ClaimId, from: Status, to: Status, reason: &str) -> Event {
     let reason: Reason = reason.parse().expect("our own reasons are short and never empty");
-    StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into()
+    let leaves_open = Vec::new();
+    StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false, leaves_open }.into()
 }
 
 /// The end of a claim whose time is over, and of the contradictions it was part of.

@@ -89,6 +89,9 @@ pub struct StatusChanged {
     /// Whether an earlier proof stands after a run that came to no outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_proof: bool,
+    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves_open: Vec<AgentId>,
 }
 
 /// A claim took another's place: both links are set by this one event.
@@ -468,7 +471,7 @@ pub struct ExperimentCompleted {
 impl ExperimentCompleted {
     /// What the run is compared by, with the hash of its tree wherever that is known.
     pub fn full_key(&self) -> Option<RunKey> {
-        self.key.clone().map(|key| key.with_tree(self.outcome.git.as_ref()))
+        self.key.clone().map(|key| key.with_tree(self.outcome.git.as_deref()))
     }
 }
 

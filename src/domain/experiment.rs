@@ -251,9 +251,23 @@ pub struct Tally {
     pub passed: u32,
     /// Runs that did not.
     pub failed: u32,
+    /// Whether they ran on earlier content than the run that is spoken of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub earlier: bool,
 }
 
 impl Tally {
+    /// How many came out which way, and on what: with the way out, where there is one.
+    pub fn on_content(self) -> String {
+        if self.earlier {
+            format!(
+                "{self} on earlier content; 5 equal runs on the content of now clear the test (repeat: 5)"
+            )
+        } else {
+            format!("{self} on the same content")
+        }
+    }
+
     /// One more run.
     pub fn add(&mut self, passed: bool) {
         *if passed { &mut self.passed } else { &mut self.failed } += 1;
@@ -323,6 +337,12 @@ pub struct RunGit {
     /// The directory of the run below the top of the work tree, with a slash at its end; none for the top itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
+    /// A keyed digest of the files that the profile's scopes cover; none where they are too many or too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<String>,
+    /// A keyed digest of the files at and below the scopes of the claim; none where it has no such scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
 }
 
 impl RunGit {
@@ -370,7 +390,7 @@ pub struct RunOutcome {
     pub duration_ms: Option<u64>,
     /// The repository before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub git: Option<RunGit>,
+    pub git: Option<Box<RunGit>>,
     /// The first line of the tool's version, where the profile says how to ask for it; else the program's SHA-256.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -384,6 +404,9 @@ pub struct RunOutcome {
     /// files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_sha256: Option<String>,
+    /// Files of its claim that were replaced or written while it ran.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub written: BTreeSet<Scope>,
 }
 
 impl RunOutcome {
@@ -401,6 +424,7 @@ impl RunOutcome {
             stdout: RunStream::default(),
             stderr: RunStream::default(),
             meta_sha256: None,
+            written: BTreeSet::new(),
         }
     }
 
@@ -416,8 +440,14 @@ impl RunOutcome {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
         let (tree, diff) = git.content()?;
         let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
-        let content = hash(&[&test, tree, diff, self.tool.as_deref().unwrap_or_default()]);
-        Some(RunKey { test, content, tree: Some(hash(&[tree, diff])) })
+        let tool = self.tool.as_deref().unwrap_or_default();
+        // What lies outside of the profile's scopes makes no other content.
+        let content = match &git.covered {
+            Some(covered) => hash(&[&test, "covered", covered, tool]),
+            None => hash(&[&test, tree, diff, tool]),
+        };
+        let (covered, own) = (git.covered.clone(), git.own.clone());
+        Some(RunKey { test, content, tree: Some(hash(&[tree, diff])), covered, own })
     }
 }
 
@@ -436,12 +466,19 @@ fn hash(parts: &[&str]) -> String {
 pub struct RunKey {
     /// Equal for runs of the same profile with the same parameters in the same directory, SHA-256 in hex.
     pub test: String,
-    /// Equal where the tree, the uncommitted changes and the tool's version are the same too, SHA-256 in hex.
+    /// Equal where the files that the profile covers and the tool's version are the same too, SHA-256 in hex. Where those
+    /// files are not known, the tree and the uncommitted changes stand for them.
     pub content: String,
     /// Equal where the tree and the uncommitted changes are the same, for runs of any test, SHA-256 in hex. None in
     /// events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
+    /// The digest of the files that the profile covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<String>,
+    /// The digest of the files of the claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
 }
 
 impl RunKey {

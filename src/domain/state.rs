@@ -144,9 +144,12 @@ impl Claim {
             if !change.keeps_proof {
                 self.is_proven = change.to == Status::Confirmed;
                 self.proof = run.filter(|_| self.is_proven);
-                self.answered =
-                    if self.is_proven { self.challengers().cloned().collect() } else { BTreeSet::new() };
+                let answered = self.challengers().filter(|agent| !change.leaves_open.contains(agent));
+                let answered = answered.filter(|_| self.is_proven).cloned().collect();
+                self.answered = answered;
             }
+        } else if change.to == Status::Proposed {
+            (self.is_proven, self.proof) = (false, None);
         }
         self.status = change.to;
     }
@@ -221,6 +224,8 @@ pub struct Run {
     pub worktree: Option<Worktree>,
     /// Why it says nothing about its claim although it came to its end.
     pub undecided: Option<Reason>,
+    /// The position of the ledger at which it began.
+    pub started: Option<u64>,
 }
 
 impl Run {
@@ -757,6 +762,7 @@ impl State {
             Event::ExperimentStarted(started) => {
                 if let Some(run) = self.runs.get_mut(&started.run_id) {
                     run.state = RunState::Running;
+                    run.started = Some(recorded.seq);
                 }
             }
             Event::ExperimentCancelRequested(cancel) => {
@@ -831,7 +837,7 @@ impl State {
         let claim = queued.claim_id.and_then(|id| self.claims.get(&id));
         let differed = claim.and_then(|claim| {
             let (saw, worktree) = (&queued.versions, queued.checkout.worktree.as_ref());
-            versions::changed_since(self, claim, queued.blocking, saw, worktree)
+            versions::changed_since(self, claim, queued.blocking.then_some(recorded.seq), saw, worktree)
         });
         let run = Run {
             requested_by: recorded.agent.clone(),
@@ -857,6 +863,7 @@ impl State {
             differed,
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
+            started: None,
         };
         if let Some(session) = &recorded.session {
             self.last_done.insert(session.clone(), (recorded.seq, queued.run_id.first_event()));
@@ -898,6 +905,7 @@ impl State {
             differed: None,
             worktree: None,
             undecided: None,
+            started: None,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;

@@ -97,6 +97,10 @@ impl Sights {
     pub(super) fn took(&mut self, seq: u64, agent: &AgentId, taken: &PositionTaken) {
         let sight = Sight { seq, versions: taken.versions.clone() };
         if taken.still {
+            // No agent moves the challenge of another one.
+            if let Some(own) = self.challenges.get_mut(agent) {
+                own.clone_from(&sight);
+            }
             self.still = Some(sight);
             return;
         }
@@ -129,16 +133,27 @@ impl Sights {
         self.supports.get(agent).is_some_and(|saw| differ(&saw.versions, versions))
     }
 
-    /// What a run must have seen to say something about the claim: for a run that the claim waits for, the content
-    /// of the latest challenge without an answer, else the content of the claim. A later `still` replaces both.
-    fn binding(&self, waits: bool, answered: &BTreeSet<AgentId>) -> (&Sight, Since) {
-        let open = self.challenges.iter().filter(|(agent, _)| !answered.contains(*agent));
-        let challenge = open.map(|(_, sight)| sight).max_by_key(|sight| sight.seq).filter(|_| waits);
-        let said = challenge.map_or((&self.created, Since::Claim), |sight| (sight, Since::Challenge));
-        match &self.still {
-            Some(still) if still.seq > said.0.seq => (still, Since::Still),
-            _ => said,
-        }
+    /// What a run must have seen to say something about the claim.
+    fn meant(&self) -> (&Sight, Since) {
+        self.still.as_ref().map_or((&self.created, Since::Claim), |still| (still, Since::Still))
+    }
+
+    /// What a run must have seen to answer the challenges that stood at a position of the ledger, the latest first.
+    fn open(&self, answered: &BTreeSet<AgentId>, until: u64) -> Vec<(&Sight, Since)> {
+        let open = self.challenges.iter();
+        let open = open.filter(|(agent, sight)| !answered.contains(*agent) && sight.seq <= until);
+        let mut open: Vec<(&AgentId, &Sight)> = open.collect();
+        open.sort_by_key(|(_, sight)| std::cmp::Reverse(sight.seq));
+        let since = |(agent, sight): (&AgentId, &'_ Sight)| {
+            let is_still = self.still.as_ref().is_some_and(|still| still.seq == sight.seq);
+            if is_still { Since::Still } else { Since::Challenge(agent.clone()) }
+        };
+        open.into_iter().map(|(agent, sight)| (sight, since((agent, sight)))).collect()
+    }
+
+    /// Whether an agent challenged the claim, or said that its challenge is still meant, after a position of the ledger.
+    pub(super) fn is_challenged_after(&self, agent: &AgentId, seq: u64) -> bool {
+        self.challenges.get(agent).is_some_and(|sight| sight.seq > seq)
     }
 }
 
@@ -189,15 +204,26 @@ impl Edits {
     pub(super) fn after(&self, seq: u64, worktree: Option<&Worktree>, path: &Scope) -> Option<&Edit> {
         self.0.get(&worktree.cloned())?.get(path).filter(|edit| edit.seq > seq)
     }
+
+    /// Who last edited a file at or below a scope after a position of the ledger.
+    fn below(&self, seq: u64, worktree: Option<&Worktree>, scope: &Scope) -> Option<&AgentId> {
+        let files = self.0.get(&worktree.cloned())?;
+        let mut below = files.iter().filter(|(path, edit)| edit.seq > seq && scope.covers(path));
+        below.next().map(|(_, edit)| &edit.agent)
+    }
 }
 
 /// Since when a file holds something else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Since {
     Claim,
-    Challenge,
+    Challenge(AgentId),
+    /// The challenge of this agent is about other content than the claim had before and has now.
+    Elsewhere(AgentId),
     Still,
     Queueing,
+    /// The file may hold what it held when the run began.
+    Run,
 }
 
 /// A file that holds something else than was seen.
@@ -213,22 +239,28 @@ pub struct Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scope, others, by, since } = self;
+        if let Since::Elsewhere(challenger) = since {
+            write!(f, "the challenge by {challenger} saw other content of ")?;
+        }
         write!(f, "`{scope}`")?;
         match others {
             0 => {}
             1 => f.write_str(" and 1 more file")?,
             _ => write!(f, " and {others} more files")?,
         }
-        f.write_str(" changed")?;
+        let (changed, since) = match since {
+            Since::Elsewhere(_) => return Ok(()),
+            Since::Claim => (" changed", " since the claim"),
+            Since::Challenge(_) => (" changed", " since the challenge"),
+            Since::Still => (" changed", " since the claim was said to be still meant"),
+            Since::Queueing => (" changed", " during the run"),
+            Since::Run => (" was written", " during the run"),
+        };
+        f.write_str(changed)?;
         if let Some(agent) = by {
             write!(f, " by {agent}")?;
         }
-        f.write_str(match since {
-            Since::Claim => " since the claim",
-            Since::Challenge => " since the challenge",
-            Since::Still => " since the claim was said to be still meant",
-            Since::Queueing => " during the run",
-        })
+        f.write_str(since)
     }
 }
 
@@ -253,24 +285,74 @@ fn change(
 pub fn changed_since(
     state: &State,
     claim: &Claim,
-    waits: bool,
+    waits: Option<u64>,
     saw: &Versions,
     worktree: Option<&Worktree>,
 ) -> Option<Change> {
-    // Who challenges a claim in another work tree sees other content there, and does not make it the claim's.
-    let bound = |waits| change(state, worktree, claim.sights.binding(waits, &claim.answered), saw);
-    bound(waits).or_else(|| bound(false))
+    let Sights { created, .. } = &claim.sights;
+    let open = waits.map(|until| claim.sights.open(&claim.answered, until)).unwrap_or_default();
+    let mut challenged = open.into_iter().filter_map(|(sight, since)| {
+        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
+        let mut change = change(state, worktree, (sight, since.clone()), saw).or(below)?;
+        // A challenger in another work tree sees other content there. The files of this one did not change.
+        if let Since::Challenge(challenger) = since
+            && change.by.is_none()
+            && !differ(&created.versions, saw)
+        {
+            change.since = Since::Elsewhere(challenger);
+        }
+        Some(change)
+    });
+    challenged.next().or_else(|| change(state, worktree, claim.sights.meant(), saw))
+}
+
+/// The first directory or pattern of a claim below which a file was edited since.
+fn unversioned_change(
+    state: &State,
+    worktree: Option<&Worktree>,
+    claim: &Claim,
+    (sight, since): (&Sight, Since),
+) -> Option<Change> {
+    let mut open =
+        claim.scopes.iter().filter(|scope| scope.is_path() && !sight.versions.contains_key(*scope));
+    open.find_map(|scope| {
+        let by = Some(state.edits().below(sight.seq, worktree, scope)?.clone());
+        Some(Change { scope: scope.clone(), others: 0, by, since: since.clone() })
+    })
+}
+
+/// The first file of a claim that was written while a run was under way. `found` are those that the writer found.
+fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> Option<Change> {
+    let by = |scope: &Scope| {
+        let started = run.started?;
+        state.edits().below(started, run.worktree.as_ref(), scope).cloned()
+    };
+    let is_path = |scope: &&Scope| scope.is_path();
+    let mut touched = claim.scopes.iter().filter(is_path).filter_map(|scope| {
+        let by = by(scope);
+        (by.is_some() || found.contains(scope)).then(|| (scope.clone(), by))
+    });
+    let (scope, by) = touched.next()?;
+    Some(Change { scope, others: touched.count(), by, since: Since::Run })
 }
 
 /// Why a run that ended says nothing about its claim: its files differ from those of the claim, now or when the run was
-/// queued, or do not hold any more what they held then. `now` is what they hold after its end.
-pub fn changed_for(state: &State, run_id: RunId, run: &Run, claim: &Claim, now: &Versions) -> Option<Change> {
+/// queued, or do not hold any more what they held then, or were written meanwhile. `now` is what they hold after its end,
+/// `found` are those that are other files now or were written.
+pub fn changed_for(
+    state: &State,
+    (run_id, run): (RunId, &Run),
+    claim: &Claim,
+    now: &Versions,
+    found: &BTreeSet<Scope>,
+) -> Option<Change> {
     let (saw, worktree) = (&run.saw, run.worktree.as_ref());
-    let waits = claim.pending_run == Some(run_id);
     let differed = || run.differed.clone();
+    let waits = (claim.pending_run == Some(run_id)).then_some(saw.seq);
     changed_since(state, claim, waits, &saw.versions, worktree)
         .or_else(differed)
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
+        .or_else(|| written(state, run, claim, found))
 }
 
 /// Why a run that is over is no evidence of a claim that it was not queued for.
@@ -308,7 +390,7 @@ impl Unlike {
 
 /// Why a run that is over is no evidence of a claim: it saw other content of its files, or did not see them.
 pub fn unlike_claim(run: &Run, claim: &Claim) -> Option<Unlike> {
-    let (sight, _) = claim.sights.binding(false, &claim.answered);
+    let (sight, _) = claim.sights.meant();
     unlike_new(run, sight.versions.iter())
 }
 
@@ -398,8 +480,9 @@ pub fn witnessed(
         {
             *saw = of_claim(*claim_id);
             let claim = state.claim(*claim_id);
-            let change = claim
-                .and_then(|claim| changed_since(state, claim, *blocking, saw, checkout.worktree.as_ref()));
+            let change = claim.and_then(|claim| {
+                changed_since(state, claim, blocking.then_some(u64::MAX), saw, checkout.worktree.as_ref())
+            });
             if change.is_some() {
                 // What it would have meant is no more so.
                 decision.meaning = None;
@@ -449,7 +532,7 @@ pub fn way_forward(
     };
     let still = way::call("still", &json!({ "claim_id": claim }));
     format!(
-        "state what holds now: {instead}, or, as its owner or challenger, say that it is still meant and run again: \
-         {still}"
+        "state what holds now: {instead}, or say that it is still meant and run again: {still} by the owner for the \
+         claim, and by each challenger for its challenge, unless the challenger supports or abstains"
     )
 }

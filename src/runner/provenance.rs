@@ -1,6 +1,6 @@
 //! Where a run ran: the repository, the program, the environment, the machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::artifacts::hash_file;
+use crate::domain::coverage::glob;
+use crate::domain::scope::Scope;
 use crate::workspace::MARKER;
 
 /// The most lines of `git status` that are kept; more are counted.
@@ -24,6 +26,8 @@ const MAX_STATUS_LINES: usize = 200;
 const MAX_PROGRAM_BYTES: u64 = 64 << 20;
 /// The most that is read of what differs from a commit, in bytes.
 const MAX_CONTENT_BYTES: u64 = 64 << 20;
+/// The most files that are read of what a profile covers.
+const MAX_COVERED_FILES: usize = 20_000;
 /// How long a tool may take to say its version; `npx` takes a second.
 const VERSION_WITHIN: Duration = Duration::from_secs(5);
 /// The most that is read of a version.
@@ -51,6 +55,12 @@ pub struct Git {
     /// The directory below the top of the work tree, with a slash at its end; none for the top itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
+    /// HMAC-SHA-256 under the workspace's key of the files that the profile covers, hex; none where they are too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<String>,
+    /// The same of the files at and below the scopes of the claim; none where no scope is a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
 }
 
 impl Git {
@@ -80,6 +90,29 @@ impl Git {
             self.diff =
                 self.dirty.then(|| uncommitted(Path::new(top), environment, key).ok().flatten()).flatten();
         }
+        self
+    }
+
+    /// Adds what the files hold that the profile covers, and those of the claim.
+    #[must_use]
+    pub(super) fn with_files(
+        mut self,
+        (root, environment): (&Path, &BTreeMap<String, String>),
+        key: &[u8; 32],
+        globs: &[String],
+        claim: &[Scope],
+    ) -> Self {
+        let Some(files) = files(root, environment) else { return self };
+        let globs: Vec<_> = globs.iter().filter(|text| !text.contains(':')).collect();
+        let globs: Vec<_> = globs.into_iter().filter_map(|text| glob(text).ok()).collect();
+        // A profile for symbols or tags says nothing about where they lie.
+        let covered =
+            |path: &Scope| globs.is_empty() || globs.iter().any(|glob| glob.is_match(path.as_str()));
+        let own = |path: &Scope| claim.iter().any(|scope| scope.is_path() && scope.covers(path));
+        let digest =
+            |holds: &dyn Fn(&Scope) -> bool| digest(root, key, files.iter().filter(|path| holds(path)));
+        self.covered = digest(&covered);
+        self.own = claim.iter().any(Scope::is_path).then(|| digest(&own)).flatten();
         self
     }
 
@@ -177,6 +210,56 @@ fn uncommitted(
         }
     }
     Ok(Some(hex::encode(content.mac.finalize().into_bytes())))
+}
+
+/// The files of a work tree that git knows or would know, in their order; none where git does not say.
+fn files(root: &Path, environment: &BTreeMap<String, String>) -> Option<BTreeSet<Scope>> {
+    let listed =
+        git(root, environment, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"]).output();
+    let listed = listed.ok().filter(|listed| listed.status.success())?;
+    let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut files = BTreeSet::new();
+    for name in names.filter(|name| !Path::new(OsStr::from_bytes(name)).starts_with(MARKER)) {
+        // A name that is no scope cannot be compared with any.
+        if let Some(path) = std::str::from_utf8(name).ok().and_then(|name| Scope::as_written(name, "").ok()) {
+            files.insert(path);
+        }
+    }
+    Some(files)
+}
+
+/// The digest of what files hold; none where they are more than [`MAX_COVERED_FILES`] or [`MAX_CONTENT_BYTES`], or one
+/// of them cannot be read.
+fn digest<'f>(root: &Path, key: &[u8; 32], files: impl Iterator<Item = &'f Scope>) -> Option<String> {
+    let mut content = Content { mac: keyed(key), left: MAX_CONTENT_BYTES };
+    for (number, path) in files.enumerate() {
+        if number >= MAX_COVERED_FILES {
+            return None;
+        }
+        let file = root.join(path.as_str());
+        content.mac.update(path.as_str().as_bytes());
+        let Ok(metadata) = file.symlink_metadata() else {
+            content.mac.update(b"\0absent");
+            continue;
+        };
+        #[cfg(unix)]
+        content.mac.update(&[
+            0,
+            u8::from(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0),
+        ]);
+        let fits = match metadata.file_type() {
+            kind if kind.is_symlink() => {
+                content.take(std::fs::read_link(&file).ok()?.as_os_str().as_bytes()).ok()?
+            }
+            kind if kind.is_file() => content.take(File::open(&file).ok()?).ok()?,
+            // A pipe would wait for its other end, and a repository within shows as a directory.
+            _ => false,
+        };
+        if !fits {
+            return None;
+        }
+    }
+    Some(hex::encode(content.mac.finalize().into_bytes()))
 }
 
 /// Content as it is hashed.
@@ -332,6 +415,8 @@ mod tests {
                 tree: None,
                 diff: None,
                 prefix: None,
+                covered: None,
+                own: None,
             }
         "#]]
         .assert_debug_eq(&Git::parse(status));

@@ -23,6 +23,7 @@ use super::result::{ExperimentResult, Subject};
 use super::spawn::{self, SpawnError, Started};
 use super::tree::{RUN_VARIABLE, Tree, adopt_orphans};
 use crate::domain::privacy::{BadPattern, Known, Own, Secrets, redacted};
+use crate::domain::scope::Scope;
 use crate::private;
 use crate::system;
 
@@ -119,6 +120,18 @@ pub struct Order {
     pub secret_patterns: Vec<String>,
     /// Which experiment an operator means.
     pub subject: Option<Subject>,
+    /// What of the work tree the run is about; none for what a human typed.
+    #[serde(default)]
+    pub about: Option<About>,
+}
+
+/// The files that decide whether two runs ran on the same content.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct About {
+    /// The work tree.
+    pub root: PathBuf,
+    /// The scopes of its claim.
+    pub claim: Vec<Scope>,
 }
 
 /// Where a run stands.
@@ -217,7 +230,13 @@ pub fn run(
     let env_fingerprint = fingerprint(&environment, &order.key.0);
     let env_names: Vec<String> = environment.keys().cloned().collect();
     let git = Git::of(&order.plan.cwd, &environment)
-        .map(|git| git.with_content(&order.plan.cwd, &environment, &order.key.0));
+        .map(|git| git.with_content(&order.plan.cwd, &environment, &order.key.0))
+        .map(|git| match &order.about {
+            Some(about) => {
+                git.with_files((&about.root, &environment), &order.key.0, &order.plan.scopes, &about.claim)
+            }
+            None => git,
+        });
     let tool = provenance::version(&order.plan.version, &order.plan.cwd, &environment);
     environment.insert(RUN_VARIABLE.to_owned(), order.run_id.to_string());
 

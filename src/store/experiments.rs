@@ -56,6 +56,9 @@ pub struct ExperimentView {
     pub unstable: Option<Tally>,
     /// Whether the claim waited for it.
     pub blocking: bool,
+    /// What keeps its claim contested although it supports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_open: Option<String>,
     /// The values of its profile's parameters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, String>,
@@ -106,6 +109,9 @@ pub struct SeriesView {
     /// The first that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_run: Option<String>,
+    /// The last of them, which speaks for all.
+    #[serde(skip)]
+    pub last: Option<String>,
     /// What that says, in a few words.
     pub report: String,
 }
@@ -249,6 +255,15 @@ impl Reader {
         if let Some(series) = run.series.take() {
             run.series = Some(self.tallied(series)?);
         }
+        if let Some(claim) = run.claim_id.as_ref().filter(|_| run.blocking) {
+            let last = run.series.as_ref().and_then(|series| series.last.as_ref()).unwrap_or(&run.run_id);
+            let sql = "SELECT reason FROM claim_moves WHERE claim_id = ?1 AND new_status = 'contested' AND \
+                 substr(reason, 1, length(?2)) = ?2";
+            let supports = format!("run {last} supports it, and ");
+            let why = self.db.prepare_cached(sql)?.query_row(params![claim, supports], |row| row.get(0));
+            let why: Option<String> = why.optional()?;
+            run.kept_open = why.and_then(|why| why.strip_prefix(&supports).map(str::to_owned));
+        }
         // Of several runs of one request, the last one is the evidence.
         let (key, events) = match (&run.series, &run.evidence_event_id) {
             (Some(series), _) => {
@@ -278,6 +293,7 @@ impl Reader {
         let runs: Vec<(String, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
             Ok::<_, StoreError>((row.get(0)?, row.get::<_, String>(1)?.parse().map_err(malformed)?))
         })?;
+        series.last = runs.last().map(|(id, _)| id.clone());
         for (id, state) in runs {
             match state {
                 RunState::Succeeded => series.passed += 1,
@@ -307,6 +323,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         claim_id: row.get(6)?,
         relation: word(7)?.map(|relation| relation.parse()).transpose().map_err(malformed)?,
         blocking: row.get(8)?,
+        kept_open: None,
         args: serde_json::from_str(&row.get::<_, String>(9)?).map_err(malformed)?,
         cwd: row.get(10)?,
         timeout_ms: row.get(11)?,
@@ -331,6 +348,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
                 failed: 0,
                 inconclusive: 0,
                 failed_run: None,
+                last: None,
                 report: String::new(),
             }),
         },

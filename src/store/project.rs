@@ -225,6 +225,12 @@ fn status_changed(
         "UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4, by_silence = ?5 WHERE id = ?1",
     )?
     .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64, body.by_silence])?;
+    if body.to == Status::Proposed && body.from != Status::PendingProof {
+        db.prepare_cached(
+            "UPDATE claims SET proof = NULL, proof_run = NULL, unstable_at = NULL WHERE id = ?1",
+        )?
+        .execute([&claim])?;
+    }
     questions::moved(db, body)?;
     silence::moved(db, at, body)?;
     db.prepare_cached(

@@ -100,7 +100,7 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
         fact("repeated", format!("run {} of {}: {}", series.number, series.of, series.report));
     }
     if let Some(tally) = run.unstable {
-        fact("unstable", format!("{tally} on the same content: it settles nothing"));
+        fact("unstable", format!("it settles nothing: {}", tally.on_content()));
     }
     if let Some(outcome) = &run.outcome {
         let code = outcome.exit_code.map_or_else(|| "none".to_owned(), |code| code.to_string());
@@ -227,7 +227,7 @@ pub fn outcome(run: &ExperimentView) -> String {
         }
     };
     if let Some(tally) = run.unstable {
-        let _ = write!(text, "; unstable: {tally} on the same content");
+        let _ = write!(text, "; unstable: {}", tally.on_content());
     }
     for Attachment { relation, claim_id, grade, note } in &run.attached {
         let note = note.as_ref().map(|note| format!(": {}", inline(note, NOTE_CHARS))).unwrap_or_default();
@@ -235,6 +235,8 @@ pub fn outcome(run: &ExperimentView) -> String {
     }
     if let Some(why) = undecided(run) {
         let _ = write!(text, "; {why}");
+    } else if let (Some(why), Some(claim)) = (&run.kept_open, &run.claim_id) {
+        let _ = write!(text, "; claim {claim} stays contested: {why}");
     }
     text
 }

@@ -10,6 +10,7 @@ use crate::domain::claim::{Relation, Status, Tier};
 use crate::domain::clean;
 use crate::domain::decide::HELD;
 use crate::domain::event::CommandRan;
+use crate::domain::experiment::Prediction;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
@@ -214,22 +215,26 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     section(
         &mut text,
         "Evidence",
-        claim.evidence_items.iter().map(|item| {
-            let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
-            let below = ran.get(&item.evidence_ref).map(super::ran::below).unwrap_or_default();
-            let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
-            format!(
-                "event `{}` {} ({}{}, weight {:.2}, by {}){}{}{below}",
-                item.evidence_ref,
-                item.relation,
-                item.grade,
-                if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
-                item.weight,
-                name(&item.added_by),
-                behind(item),
-                note.unwrap_or_default()
-            )
-        }),
+        claim
+            .evidence_items
+            .iter()
+            .map(|item| {
+                let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
+                let below = ran.get(&item.evidence_ref).map(super::ran::below).unwrap_or_default();
+                let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
+                format!(
+                    "event `{}` {} ({}{}, weight {:.2}, by {}){}{}{below}",
+                    item.evidence_ref,
+                    item.relation,
+                    item.grade,
+                    if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
+                    item.weight,
+                    name(&item.added_by),
+                    behind(item),
+                    note.unwrap_or_default()
+                )
+            })
+            .chain(both_predicted(claim)),
     );
     section(
         &mut text,
@@ -332,9 +337,22 @@ pub(super) fn behind(item: &Evidence) -> String {
         let _ = write!(text, ", predicted: {prediction}");
     }
     if let Some(tally) = item.unstable {
-        let _ = write!(text, ", unstable: {tally} on the same content");
+        let _ = write!(text, ", unstable: {}", tally.on_content());
     }
     text
+}
+
+/// What is said of a claim that is supported by a run that passed as predicted, and by one that failed as predicted.
+fn both_predicted(claim: &ClaimView) -> Option<String> {
+    let predicted = |prediction| {
+        let supports =
+            claim.evidence_items.iter().filter(|item| item.relation == Relation::Supports.as_str());
+        supports.filter(|item| item.prediction == Some(prediction)).count() > 0
+    };
+    (predicted(Prediction::Passes) && predicted(Prediction::Fails)).then(|| {
+        "one run supports it because a test passed, and another because a test failed: compare what they ran"
+            .to_owned()
+    })
 }
 
 fn decided(text: &mut String, decision: &DecisionView) {

@@ -317,13 +317,9 @@ impl Front {
                 tokio::task::spawn_blocking(look).await.unwrap_or_default()
             }
         };
-        let warnings = unversioned.into_iter().filter(|(_, why)| why.is_of_a_file());
-        let warnings = warnings.map(|(scope, why)| Warning {
-            code: WarningCode::Unversioned,
-            message: format!(
-                "`{scope}` has no version, because it {why}: no run can tell whether it changed"
-            ),
-            claim_id: None,
+        let warnings = unversioned.into_iter().filter_map(|(scope, why)| {
+            let message = format!("`{scope}` has no version, because it {why}: {}", why.is_told()?);
+            Some(Warning { code: WarningCode::Unversioned, message, claim_id: None })
         });
         (versions, warnings.collect())
     }

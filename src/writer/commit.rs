@@ -39,10 +39,11 @@ use crate::ledger::{
     AppendError, Batch, Cursor, ImportError, Imported, Ledger, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, NewEvent, Origin, Stored,
 };
+use crate::runner::run::About;
 use crate::standing::{Damage, Standing};
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
-use crate::versions::seen;
+use crate::versions::{Marks, marks, seen, written};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The most commands in one group (spec 01); more only delays the first one's answer.
@@ -180,6 +181,8 @@ pub struct Committer {
     workspace: Workspace,
     state_home: Option<PathBuf>,
     standing: Standing,
+    /// The files of the claim of the run under way, as they were when it began.
+    began: Option<(RunId, Marks)>,
     crash_at: Option<CrashPoint>,
     /// Whether the commands come out of the spool: their authors had their receipts.
     is_replaying: bool,
@@ -237,6 +240,7 @@ impl Committer {
             crash_at: None,
             is_replaying: false,
             ground: None,
+            began: None,
         };
         committer.drop_lost_imports()?;
         if owes_erasure && is_whole {
@@ -1099,6 +1103,8 @@ impl Committer {
         }
         let causation = CommandId::from_uuid((self.sources.ids)());
         let events = vec![experiment::started(run_id)];
+        let marks = self.state.run(run_id).map(|run| self.marks_of(run)).unwrap_or_default();
+        self.began = Some((run_id, marks));
         let begun = self.commit_items(&[Item::Fact { agent, causation, events, minted: None }])?;
         Ok(begun.iter().all(Result::is_ok).then_some((run_id, plan)))
     }
@@ -1111,6 +1117,10 @@ impl Committer {
         let Some(run) = self.state.run(run_id) else { return Ok(()) };
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
+        // What was put back before the files were read is another file now.
+        let began = self.began.take_if(|(began, _)| *began == run_id).map(|(_, marks)| marks);
+        let written = began.map(|began| written(&began, &self.marks_of(run))).unwrap_or_default();
+        let outcome = &RunOutcome { written, ..outcome.clone() };
         let event_id = (self.sources.ids)();
         let (id, now) = (Some(EventId::from_uuid(event_id)), (self.sources.clock)());
         let events = experiment::ended(&self.state, run_id, id, outcome, &files, now);
@@ -1120,6 +1130,20 @@ impl Committer {
         let causation = CommandId::from_uuid((self.sources.ids)());
         self.commit_items(&[Item::Fact { agent, causation, events, minted: Some(event_id) }])?;
         Ok(())
+    }
+
+    /// Which files those are that a run saw, in its work tree; nothing when that is gone.
+    fn marks_of(&self, run: &Run) -> Marks {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
+        there.map(|there| marks(there.root(), run.saw.versions.keys())).unwrap_or_default()
+    }
+
+    /// What of its work tree a run is about.
+    pub(super) fn about(&self, run_id: RunId) -> Option<About> {
+        let run = self.state.run(run_id)?;
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
+        let claim = run.claim.and_then(|id| self.state.claim(id)).map(|claim| claim.scopes.clone());
+        Some(About { root: there.root().to_owned(), claim: claim.unwrap_or_default() })
     }
 
     /// What the files that a run saw hold now, in its work tree; nothing when that is gone.

@@ -1,6 +1,6 @@
 //! The runs of experiments: planned from the profiles of the workspace, one at a time, each in a helper process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
 use crate::runner::profile::{AgentProfile, Catalog, Here, Known, Origin, PROMPT, Request};
 use crate::runner::report::Report;
-use crate::runner::run::StreamKey;
+use crate::runner::run::{About, StreamKey};
 use crate::runner::{Order, tree};
 use crate::system;
 use crate::trusted::{Trust, TrustedProfiles};
@@ -349,7 +349,7 @@ impl Runs {
             return Ok(());
         }
         let Some((run, plan)) = committer.begin_run()? else { return Ok(()) };
-        match self.order(run, plan) {
+        match self.order(run, plan, committer.about(run)) {
             Ok(order) => {
                 let (cancel, cancelled) = watch::channel(false);
                 // The receiver is gone when the process is leaving; the next writer ends the run then.
@@ -365,7 +365,7 @@ impl Runs {
         }
     }
 
-    fn order(&self, run: RunId, plan: Plan) -> std::io::Result<Order> {
+    fn order(&self, run: RunId, plan: Plan, about: Option<About>) -> std::io::Result<Order> {
         Ok(Order {
             run_id: run.uuid(),
             plan,
@@ -373,6 +373,7 @@ impl Runs {
             key: StreamKey::of(&self.workspace.stream_key())?,
             secret_patterns: self.secret_patterns.clone(),
             subject: None,
+            about,
         })
     }
 
@@ -451,18 +452,23 @@ pub fn outcome_of(report: &Report) -> RunOutcome {
         problem: meta.problem.as_deref().and_then(sentence),
         started_at: Some(meta.started_at),
         duration_ms: Some(meta.duration_ms),
-        git: meta.git.as_ref().map(|git| RunGit {
-            sha: git.sha.clone(),
-            branch: git.branch.clone(),
-            dirty: git.dirty,
-            tree: git.tree.clone(),
-            diff: git.diff.clone(),
-            prefix: git.prefix.clone(),
+        git: meta.git.as_ref().map(|git| {
+            Box::new(RunGit {
+                sha: git.sha.clone(),
+                branch: git.branch.clone(),
+                dirty: git.dirty,
+                tree: git.tree.clone(),
+                diff: git.diff.clone(),
+                prefix: git.prefix.clone(),
+                covered: git.covered.clone(),
+                own: git.own.clone(),
+            })
         }),
         tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),
         stdout: stream_facts(&meta.stdout),
         stderr: stream_facts(&meta.stderr),
         meta_sha256: Some(report.meta_sha256.clone()),
+        written: BTreeSet::new(),
     }
 }
 

@@ -127,6 +127,8 @@ async fn what_was_mended_in_another_file_proves_the_claim() {
     git(bench.root(), &["add", "-A"]);
     git(bench.root(), &["commit", "-qm", "two"]);
     settle(&owner, "check", &id).await;
+    is_kept_open(&owner, &id, "contradicted it on the same `src/b.rs`").await;
+    run(&owner, json!({ "profile": "check", "claim_id": id, "blocking": true, "repeat": 3 })).await;
     is_proved(&owner, &id).await;
     assert_rebuilds_to_the_same(&bench);
 }

@@ -714,6 +714,7 @@ fn silence_replaces_no_proved_claim() {
         reason: "proof".parse().expect("a reason"),
         by_silence: false,
         keeps_proof: false,
+        leaves_open: Vec::new(),
     };
     state.evolve(&recorded(1_000, "system", proof.into()));
     let events = agreed(&state);

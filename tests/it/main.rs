@@ -24,6 +24,7 @@ mod doctor;
 mod evidence;
 mod experiments;
 mod explained;
+mod false_proof;
 mod faults;
 #[cfg(unix)]
 mod fence;

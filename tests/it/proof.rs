@@ -232,9 +232,9 @@ async fn a_proof_that_later_comes_out_otherwise_is_flagged_and_cleared_by_equal_
     assert_eq!((&claim["status"], &claim["unstable"]), (&json!("confirmed"), &json!(true)), "{claim}");
     let list = other.read("hivemind://claims").await.expect("a page");
     assert!(list.contains("confirmed (proved), unstable"), "{list}");
-    // Another tree, and five equal runs of it.
+    // Other content of what the profile covers, and five equal runs of it.
     std::fs::write(&flip, "").expect("a file");
-    std::fs::write(root.join("mended.rs"), "").expect("a file");
+    bench.write("src/mended.rs", "");
     git(&root, &["add", "-A"]);
     git(&root, &["commit", "-qm", "two"]);
     for nth in 1..=5 {

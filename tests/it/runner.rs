@@ -75,6 +75,7 @@ impl Lab {
             key: StreamKey::new([7; 32]),
             secret_patterns: Vec::new(),
             subject: None,
+            about: None,
         }
     }
 

@@ -123,6 +123,12 @@ async fn after_still_the_same_run_binds() {
     assert_eq!((&claim["status"], &claim["challenges"]), (&json!("contested"), &json!(1)));
     assert_eq!(claim["changed_since"], Value::Null, "it is about the files as they are now");
 
+    // The owner does not move the challenge of another agent to other content.
+    run(&architect, "passes", &owned, true).await;
+    let (status, reason) = stands(&architect, &owned).await;
+    let why = "`src/a.rs` changed by devops since the challenge";
+    assert!(status == "contested" && reason.contains(why), "{status} {reason}");
+    bench.accepted(&analyst, "still", json!({ "claim_id": owned })).await;
     run(&architect, "passes", &owned, true).await;
     let (status, reason) = stands(&architect, &owned).await;
     assert!(status == "confirmed" && reason.starts_with("proof:"), "{status} {reason}");
@@ -327,7 +333,9 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     // Red before: the receipt said nothing.
     let told = [
         "`passwd` has no version, because it leads out of the work tree: no run can tell whether it changed",
+        "`src` has no version, because it is a directory: only a reported edit tells that something there changed",
         "`src/big.bin` has no version, because it is larger than 1 MiB: no run can tell whether it changed",
+        "`src/e4*` has no version, because it is a pattern for files: only a reported edit tells that something there changed",
     ];
     assert_eq!(unversioned(&made), told, "{}", made.text);
     let id = made.field("claim_id").to_owned();

@@ -1,10 +1,17 @@
 //! Which earlier run keeps a claim from being proved by a later one: agents choose the test and the prediction, and a choice
 //! among outcomes is no proof.
 
+use serde_json::json;
+
 use crate::domain::claim::Relation;
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::state::{Claim, Run, State};
+use crate::domain::way;
+
+/// So many equal runs prove a claim against an earlier failure on the same files of the claim, after another file of the
+/// profile changed: one run may pass by chance.
+const REPEATS_AFTER_A_TOUCH: u32 = 3;
 
 /// A run that contradicts the claim on the content that this run saw, as the end of the sentence "run ID supports it, and".
 ///
@@ -27,21 +34,51 @@ pub(super) fn contradicted(
     let others = others
         .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state);
     let predicted = |run: &Run| run.prediction.unwrap_or(Prediction::Passes);
+    let repeats = |other: &Run| is_same_test(other, run) && predicted(other) == predicted(run);
     let is_flipped =
         |other: &Run| is_about_it(other) && is_same_test(other, run) && predicted(other) != predicted(run);
-    let mut against = others.filter_map(|(id, other)| match same_content(other, run) {
-        // No content turns the prediction of a claim about.
-        Some(false) if other.saw.versions.is_empty() && is_flipped(other) => {
-            Some(format!("run {id} of the same test with the other prediction contradicts it"))
+    let are_repeated = run.series.is_some_and(|series| series.of >= REPEATS_AFTER_A_TOUCH);
+    let mut touched = None;
+    for (id, other) in others {
+        match likeness(other, run) {
+            // No content turns the prediction of a claim about.
+            Likeness::Other if other.saw.versions.is_empty() && is_flipped(other) => {
+                return Some(format!("run {id} of the same test with the other prediction contradicts it"));
+            }
+            Likeness::Other => {}
+            Likeness::Same => return Some(format!("run {id} contradicts it on the same content")),
+            Likeness::Touched if repeats(other) && are_repeated => {}
+            Likeness::Touched if repeats(other) => touched = touched.or(Some(id)),
+            Likeness::Unknown if repeats(other) => {}
+            Likeness::Touched | Likeness::Unknown => {
+                return Some(format!(
+                    "run {id} of another test or prediction contradicts it, and it is not known that the content changed since"
+                ));
+            }
         }
-        Some(false) => None,
-        Some(true) => Some(format!("run {id} contradicts it on the same content")),
-        None if is_same_test(other, run) && predicted(other) == predicted(run) => None,
-        None => Some(format!(
-            "run {id} of another test or prediction contradicts it, and it is not known that the content changed since"
-        )),
-    });
-    against.next()
+    }
+    touched.map(|id| {
+        let file = run.saw.versions.keys().next().or(claim.scopes.first());
+        let file = file.map_or_else(String::new, |file| format!(" `{file}`"));
+        format!("run {id} contradicted it on the same{file}: {}", repeated(state, claim_id, (run_id, run)))
+    })
+}
+
+/// The call that repeats a run.
+fn repeated(state: &State, claim_id: ClaimId, (run_id, run): (RunId, &Run)) -> String {
+    let mut call = json!({ "claim_id": claim_id, "blocking": true, "repeat": REPEATS_AFTER_A_TOUCH });
+    call["profile"] = json!(run.profile);
+    if let Some(prediction) = run.prediction.filter(|prediction| *prediction != Prediction::Passes) {
+        call["prediction"] = json!(prediction);
+    }
+    let mut queued = state.unfinished_runs();
+    if let Some((queued, _)) = queued.find(|(queued, _)| queued.run_id == run_id)
+        && !queued.args.is_empty()
+    {
+        let args = queued.args.iter().map(|(name, value)| format!("{name}={value}"));
+        call["args"] = json!(args.collect::<Vec<_>>());
+    }
+    way::call("run_experiment", &call)
 }
 
 fn is_same_test(one: &Run, other: &Run) -> bool {
@@ -51,18 +88,42 @@ fn is_same_test(one: &Run, other: &Run) -> bool {
     }
 }
 
-/// Whether two runs ran on the same content: that of the whole tree, or else that of the files they both saw. None where
-/// neither is known, and where the trees differ beside those files: what changed there may have nothing to do with it.
-fn same_content(one: &Run, other: &Run) -> Option<bool> {
-    let (ours, theirs) = (&one.saw.versions, &other.saw.versions);
+/// How the content of an earlier run is to that of this one.
+enum Likeness {
+    /// The claim's own files differ.
+    Other,
+    /// The claim's own files are the same, and others that the profile covers differ.
+    Touched,
+    /// Nothing that the profile covers differs, as far as is known.
+    Same,
+    Unknown,
+}
+
+fn likeness(other: &Run, run: &Run) -> Likeness {
+    let (ours, theirs) = (&run.saw.versions, &other.saw.versions);
     if ours.iter().any(|(scope, content)| theirs.get(scope).is_some_and(|theirs| theirs != content)) {
-        return Some(false);
+        return Likeness::Other;
     }
-    let tree = |run: &Run| run.key.as_ref()?.tree.clone();
-    let is_same_files = !ours.is_empty() && ours == theirs;
-    match (tree(one), tree(other)) {
-        (Some(one), Some(other)) if one == other => Some(true),
-        (Some(_), Some(_)) => (!is_same_files).then_some(false),
-        _ => is_same_files.then_some(true),
+    let (Some(here), Some(there)) = (&run.key, &other.key) else {
+        return if !ours.is_empty() && ours == theirs { Likeness::Same } else { Likeness::Unknown };
+    };
+    // A run about another claim, or about none, has a digest of other files.
+    if other.claim == run.claim && here.own.is_some() && there.own.is_some() && here.own != there.own {
+        return Likeness::Other;
+    }
+    match (&here.tree, &there.tree) {
+        (Some(here), Some(there)) if here == there => return Likeness::Same,
+        (Some(_), Some(_)) => {}
+        _ => return if !ours.is_empty() && ours == theirs { Likeness::Same } else { Likeness::Unknown },
+    }
+    match (&here.covered, &there.covered) {
+        _ if run.scopes != other.scopes => Likeness::Touched,
+        (Some(here), Some(there)) if here != there => {
+            // Where the claim's own files have no version and no digest, the difference may be theirs.
+            let is_known = !ours.is_empty() && ours == theirs
+                || other.claim == run.claim && run.key.as_ref().is_some_and(|key| key.own.is_some());
+            if is_known { Likeness::Touched } else { Likeness::Other }
+        }
+        _ => Likeness::Same,
     }
 }

@@ -130,6 +130,7 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
             reason: reason.parse().expect("our own reasons are short and never empty"),
             by_silence: against.is_none(),
             keeps_proof: false,
+            leaves_open: Vec::new(),
         }
         .into(),
     ];

@@ -294,10 +294,13 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
 }
 
 /// What a run that supports a claim ends: the challenges it answers.
-pub(super) fn ended_by_proof(state: &State, claim: ClaimId) -> Vec<Event> {
+pub(super) fn ended_by_proof(state: &State, claim: ClaimId, late: &[AgentId]) -> Vec<Event> {
+    let is_late = |open: &ContradictionDetected| {
+        [&open.left, &open.right].iter().any(|side| late.contains(&side.agent))
+    };
     state
         .contradictions_of(claim)
-        .filter(|(_, open)| open.kind == ContradictionKind::Position)
+        .filter(|(_, open)| open.kind == ContradictionKind::Position && !is_late(open))
         .map(|(_, open)| resolved(open, Resolution::Proven))
         .collect()
 }

@@ -17,6 +17,7 @@ use crate::domain::event::{
 };
 use crate::domain::experiment::{Plan, Prediction, RunKey, RunOutcome, RunState, Series, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
+use crate::domain::receipt::Warning;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
@@ -330,19 +331,23 @@ pub(crate) fn ended(
     now: Timestamp,
 ) -> Vec<Event> {
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
-    let End { over, unstable, stable_again } = end(state, run_id, run, outcome, now);
+    let End { over, unstable, stable_again, is_mixed } = end(state, run_id, run, outcome, now);
     let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
     let changed = about.filter(|_| outcome.state.is_conclusive());
-    let changed = changed.and_then(|(_, claim)| versions::changed_for(state, run_id, run, claim, files));
+    let changed = changed
+        .and_then(|(_, claim)| versions::changed_for(state, (run_id, run), claim, files, &outcome.written));
+    let changed = changed.map(|change| change.to_string());
+    // The last run of a series speaks for all: where one of them says nothing, they say nothing.
+    let others = run.series.into_iter().flat_map(|series| state.series(series.first));
+    let mut others = others.filter_map(|(_, other)| other.undecided.as_ref());
+    let changed = changed.or_else(|| others.next().map(ToString::to_string));
     let completed = ExperimentCompleted {
         run_id,
         profile: run.profile.clone(),
         command: run.command.clone(),
         outcome: outcome.clone(),
         asserted: false,
-        undecided: changed
-            .as_ref()
-            .map(|change| change.to_string().parse().expect("a scope and a name are short")),
+        undecided: changed.as_ref().map(|change| change.parse().expect("a scope and a name are short")),
         key: over.key.clone(),
         unstable,
         stable_again,
@@ -355,16 +360,18 @@ pub(crate) fn ended(
         return events;
     }
     let prediction = run.prediction.unwrap_or(Prediction::Passes);
-    let verdict = match changed {
+    let mut verdict = match changed {
         Some(change) => Verdict::undecided(unstable, &change),
         None => verdict((claim.status, &claim.scopes), &over, prediction, unstable),
     };
+    if is_mixed && verdict.relation == Some(Relation::Supports) {
+        verdict.relation = Some(Relation::Mentions);
+    }
     let waited = claim.status == Status::PendingProof && claim.pending_run == Some(run_id);
     let against = against::contradicted(state, (claim_id, claim), (run_id, &over))
         .filter(|_| waited && verdict.proves());
-    let proves = waited && verdict.proves() && against.is_none();
-    let (replaced, stays) = if proves {
-        take_place(state, (claim_id, claim), false, &state.policy())
+    let (proof, stays) = if waited && verdict.proves() && against.is_none() {
+        proven(state, (claim_id, claim), (run_id, run), now)
     } else {
         (Vec::new(), None)
     };
@@ -377,12 +384,8 @@ pub(crate) fn ended(
         events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());
     }
     if waited {
-        if proves {
-            let reason = format!("proof:{run_id}");
-            events.push(transition(claim_id, claim.status, Status::Confirmed, &reason));
-            events.extend(contradiction::ended_by_proof(state, claim_id));
-            let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
-            events.extend(replaced.into_iter().chain(ended));
+        if !proof.is_empty() {
+            events.extend(proof);
         } else {
             let mut reason = format!("run {run_id} {}", verdict.why);
             if let Some(against) = &against {
@@ -398,6 +401,7 @@ pub(crate) fn ended(
                 reason,
                 by_silence: false,
                 keeps_proof: without_outcome && claim.is_proven,
+                leaves_open: Vec::new(),
             };
             let mut after = claim.clone();
             after.go(&back);
@@ -414,6 +418,41 @@ pub(crate) fn ended(
 fn reason(text: &str) -> Reason {
     let cut: String = text.chars().take(REASON_CHARS).collect();
     cut.parse().expect("our own reasons are short and never empty")
+}
+
+/// The run proves the claim that waits for it. It answers the challenges that stood when it was queued. Besides, why it
+/// replaces nothing.
+fn proven(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+    now: Timestamp,
+) -> (Vec<Event>, Option<Warning>) {
+    let is_late = |agent: &&AgentId| claim.sights.is_challenged_after(agent, run.saw.seq);
+    let late: Vec<AgentId> = claim.challengers().filter(is_late).cloned().collect();
+    let reason = format!("proof:{run_id}").parse().expect("an id is short");
+    let (from, to, leaves_open) = (claim.status, Status::Confirmed, late.clone());
+    let confirmed =
+        StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false, leaves_open };
+    let mut after = claim.clone();
+    after.go(&confirmed);
+    let mut events = vec![confirmed.into()];
+    events.extend(contradiction::ended_by_proof(state, claim_id, &late));
+    let policy = state.policy();
+    let mut stays = None;
+    let status = settled_status(state, &after, now, &policy);
+    if status == Status::Confirmed {
+        let (replaced, why) = take_place(state, (claim_id, claim), false, &policy);
+        stays = why;
+        let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
+        events.extend(replaced.into_iter().chain(ended));
+    } else {
+        let late: Vec<String> = late.iter().map(ToString::to_string).collect();
+        let reason = format!("challenged by {} after run {run_id} was asked for", late.join(", "));
+        let reason: String = reason.chars().take(REASON_CHARS).collect();
+        events.push(transition(claim_id, to, status, &reason));
+    }
+    (events, stays)
 }
 
 /// What the positions make of a claim that came back from a run without an outcome: they may have changed meanwhile.
@@ -445,6 +484,8 @@ struct End {
     over: Run,
     unstable: Option<Tally>,
     stable_again: bool,
+    /// Whether the runs of its series came out both ways.
+    is_mixed: bool,
 }
 
 fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Timestamp) -> End {
@@ -454,6 +495,7 @@ fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Times
     let reproducible_at = outcome.reproducible_at().map(str::to_owned);
     let mut over = Run { state: outcome.state, reproducible_at, key, ..run.clone() };
     let mut unstable = seen.unstable;
+    let mut is_mixed = false;
     if let Some(series) = run.series {
         let mut tally = Tally::default();
         let others = state.series(series.first).filter(|(id, _)| *id != run_id);
@@ -465,9 +507,14 @@ fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Times
                 RunState::Queued | RunState::Running => {}
             }
         }
-        unstable = unstable.or_else(|| tally.is_mixed().then_some(tally));
+        is_mixed = tally.is_mixed();
+        unstable = unstable.or_else(|| is_mixed.then_some(tally));
+        if is_mixed && over.state.is_conclusive() {
+            // What most of them say: the last one came out by chance.
+            over.state = if tally.failed >= tally.passed { RunState::Failed } else { RunState::Succeeded };
+        }
     }
-    End { over, unstable, stable_again: seen.stable_again }
+    End { over, unstable, stable_again: seen.stable_again, is_mixed }
 }
 
 /// A run is observed, unless only the word of its recorder stands for it, or it only mentions the claim; it reproduces

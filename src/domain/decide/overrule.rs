@@ -138,7 +138,8 @@ pub(super) fn turned_down(
         // Whatever takes the place of another claim proposes it no more, and the kept claim may still propose that.
         let link = Some(link).filter(|_| kept.proposes_to_supersede.is_none());
         let (to, reason) = (Status::Deprecated, reason.clone());
-        let end = StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false }.into();
+        let (by_silence, keeps_proof, leaves_open) = (false, false, Vec::new());
+        let end = StatusChanged { claim_id, from, to, reason, by_silence, keeps_proof, leaves_open }.into();
         link.into_iter().chain([end])
     });
     ends.collect()

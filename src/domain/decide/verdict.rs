@@ -4,7 +4,6 @@ use crate::domain::claim::{Relation, Status};
 use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::scope::Scope;
 use crate::domain::state::Run;
-use crate::domain::versions::Change;
 
 /// What a run says about a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     /// The run saw other content than the claim is about.
-    pub(crate) fn undecided(unstable: Option<Tally>, change: &Change) -> Self {
+    pub(crate) fn undecided(unstable: Option<Tally>, change: &str) -> Self {
         Self { relation: None, unstable, why: format!("neither confirms nor contradicts it: {change}") }
     }
 
@@ -60,9 +59,7 @@ pub(crate) fn verdict(
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);
     let relation = if met { Relation::Supports } else { Relation::Contradicts };
     match unstable {
-        Some(tally) => {
-            said(relation, format!("settles nothing: it is unstable, {tally} on the same content"))
-        }
+        Some(tally) => said(relation, format!("settles nothing: it is unstable, {}", tally.on_content())),
         None => said(relation, format!("{relation} it")),
     }
 }

@@ -52,6 +52,7 @@ impl Stability {
             return Steadiness { unstable: Some(own), stable_again: false };
         }
         let elsewhere = contents.into_values().find(|tally| tally.is_mixed());
+        let elsewhere = elsewhere.map(|tally| Tally { earlier: true, ..tally });
         let is_cleared = own.passed + own.failed >= EQUAL_RUNS;
         Steadiness {
             unstable: elsewhere.filter(|_| !is_cleared),
@@ -78,7 +79,13 @@ mod tests {
     use crate::domain::time::{Hours, Timestamp};
 
     fn key(content: &str) -> RunKey {
-        RunKey { test: "pytest".to_owned(), content: content.to_owned(), tree: None }
+        RunKey {
+            test: "pytest".to_owned(),
+            content: content.to_owned(),
+            tree: None,
+            covered: None,
+            own: None,
+        }
     }
 
     /// A run that is judged by the runs before it, and then is one of them.
@@ -97,8 +104,11 @@ mod tests {
         // Another outcome on other content is how tests are meant to be.
         assert_eq!(seen.of(&key("b"), Some(false), now), Steadiness::default());
         ran(&mut seen, "a", false, now);
-        let mixed = Some(Tally { passed: 1, failed: 1 });
-        assert_eq!(seen.of(&key("a"), None, now).unstable, mixed);
+        let mixed = Some(Tally { passed: 1, failed: 1, earlier: true });
+        assert_eq!(
+            seen.of(&key("a"), None, now).unstable,
+            Some(Tally { passed: 1, failed: 1, earlier: false })
+        );
         // New content alone does not clear it, five equal runs on it do.
         for _ in 0..4 {
             assert_eq!(seen.of(&key("b"), Some(true), now).unstable, mixed);
@@ -106,7 +116,10 @@ mod tests {
         }
         let fifth = seen.of(&key("b"), Some(true), now);
         assert_eq!(fifth, Steadiness { unstable: None, stable_again: true });
-        assert_eq!(seen.of(&key("b"), Some(false), now).unstable, Some(Tally { passed: 4, failed: 1 }));
+        assert_eq!(
+            seen.of(&key("b"), Some(false), now).unstable,
+            Some(Tally { passed: 4, failed: 1, earlier: false })
+        );
         ran(&mut seen, "b", true, now);
         assert_eq!(seen.of(&key("c"), Some(true), now), Steadiness::default(), "cleared for all content");
     }
@@ -119,7 +132,7 @@ mod tests {
             ran(&mut seen, content, false, now);
             (0..passes).for_each(|_| ran(&mut seen, content, true, now));
         }
-        let first = Some(Tally { passed: 1, failed: 1 });
+        let first = Some(Tally { passed: 1, failed: 1, earlier: true });
         for _ in 0..20 {
             assert_eq!(seen.of(&key("z"), None, now).unstable, first);
         }
