@@ -115,7 +115,7 @@ pub(super) struct Create {
     /// fact (default), decision, hypothesis or negative (a dead end)
     #[arg(long = "type", value_name = "TYPE", default_value = "fact", hide_default_value = true)]
     claim_type: String,
-    /// A path (default: this directory), or symbol:NAME, target:NAME, tag:NAME; up to 16
+    /// A path, symbol:NAME, target:NAME or tag:NAME [default: .]
     #[arg(long = "scope", value_name = "SCOPE", default_value = ".", hide_default_value = true)]
     scopes: Vec<String>,
     /// How sure you are, 0 to 1

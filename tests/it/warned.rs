@@ -484,7 +484,7 @@ async fn before_a_run_its_author_is_told_who_edited_the_file_since_its_claim() {
     edit(&devops).await;
     let told = run(&architect).await.expect("a warning");
     assert!(told.starts_with("src/a.rs was edited by devops "), "{told}");
-    assert!(told.ends_with(&format!(", after your {id} (\"insert is O(n)\")")), "{told}");
+    assert!(told.ends_with(", after your C1 (\"insert is O(n)\")"), "{told}");
     assert_eq!(run(&architect).await, None, "once for this edit");
     assert_eq!(run(&devops).await, None, "it is not its claim");
     edit(&architect).await;
