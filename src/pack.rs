@@ -481,6 +481,9 @@ fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
     )
 }
 
+/// What an agent is told whose challenge a run answered.
+const ANSWERED: &str = "over: the run answered it; challenge again if you disagree";
+
 /// A claim's element, with its author, age and trust beside what it says. A grade is told where it is more than that
 /// its author says so.
 fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
@@ -489,6 +492,8 @@ fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
         .with("type", claim.claim_type)
         .with("status", claim.status)
         .with_any("basis", claim.basis)
+        .with_any("proved_by", claim.proved_by.as_deref())
+        .with_any("your_challenge", claim.answers_reader.then_some(ANSWERED))
         .with_any("unstable", claim.unstable.then_some("yes"))
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("evidence", claim.evidence_stale.then_some("stale"))

@@ -30,7 +30,7 @@ mod versions;
 pub use about::{Belonging, Rejected, Replaced};
 pub(crate) use claims::with_basis;
 pub use claims::{
-    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, StatusChange, Warning,
+    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, Proof, StatusChange, Warning,
 };
 pub use completions::Matches;
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};

@@ -1,7 +1,7 @@
 //! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -87,6 +87,31 @@ fn seen_up_to(most: u64, root: &Path, scopes: &[Scope]) -> Option<Seen> {
         }
     }
     Some((versions, unversioned))
+}
+
+/// What the file of one scope holds, if it may have changed since a time, epoch ms: a file that the system says was last
+/// changed before is not read.
+pub fn look_since(root: &Path, scope: &Scope, since_ms: i64) -> Option<Result<Content, Unversioned>> {
+    match open(root, scope) {
+        Ok(Found::File(file, size)) => {
+            let may_differ = file.metadata().is_ok_and(|metadata| changed_at_ms(&metadata) >= since_ms);
+            may_differ.then(|| Found::File(file, size).read())
+        }
+        found => Some(found.and_then(Found::read)),
+    }
+}
+
+/// When a file last changed: its content, or, as a move and a restored time do, only its entry.
+#[cfg(unix)]
+fn changed_at_ms(metadata: &Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    metadata.mtime().max(metadata.ctime()).saturating_add(1).saturating_mul(1_000)
+}
+
+/// Where the system does not say when, any file may have changed.
+#[cfg(not(unix))]
+const fn changed_at_ms(_: &Metadata) -> i64 {
+    i64::MAX
 }
 
 /// What is at a scope.

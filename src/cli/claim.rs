@@ -397,7 +397,16 @@ pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
         claim.short_standing(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
-        if claim.changed_since.is_empty() { "" } else { "(changed since) " }.to_owned() + &claim.statement,
+        format!(
+            "{}{}{}",
+            if claim.changed_since.is_empty() { "" } else { "(changed since) " },
+            claim
+                .proof
+                .as_ref()
+                .map(|proof| format!("(by {}: {}) ", proof.run_id, proof.ran))
+                .unwrap_or_default(),
+            claim.statement
+        ),
     ]
 }
 

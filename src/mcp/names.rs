@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResponse, ContentBlock, JsonObject};
 use serde_json::Value;
 
 use super::server::Server;
+use crate::cli::steps;
 use crate::domain::names::{Sort, quoted_ids};
 use crate::domain::rejection::Rejection;
 use crate::reads::Reads;
@@ -52,12 +53,20 @@ impl Server {
     }
 
     /// The answer to a tool call with names in its texts; whole ids stand in its structured content.
-    pub(super) fn named_answer(&self, mut answer: CallToolResponse) -> CallToolResponse {
+    /// Hints name tools that this client is offered; in place of another stands the line of a shell.
+    pub(super) fn named_answer(
+        &self,
+        mut answer: CallToolResponse,
+        is_offered: &dyn Fn(&str) -> bool,
+    ) -> CallToolResponse {
         if let CallToolResponse::Complete(result) = &mut answer {
             for block in &mut result.content {
                 if let ContentBlock::Text(said) = block {
-                    said.text = self.shortened(&said.text);
+                    said.text = self.shortened(&steps::where_not_offered(&said.text, is_offered));
                 }
+            }
+            if let Some(content) = &mut result.structured_content {
+                *content = steps::where_not_offered_json(content, is_offered);
             }
         }
         answer

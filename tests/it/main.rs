@@ -73,6 +73,7 @@ mod search;
 mod search_faces;
 mod seats;
 mod secrets;
+mod seen;
 mod sessions;
 mod settle;
 mod shell;

@@ -348,6 +348,11 @@ fn check(kind: AttentionKind, scene: Scene) {
         let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat(&text).contains(&format!("`{command}`")), "{kind}, {by}: {command} is not in\n{text}");
         assert!(flat(&text).contains(&format!("{by}'s")), "whose move it is: {text}");
+        // The reader says the sentences.
+        let command = &*command
+            .replace("'WHY, IN A SENTENCE'", "it-was-measured-so")
+            .replace("--reason REASON", "--reason it-was-measured-so")
+            .replace(" STATEMENT ", " what-holds-now ");
         let done = typed(&shell, by, command);
         assert!(done.status.success(), "{kind}, {by}: {command}: {done:?}");
         let is_it = |other: &Value| other["ids"] == need["ids"];
