@@ -423,6 +423,8 @@ fn a_support_says_what_the_claim_waits_for() {
     shell.end_writer();
     std::fs::write(shell.workspace().config(), "[quorum]\nsupports = 2\n").expect("a configuration");
     let made = shell.json("hm claim create \"the pool holds 20\" --scope src --agent devops --json");
+    // Red before: the receipt spoke of one.
+    assert_eq!(made["next"], "confirmed once 2 other agents support it");
     let id = made["entity_id"].as_str().expect("an id");
     for (by, says) in [
         ("analyst", "not confirmed yet: it waits for 1 more support"),

@@ -30,9 +30,11 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 the_operator_supports_a_side,
             ])
             .chain([the_operator_supports_a_contested_one as Scene, the_operator_supports_a_decision])
+            .chain([a_decision_on_a_path as Scene, challenged_again])
             .collect(),
         AttentionKind::PendingProof => vec![pending_proof],
-        AttentionKind::Contested => vec![a_decision_on_a_path, challenged_again],
+        // Each challenge opens a contradiction. A ledger of an older release may hold one that did not.
+        AttentionKind::Contested => Vec::new(),
         AttentionKind::Proposal => {
             vec![
                 would_deprecate,
