@@ -30,7 +30,7 @@ mod search;
 mod serve;
 mod session;
 mod status;
-mod steps;
+pub(crate) mod steps;
 mod target;
 mod token;
 mod trust;

@@ -33,6 +33,14 @@ word!(
     }
 );
 
+impl Client {
+    /// The client that gives itself a name, such as `codex-mcp-client`.
+    pub fn named(name: &str) -> Option<Self> {
+        let lower = name.to_lowercase();
+        Self::ALL.iter().copied().find(|client| lower.contains(client.as_str()))
+    }
+}
+
 /// One call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {

@@ -129,8 +129,7 @@ pub struct Speaker {
 
 /// The seats of a client, by the name it gives itself. `first_seats` are those of `[clients]`.
 pub fn seats_of(first_seats: &BTreeMap<Client, AgentId>, name: &str) -> SeatsOf {
-    let lower = name.to_lowercase();
-    let known = Client::ALL.iter().copied().find(|client| lower.contains(client.as_str()));
+    let known = Client::named(name);
     let name = ToolName::try_from(name.chars().take(ToolName::MAX_CHARS).collect::<String>());
     SeatsOf {
         name: name.unwrap_or_else(|_| PANE.parse().expect("a short word")),

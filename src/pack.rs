@@ -508,6 +508,9 @@ fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
     )
 }
 
+/// What an agent is told whose challenge a run answered.
+const ANSWERED: &str = "over: the run answered it; challenge again if you disagree";
+
 /// A claim's element, with its author, age and trust beside what it says. A grade is told where it is more than that
 /// its author says so.
 fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
@@ -525,6 +528,8 @@ fn relevant(claim: &Claim, now: Timestamp) -> Tag {
 /// What confirmed it, where other agents did not, and how far it can be trusted.
 fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
     tag.with_any("basis", basis(claim))
+        .with_any("proved_by", claim.proved_by.as_deref())
+        .with_any("your_challenge", claim.answers_reader.then_some(ANSWERED))
         .with_any("unstable", claim.unstable.then_some("yes"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))

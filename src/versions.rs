@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -130,6 +130,28 @@ pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks 
 pub fn written(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
     let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope) != Some(*mark);
     before.iter().filter(differs).map(|(scope, _)| scope.clone()).collect()
+}
+
+/// What the file of one scope holds, if it may have changed since a time, epoch ms: a file that the system says was last
+/// changed before is not read.
+pub fn look_since(root: &Path, scope: &Scope, since_ms: i64) -> Option<Result<Content, Unversioned>> {
+    // Most files did not change, and one question to the system says so. Of a link it says nothing of what it leads to.
+    let is_as_before = |metadata: Metadata| metadata.is_file() && changed_at_ms(&metadata) < since_ms;
+    let unread = scope.is_path() && root.join(scope.as_str()).symlink_metadata().is_ok_and(is_as_before);
+    (!unread).then(|| look(root, scope))
+}
+
+/// When a file last changed: its content, or, as a move and a restored time do, only its entry.
+#[cfg(unix)]
+fn changed_at_ms(metadata: &Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    metadata.mtime().max(metadata.ctime()).saturating_add(1).saturating_mul(1_000)
+}
+
+/// Where the system does not say when, any file may have changed.
+#[cfg(not(unix))]
+const fn changed_at_ms(_: &Metadata) -> i64 {
+    i64::MAX
 }
 
 /// What is at a scope.

@@ -461,10 +461,11 @@ pub fn claims(
     for moment in [filter.since, filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
-    let worktree = worktree(reads.workspace());
+    let (workspace, is_past) = (reads.workspace().clone(), reads.horizon().is_some());
     let (page, left_out) = reads.ask(now, |store| {
         let mut page = store.claims(filter)?;
-        store.mark_edited(page.claims.iter_mut(), worktree.as_ref())?;
+        let now_there = Some(&workspace).filter(|_| !is_past);
+        versions::mark_changed(store, page.claims.iter_mut(), worktree(&workspace).as_ref(), now_there)?;
         store.mark_at_now(page.claims.iter_mut())?;
         Ok(page)
     })?;
@@ -479,10 +480,12 @@ pub fn search(reads: &mut Reads, search: &Search, now: Timestamp) -> Result<(Sea
     for moment in [search.filter.since, search.filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
-    let worktree = worktree(reads.workspace());
+    let (workspace, is_past) = (reads.workspace().clone(), reads.horizon().is_some());
     let (page, left_out) = reads.ask(now, |store| {
         let mut found = store.search(search)?;
-        store.mark_edited(found.hits.iter_mut().map(|hit| &mut hit.claim), worktree.as_ref())?;
+        let (now_there, hits) = (Some(&workspace).filter(|_| !is_past), found.hits.iter_mut());
+        let claims = hits.map(|hit| &mut hit.claim);
+        versions::mark_changed(store, claims, worktree(&workspace).as_ref(), now_there)?;
         store.mark_at_now(found.hits.iter_mut().map(|hit| &mut hit.claim))?;
         Ok(found)
     })?;
@@ -530,7 +533,8 @@ struct Beside<'a> {
 }
 
 fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
-    let &Beside { workspace, config, runs, ran, now, .. } = from;
+    let &Beside { workspace, config, runs, ran, now, is_past, .. } = from;
+    let now_there = Some(workspace).filter(|_| !is_past);
     let seq = store.folded()?.seq;
     match view {
         View::Experiments(filter) => {
@@ -544,12 +548,14 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             text.extend(experiments::failure(workspace, &run).map(|end| format!("\n{end}")));
             Ok(page(seq, experiment_json(workspace, &run), text))
         }
-        View::Context(of) => Ok(context::context(store, config.stale_after, of, runs, now)),
-        View::Explained(of, why) => context::explained(store, config.stale_after, of, runs, *why, now),
+        View::Context(of) => Ok(context::context(store, (config.stale_after, now_there), of, runs, now)),
+        View::Explained(of, why) => {
+            context::explained(store, (config.stale_after, now_there), of, runs, *why, now)
+        }
         View::Attention(agent) => Ok(attention::attention(store, agent.as_ref(), runs, now)?),
         View::Claims(filter) => {
             let mut page = store.claims(filter)?;
-            store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
+            versions::mark_changed(store, page.claims.iter_mut(), worktree(workspace).as_ref(), now_there)?;
             store.mark_at_now(page.claims.iter_mut())?;
             Ok(claims_page(seq, &page, "claims", now))
         }
@@ -564,8 +570,8 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         }
         View::Search(search) => {
             let mut found = store.search(search)?;
-            store
-                .mark_edited(found.hits.iter_mut().map(|hit| &mut hit.claim), worktree(workspace).as_ref())?;
+            let claims = found.hits.iter_mut().map(|hit| &mut hit.claim);
+            versions::mark_changed(store, claims, worktree(workspace).as_ref(), now_there)?;
             store.mark_at_now(found.hits.iter_mut().map(|hit| &mut hit.claim))?;
             Ok(search_page(seq, &found, now))
         }
@@ -581,7 +587,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         View::Negative(scope, before) => {
             let filter = ClaimFilter { scope: scope.clone(), before: *before, ..negative() };
             let mut page = store.claims(&filter)?;
-            store.mark_edited(page.claims.iter_mut(), worktree(workspace).as_ref())?;
+            versions::mark_changed(store, page.claims.iter_mut(), worktree(workspace).as_ref(), now_there)?;
             store.mark_at_now(page.claims.iter_mut())?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }

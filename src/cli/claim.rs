@@ -391,12 +391,14 @@ fn table(page: &ClaimPage) -> String {
 pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
     let changed = if claim.changed_since.is_empty() { "" } else { "(changed since) " };
     let at_it = by_now(&claim.by_now).map_or_else(String::new, |at_it| format!("({at_it}) "));
+    let proved = claim.proof.as_ref();
+    let proved = proved.map_or_else(String::new, |proof| format!("(by {}: {}) ", proof.run_id, proof.ran));
     vec![
         claim.id.clone(),
         claim.short_standing(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
-        format!("{changed}{at_it}{}", claim.statement),
+        format!("{changed}{proved}{at_it}{}", claim.statement),
     ]
 }
 

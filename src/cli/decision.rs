@@ -53,7 +53,7 @@ pub(super) struct Record {
     /// The claim, of type decision, that says it already
     #[arg(long, value_name = "CLAIM", conflicts_with = "statement")]
     claim: Option<String>,
-    /// Why, in 10 characters or more
+    /// Why, in 10 characters or more; in 15 or more where it supersedes a decision
     #[arg(long, visible_alias = "reason", value_name = "TEXT")]
     rationale: String,
     /// The problem it settles

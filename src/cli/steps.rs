@@ -85,7 +85,12 @@ const VERBS: &[Verb] = &[
     (
         "run_experiment",
         "experiment run",
-        &[("profile", Place), ("claim_id", After("--claim")), ("blocking", Flag("--blocking"))],
+        &[
+            ("profile", Place),
+            ("args", After("--arg")),
+            ("claim_id", After("--claim")),
+            ("blocking", Flag("--blocking")),
+        ],
     ),
     ("save_anchor", "anchor save", &[("key", Place), ("value", Place)]),
     ("snapshot_beliefs", "belief snapshot", &[]),
@@ -136,15 +141,54 @@ const ADDRESSES: &[(&str, &str)] = &[
 /// Members of answers that hold a sentence of ours, or nothing but steps.
 const HINTS: [&str; 6] = ["hint", "meaning", "message", "moves", "next", "settle"];
 
+/// Which steps are given as lines of a shell, by the word that they begin with, and what is said before each.
+struct Lines<'a> {
+    are_wanted: &'a dyn Fn(&str) -> bool,
+    lead: &'a str,
+}
+
+impl Lines<'_> {
+    /// [`step`], where it is wanted.
+    fn step(&self, text: &str) -> Option<(String, usize)> {
+        let word = text.split([' ', '`']).next().filter(|word| (self.are_wanted)(word));
+        word.and_then(|_| step(text))
+    }
+}
+
+const ALL: Lines<'_> = Lines { are_wanted: &|_| true, lead: "" };
+
 /// A text whose steps between back-quotes are those of a shell.
-pub(super) fn in_shell(text: &str) -> Cow<'_, str> {
+pub(crate) fn in_shell(text: &str) -> Cow<'_, str> {
+    with_lines(text, &ALL)
+}
+
+/// A text whose steps by tools that a client is not offered are those of a shell, and are said to be.
+pub(crate) fn where_not_offered<'t>(text: &'t str, is_offered: &dyn Fn(&str) -> bool) -> Cow<'t, str> {
+    with_lines(text, &Lines { are_wanted: &|word| is_not_offered(word, is_offered), lead: IN_A_SHELL })
+}
+
+/// [`where_not_offered`] for programs: the members that hold hints, and no stored text.
+pub(crate) fn where_not_offered_json(value: &Value, is_offered: &dyn Fn(&str) -> bool) -> Value {
+    with_lines_json(value, &Lines { are_wanted: &|word| is_not_offered(word, is_offered), lead: IN_A_SHELL })
+}
+
+/// What is said before a line of a shell where tools are spoken of.
+const IN_A_SHELL: &str = "in a shell: ";
+
+fn is_not_offered(word: &str, is_offered: &dyn Fn(&str) -> bool) -> bool {
+    VERBS.iter().any(|(tool, ..)| *tool == word) && !is_offered(word)
+}
+
+fn with_lines<'t>(text: &'t str, lines: &Lines<'_>) -> Cow<'t, str> {
     let mut shown = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('`') {
         let (before, from) = rest.split_at(at + 1);
         shown.push_str(before);
         rest = from;
-        if let Some((line, length)) = step(from).filter(|(_, length)| from[*length..].starts_with('`')) {
+        let step = lines.step(from).filter(|(_, length)| from[*length..].starts_with('`'));
+        if let Some((line, length)) = step {
+            shown.insert_str(shown.len() - 1, lines.lead);
             shown.push_str(&line);
             shown.push('`');
             rest = &from[length + 1..];
@@ -154,28 +198,34 @@ pub(super) fn in_shell(text: &str) -> Cow<'_, str> {
 }
 
 /// [`in_shell`] for programs: the members that hold hints, and no stored text.
-pub(super) fn in_shell_json(value: &Value) -> Value {
+pub(crate) fn in_shell_json(value: &Value) -> Value {
+    with_lines_json(value, &ALL)
+}
+
+fn with_lines_json(value: &Value, lines: &Lines<'_>) -> Value {
     match value {
-        Value::Array(values) => values.iter().map(in_shell_json).collect(),
+        Value::Array(values) => values.iter().map(|value| with_lines_json(value, lines)).collect(),
         Value::Object(members) => members
             .iter()
             .map(|(name, value)| {
                 let is_hint = HINTS.contains(&name.as_str());
-                (name.clone(), if is_hint { hints(value) } else { in_shell_json(value) })
+                (name.clone(), if is_hint { hints(value, lines) } else { with_lines_json(value, lines) })
             })
             .collect(),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
-fn hints(value: &Value) -> Value {
+fn hints(value: &Value, lines: &Lines<'_>) -> Value {
     match value {
-        Value::String(text) => match step(text) {
-            Some((line, length)) if length == text.len() => line.into(),
-            _ => in_shell(text).into(),
+        Value::String(text) => match lines.step(text) {
+            Some((line, length)) if length == text.len() => format!("{}{line}", lines.lead).into(),
+            _ => with_lines(text, lines).into(),
         },
-        Value::Array(values) => values.iter().map(hints).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), hints(value))).collect(),
+        Value::Array(values) => values.iter().map(|value| hints(value, lines)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), hints(value, lines))).collect()
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

@@ -12,7 +12,7 @@ use crate::views::View;
 /// What can be done with targets.
 #[derive(Debug, Subcommand)]
 pub(super) enum Target {
-    /// Say that two names mean one target
+    /// Say that two names mean one target; only the operator may
     #[command(after_help = "Example: hm target alias database db")]
     Alias {
         /// The name that stays
@@ -20,7 +20,7 @@ pub(super) enum Target {
         /// The other name
         alias: String,
     },
-    /// Take an alias apart: what was recorded under it before is about it again
+    /// Take an alias apart, as the operator: what was recorded under it before is about it again
     #[command(after_help = "Example: hm target part db")]
     Part {
         /// The name that was joined to another

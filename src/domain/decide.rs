@@ -176,6 +176,12 @@ pub fn decide_seeing(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
+    if let Some((argument, text)) =
+        command.texts().into_iter().find(|(argument, text)| way::is_placeholder(argument, text))
+    {
+        let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
+        return Err(Rejection::invalid(argument, why));
+    }
     let mut decision = match command {
         Command::CreateClaim(create) => {
             decision::check_claim(state, (agent, session), create).and_then(|()| {
@@ -362,7 +368,7 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, about, is_news));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some(asking::next(create, waits_for));
+    decision.next = Some(asking::next(create, waits_for, supports_needed(policy)));
     Ok(decision)
 }
 
@@ -1026,7 +1032,7 @@ fn instead_of(id: ClaimId, claim: &Claim) -> String {
         return decision::instead_of(id, claim);
     }
     let instead = json!({
-        "statement": "STATEMENT", "claim_type": claim.claim_type, "scopes": claim.scopes, "supersedes": id,
+        "statement": way::STATEMENT, "claim_type": claim.claim_type, "scopes": claim.scopes, "supersedes": id,
     });
     way::call("create_claim", &instead)
 }

@@ -548,7 +548,7 @@ impl State {
         positions.filter_map(|seq| Some((*seq, self.open.get(seq)?)))
     }
 
-    /// Whether this pair was reported as this kind, ended or not.
+    /// Whether this pair was reported as this kind: ended or not, but for a challenge that ended.
     pub fn was_reported(&self, contradiction: &ContradictionDetected) -> bool {
         let ContradictionDetected { kind, left, right, .. } = contradiction.clone();
         self.reported.contains_key(&(kind, left, right))
@@ -732,8 +732,11 @@ impl State {
                 let key = (resolved.kind, resolved.left.clone(), resolved.right.clone());
                 let Some(seq) = self.reported.get(&key).copied() else { return };
                 let seq = &seq;
-                // Joined again, the two targets contradict each other anew. So do two claims that are linked again.
-                if matches!(resolved.cause, Resolution::Parted | Resolution::Retracted) {
+                // Joined again, the two targets contradict each other anew. So do two claims that are linked again, and an
+                // agent that challenges again.
+                if matches!(resolved.cause, Resolution::Parted | Resolution::Retracted)
+                    || resolved.kind == ContradictionKind::Position
+                {
                     self.reported.remove(&key);
                 }
                 self.open.remove(seq);

@@ -471,6 +471,19 @@ pub fn witnessed(
                     "none of its scopes is a file that can be read, so it has no version that could change";
                 return Err(Rejection::invalid("claim_id", why));
             }
+            let supported =
+                state.claim(taken.claim_id).filter(|_| !taken.still && taken.position == Position::Support);
+            let change = supported.and_then(|claim| {
+                changed_since(state, claim, None, &taken.versions, checkout.worktree.as_ref())
+            });
+            warnings.extend(change.map(|change| Warning {
+                code: WarningCode::ChangedSince,
+                message: format!(
+                    "{change}: your support is about the file{} now",
+                    if change.others == 0 { " as it is" } else { "s as they are" }
+                ),
+                claim_id: Some(taken.claim_id),
+            }));
         } else if let Event::ExperimentQueued(ExperimentQueued {
             claim_id: Some(claim_id),
             blocking,
@@ -516,7 +529,7 @@ pub fn way_forward(
     let instead = match claim_type {
         Some(ClaimType::Decision) => {
             let instead = json!({
-                "statement": "STATEMENT", "scopes": scopes, "rationale": way::REASON, "supersedes": [claim],
+                "statement": way::STATEMENT, "scopes": scopes, "rationale": way::REASON, "supersedes": [claim],
                 "mends": true,
             });
             way::call("record_decision", &instead)
@@ -524,7 +537,7 @@ pub fn way_forward(
         _ => {
             let claim_type = claim_type.unwrap_or(ClaimType::Fact);
             let instead = json!({
-                "statement": "STATEMENT", "claim_type": claim_type, "scopes": scopes, "supersedes": claim,
+                "statement": way::STATEMENT, "claim_type": claim_type, "scopes": scopes, "supersedes": claim,
                 "mends": true,
             });
             way::call("create_claim", &instead)

@@ -25,6 +25,7 @@ use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::versions::Versions;
+use crate::hooks::Client;
 use crate::identity::Speaker;
 use crate::system;
 use crate::views;
@@ -74,11 +75,13 @@ fn trace_id(traceparent: &str) -> Option<String> {
 
 /// The session of a request, where its client says it.
 pub(super) fn session_of(request: &RequestContext<RoleServer>) -> Option<SessionId> {
-    session_in(&request.meta).or_else(|| http::session_of(&request.extensions))
+    let is_codex = || client_of(request).is_some_and(|name| Client::named(&name) == Some(Client::Codex));
+    let told = session_in(&request.meta).filter(|_| is_codex());
+    told.or_else(|| http::session_of(&request.extensions))
 }
 
 /// The session Codex names in each call: it tells its server none otherwise. Its hooks name the same, in a
-/// subagent too.
+/// subagent too. Another client that sends it is not believed.
 fn session_in(meta: &RequestMetaObject) -> Option<SessionId> {
     meta.0.get("x-codex-turn-metadata")?.get("session_id")?.as_str()?.parse().ok()
 }

@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResponse, ContentBlock, JsonObject};
 use serde_json::Value;
 
 use super::server::Server;
+use crate::cli::steps;
 use crate::domain::names::{Sort, quoted_ids};
 use crate::domain::rejection::Rejection;
 use crate::reads::Reads;
@@ -55,15 +56,20 @@ impl Server {
     }
 
     /// The answer to a tool call with names in its texts and in the sentences of its structured content, whose fields
-    /// hold whole ids.
-    pub(super) fn named_answer(&self, mut answer: CallToolResponse) -> CallToolResponse {
+    /// hold whole ids. Hints name tools that this client is offered; in place of another stands the line of a shell.
+    pub(super) fn named_answer(
+        &self,
+        mut answer: CallToolResponse,
+        is_offered: &dyn Fn(&str) -> bool,
+    ) -> CallToolResponse {
         if let CallToolResponse::Complete(result) = &mut answer {
             if let Some(body) = &mut result.structured_content {
+                *body = steps::where_not_offered_json(body, is_offered);
                 self.name_sentences(body);
             }
             for block in &mut result.content {
                 if let ContentBlock::Text(said) = block {
-                    said.text = self.shortened(&said.text);
+                    said.text = self.shortened(&steps::where_not_offered(&said.text, is_offered));
                 }
             }
         }

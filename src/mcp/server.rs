@@ -317,7 +317,7 @@ impl ServerHandler for Server {
         }
         let tools = self.tools_for(&context);
         let called = contained(tools.call(ToolCallContext::new(self, request, context))).await;
-        called.map(|answer| self.named_answer(answer))
+        called.map(|answer| self.named_answer(answer, &|tool| tools.get(tool).is_some()))
     }
 
     async fn list_resources(

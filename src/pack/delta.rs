@@ -438,6 +438,8 @@ fn written(news: &News, form: Form, now: Timestamp) -> String {
             .with("type", it.claim_type)
             .with_any("was", *was)
             .with("status", it.status)
+            .with_any("proved_by", it.proved_by.as_deref().filter(|_| it.answers_reader))
+            .with_any("your_challenge", it.answers_reader.then_some(super::ANSWERED))
             .with("by", &it.by)
             .text(&glance(&it.statement)),
         (Body::DeadEnd(dead_end), Form::Full) => avoid(dead_end, now),

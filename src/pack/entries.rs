@@ -222,6 +222,10 @@ pub struct Claim {
     pub status: Status,
     /// What confirmed it; none while it is not confirmed.
     pub basis: Option<Basis>,
+    /// The run that confirmed it, and what ran with which arguments.
+    pub proved_by: Option<String>,
+    /// Whether that run answered a challenge of the reader.
+    pub answers_reader: bool,
     /// Whether the run that confirmed it came out the other way too.
     pub unstable: bool,
     /// The run that contradicts it since a run proved it.

@@ -9,7 +9,7 @@ use super::index::{Around, Limit};
 use super::{ByNow, Changed, Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
-use crate::domain::experiment::{Prediction, Tally};
+use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::ranking;
 use crate::domain::scope::Scope;
@@ -93,6 +93,9 @@ pub struct ClaimSummary {
     /// What confirmed it; none while it is not confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
+    /// The run that confirmed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// Whether the run that confirmed it came out the other way on the same content.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unstable: bool,
@@ -150,6 +153,30 @@ pub struct ClaimSummary {
     /// Who is at it now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_now: Vec<ByNow>,
+}
+
+/// The run that confirmed a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Proof {
+    /// Its id.
+    pub run_id: String,
+    /// What ran, with its arguments: `pytest file=tests/test_calc.py`.
+    pub ran: String,
+}
+
+impl Proof {
+    /// Made of the columns of a run as JSON.
+    fn of(json: &str) -> Result<Self, StoreError> {
+        let (run_id, profile, args): (String, Option<String>, String) =
+            serde_json::from_str(json).map_err(malformed)?;
+        Ok(Self { run_id, ran: ran(profile.as_deref().unwrap_or("a command"), &args) })
+    }
+}
+
+/// A profile with what it was given.
+fn ran(profile: &str, args: &str) -> String {
+    let args: BTreeMap<String, String> = serde_json::from_str(args).unwrap_or_default();
+    args.iter().fold(profile.to_owned(), |ran, (name, value)| format!("{ran} {name}={value}"))
 }
 
 impl ClaimSummary {
@@ -261,6 +288,12 @@ pub struct Evidence {
     /// The profile that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The profile with what it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ran: Option<String>,
+    /// Whether it passed or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<RunState>,
     /// SHA-256 of the profile's file, hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,
@@ -393,9 +426,12 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
      AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
      (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
-     WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected";
+     WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \
+     (SELECT json_array(r.id, r.profile, r.args) FROM experiments r WHERE r.id = c.proof_run) AS proved_by";
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
-     claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at FROM claim_evidence";
+     claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at, \
+     (SELECT r.args FROM experiments r WHERE r.id = claim_evidence.run_id), \
+     (SELECT r.status FROM experiments r WHERE r.id = claim_evidence.run_id) FROM claim_evidence";
 pub(super) const POSITION: &str =
     "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
 /// What follows the creation of a claim, from where `claim_status_history` has it.
@@ -544,7 +580,8 @@ impl Reader {
         let basis = claim.basis.filter(|_| status == Status::Confirmed);
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
         let failed_since = claim.failed_since.filter(|_| basis.is_some());
-        ClaimSummary { status, basis, unstable, failed_since, ..claim }
+        let proof = claim.proof.filter(|_| matches!(basis, Some(Basis::Proved | Basis::Unchecked)));
+        ClaimSummary { status, basis, proof, unstable, failed_since, ..claim }
     }
 
     /// Whether a run that came out the other way at some time still counts; outside of a snapshot it does.
@@ -677,6 +714,16 @@ pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence, StoreError> {
         stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
         run_id: row.get(9)?,
         profile: row.get(10)?,
+        ran: row
+            .get::<_, Option<String>>(10)?
+            .map(|profile| {
+                Ok::<_, rusqlite::Error>(ran(
+                    &profile,
+                    &row.get::<_, Option<String>>(15)?.unwrap_or_default(),
+                ))
+            })
+            .transpose()?,
+        outcome: row.get::<_, Option<String>>(16)?.and_then(|state| state.parse().ok()),
         profile_sha256: row.get(11)?,
         prediction: row
             .get::<_, Option<String>>(12)?
@@ -831,6 +878,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         changed_since: Vec::new(),
         by_now: Vec::new(),
         agreed_by_silence: by_silence,
+        proof: row.get::<_, Option<String>>("proved_by")?.map(|json| Proof::of(&json)).transpose()?,
         unstable: false,
         failed_since: row.get("failed_since")?,
     })

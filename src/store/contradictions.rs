@@ -106,7 +106,7 @@ pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, 
      x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, \
      coalesce(p.reason, (SELECT f.reason FROM former_positions f WHERE f.claim_id = x.right_claim \
      AND x.left_claim = x.right_claim AND f.agent = x.right_agent AND f.position = 'challenge' \
-     ORDER BY f.seq DESC LIMIT 1)), \
+     AND (x.status = 'open' OR f.seq < x.seq) ORDER BY f.seq DESC LIMIT 1)), \
      l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, \
      CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
      AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END, \
@@ -116,7 +116,7 @@ pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, 
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
-     AND p.position = 'challenge' AND x.left_claim = x.right_claim";
+     AND p.position = 'challenge' AND x.left_claim = x.right_claim AND (x.status = 'open' OR p.seq < x.seq)";
 
 /// The column of the challenge.
 const CHALLENGE: usize = 19;

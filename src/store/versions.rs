@@ -1,5 +1,7 @@
 //! The versions that claims are about: what a fold writes of them, and the questions asked of it.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
@@ -19,6 +21,10 @@ const EDITED: &str = "SELECT c.id, e.path, e.agent FROM json_each(?1) \
      CROSS JOIN file_edits e ON e.worktree = ?2 AND e.path = json_extract(json_each.value, '$[1]') \
      CROSS JOIN claims c ON c.id = json_extract(json_each.value, '$[0]') \
      WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) AND e.session IS NOT c.session";
+
+/// The versions of claims that have any.
+const VERSIONS: &str = "SELECT c.id, c.versions, coalesce(c.affirmed_seq, c.created_seq), c.id AS claim_id \
+     FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value WHERE c.versions IS NOT NULL";
 
 /// Claims at exactly a file, by their owner or their session, that were last meant before a ledger position.
 const BEFORE_EDIT: &str = "SELECT c.id, c.statement \
@@ -149,6 +155,25 @@ impl Reader {
                    WHERE session = ?1 AND guard = ?2 AND seq > ?3 AND agent = ?4 AND matched = ?5)";
         let told = params![me.session, edit.claim_id.to_string(), edit.seq as i64, me.agent, matched];
         Ok(self.db.prepare_cached(sql)?.query_row(told, |row| row.get(0))?)
+    }
+
+    /// What the files of claims held when each was made or last said to be still meant, by the id of the claim, with the
+    /// ledger position of that.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn versions_of<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c str>,
+    ) -> Result<BTreeMap<String, (Versions, u64)>, StoreError> {
+        let ids = json(&claims.collect::<Vec<_>>())?;
+        let mut statement = self.db.prepare_cached(VERSIONS)?;
+        let found = self.kept_of(statement.query([ids])?, |row| {
+            let versions: String = row.get(1)?;
+            let versions: Versions = serde_json::from_str(&versions).map_err(malformed)?;
+            Ok::<_, StoreError>((row.get(0)?, (versions, row.get::<_, i64>(2)? as u64)))
+        })?;
+        Ok(found.into_iter().collect())
     }
 
     /// The agent that last edited a file of a work tree after a position of the ledger.

@@ -520,7 +520,8 @@ fn end_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> Stri
 
 /// What puts another decision in the place of some, about the same target.
 fn decided_instead(decisions: &[&str], scopes: &[String]) -> String {
-    let mut instead = json!({ "statement": "STATEMENT", "rationale": way::REASON, "supersedes": decisions });
+    let mut instead =
+        json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": decisions });
     // Without a target it is about its scopes.
     match scopes.iter().find_map(|scope| scope.strip_prefix("target:")) {
         Some(name) => instead["target"] = name.into(),

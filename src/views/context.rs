@@ -22,6 +22,7 @@ use crate::store::{
     Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError,
     TaskView, TrajectoryView, TurnView, Warning, by_now,
 };
+use crate::workspace::Workspace;
 
 /// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
 /// a short statement takes as many.
@@ -116,16 +117,17 @@ impl Asking<'_> {
     }
 }
 
-/// The context of an agent. A row that cannot be read is left out and counted; it stops nothing.
+/// The context of an agent. A row that cannot be read is left out and counted; it stops nothing. `now_there` is whose
+/// files are looked at; none where the past is shown.
 pub(super) fn context(
     store: &Reader,
-    stale_after: StaleAfter,
+    (stale_after, now_there): (StaleAfter, Option<&Workspace>),
     of: &ContextOf,
     runs: &Runs,
     now: Timestamp,
 ) -> Answer {
     let names = |text: &str| store.shortened(text);
-    packed(&Found { stale_after, ..found(store, of) }, of, runs, now, &names)
+    packed(&Found { stale_after, ..found(store, now_there, of) }, of, runs, now, &names)
 }
 
 /// Why the context of an agent shows what it shows, or one claim of all.
@@ -134,13 +136,13 @@ pub(super) fn context(
 /// [`ViewError::NotFound`] when there is no such claim.
 pub(super) fn explained(
     store: &Reader,
-    stale_after: StaleAfter,
+    (stale_after, now_there): (StaleAfter, Option<&Workspace>),
     of: &ContextOf,
     runs: &Runs,
     why: Option<ClaimId>,
     now: Timestamp,
 ) -> Result<Answer, ViewError> {
-    let found = Found { stale_after, ..found(store, of) };
+    let found = Found { stale_after, ..found(store, now_there, of) };
     let entries = entries(&found, of, runs, None, now);
     match why {
         None => Ok(explain::all(store, &found, &entries, of, now)),
@@ -169,7 +171,9 @@ pub fn turn0(
     let budget = pack::DEFAULT_BUDGET_CHARS;
     let of = ContextOf { agent: agent.clone(), session: Some(parent.to_string()), budget, window: None };
     let now = reads.clock(now);
-    let (found, _) = reads.ask(now, |store| Ok(Found { stale_after, ..found(store, &of) }))?;
+    let workspace = reads.workspace().clone();
+    let now_there = Some(&workspace).filter(|_| reads.horizon().is_none());
+    let (found, _) = reads.ask(now, |store| Ok(Found { stale_after, ..found(store, now_there, &of) }))?;
     let found = found.unwrap_or_default();
     let handed_over = entries(&found, &of, &Runs::default(), Some((parent.as_str(), reason)), now);
     // Who reads it is the child: what it writes is to be filed under its own name.
@@ -184,14 +188,14 @@ fn candidates(of: &ContextOf) -> usize {
     (of.budget / CANDIDATE_CHARS).clamp(MIN_CANDIDATES, MAX_CANDIDATES)
 }
 
-fn found(store: &Reader, of: &ContextOf) -> Found {
+fn found(store: &Reader, now_there: Option<&Workspace>, of: &ContextOf) -> Found {
     let mut asking = Asking { store, failed: 0 };
-    let mut found = ask(&mut asking, of);
+    let mut found = ask(&mut asking, now_there, of);
     found.quarantined = store.left_out() + asking.failed;
     found
 }
 
-fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
+fn ask(asking: &mut Asking<'_>, now_there: Option<&Workspace>, of: &ContextOf) -> Found {
     let session = of.session.as_deref();
     let limit = candidates(of);
     let in_status = |status| ClaimFilter { status: vec![status], limit, ..ClaimFilter::default() };
@@ -237,7 +241,10 @@ fn ask(asking: &mut Asking<'_>, of: &ContextOf) -> Found {
     let Found { contested, pending_proof, claims, negative, .. } = &mut found;
     let mut shown: Vec<&mut ClaimSummary> =
         contested.iter_mut().chain(pending_proof).chain(claims).chain(negative).collect();
-    asking.ask(|store| store.mark_edited(shown.iter_mut().map(|claim| &mut **claim), worktree.as_ref()));
+    asking.ask(|store| {
+        let shown = shown.iter_mut().map(|claim| &mut **claim);
+        super::versions::mark_changed(store, shown, worktree.as_ref(), now_there)
+    });
     asking.ask(|store| store.mark_at_now(shown.iter_mut().map(|claim| &mut **claim)));
     // A reader knows what it does itself.
     shown.into_iter().for_each(|claim| claim.by_now.retain(|at_it| at_it.agent != of.agent.as_str()));
@@ -624,6 +631,10 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         claim_type: summary.claim_type,
         status: summary.status,
         basis: summary.basis,
+        proved_by: summary.proof.as_ref().map(|proof| {
+            format!("{}: {}", proof.run_id, super::inline(&proof.ran, super::markdown::MAX_RAN_CHARS))
+        }),
+        answers_reader: false,
         unstable: summary.unstable,
         failed_since: summary.failed_since.clone(),
         grade: summary.grade,

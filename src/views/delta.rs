@@ -6,7 +6,7 @@ use super::about::About as Work;
 use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, question};
 use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{ClaimType, ReportKind, SearchMode, Status, Tier};
+use crate::domain::claim::{ClaimType, Position, ReportKind, SearchMode, Status, Tier};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
@@ -18,8 +18,8 @@ use crate::pack::{
 };
 use crate::reads::Reads;
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, LockView, Question,
-    Reader, Search, Seen, StoreError, TaskView,
+    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, LockView, PositionHeld,
+    Question, Reader, Search, Seen, StoreError, TaskView,
 };
 
 /// Events of each kind that one delta looks at, the oldest; the next one goes on after them.
@@ -390,11 +390,14 @@ impl<'a> Asked<'a> {
             .iter()
             .any(|both| [&both.left.claim_id, &both.right.claim_id].contains(&&summary.id));
         let is_shaken = matches!(status, Status::Contested | Status::Deprecated);
-        let claim = claim_for(&summary, &self.work, self.now);
+        let mut claim = claim_for(&summary, &self.work, self.now);
+        claim.answers_reader = summary.proof.is_some() && was.is_some() && self.is_challenged(id)?;
         let touches = claim.linked_to_active_task || claim.touches_session_files;
         let found = self.found.iter().position(|found| *found == summary.id);
         let is_dead_end = claim_type == ClaimType::Negative && !is_over;
         let (concern, rank) = match (was, found) {
+            // It may challenge again.
+            _ if claim.answers_reader => (Concern::Asks, 3),
             // Its owner made it.
             (None, _) if is_own => return Ok(None),
             (Some(_), _) if is_own && is_shaken => (Concern::Asks, 3),
@@ -415,6 +418,14 @@ impl<'a> Asked<'a> {
             Body::Claim(claim)
         };
         Ok(Some((concern, rank, body)))
+    }
+
+    /// Whether the reader challenges a claim.
+    fn is_challenged(&self, id: ClaimId) -> Result<bool, StoreError> {
+        let challenge = |held: &PositionHeld| {
+            held.agent == self.of.agent.as_str() && held.position == Position::Challenge.as_str()
+        };
+        Ok(self.store.claim(id)?.is_some_and(|claim| claim.positions.iter().any(challenge)))
     }
 
     /// A run about a claim of the reader.

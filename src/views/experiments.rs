@@ -226,6 +226,10 @@ pub fn outcome(run: &ExperimentView) -> String {
             format!("{}{code}", run.status)
         }
     };
+    let problem = run.outcome.as_ref().and_then(|outcome| outcome.problem.as_ref());
+    if let Some(problem) = problem.filter(|_| run.series.is_none()) {
+        let _ = write!(text, ": {}", inline(problem.as_str(), 500));
+    }
     if let Some(tally) = run.unstable {
         let _ = write!(text, "; unstable: {}", tally.on_content());
     }

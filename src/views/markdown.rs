@@ -10,7 +10,7 @@ use crate::domain::claim::{Relation, Status, Tier};
 use crate::domain::clean;
 use crate::domain::decide::HELD;
 use crate::domain::event::CommandRan;
-use crate::domain::experiment::Prediction;
+use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
@@ -21,6 +21,8 @@ use crate::store::{
 
 /// A name is cut here; agents and clients have shorter ones.
 const MAX_NAME_CHARS: usize = 40;
+/// Characters of a profile with its arguments.
+pub(super) const MAX_RAN_CHARS: usize = 120;
 /// Digits of a hash that tell two files apart at a glance; JSON has all of them.
 const HASH_CHARS: usize = 12;
 /// A statement in a list is cut here; the claim's own page has all of it.
@@ -71,12 +73,19 @@ pub(super) fn at_now(claim: &ClaimSummary) -> Option<String> {
     by_now(&claim.by_now).map(|at_it| inline(&at_it, 2 * LIST_STATEMENT_CHARS))
 }
 
+/// [`ClaimSummary::standing`] with the run that proved it.
+fn standing(claim: &ClaimSummary) -> String {
+    let Some(proof) = &claim.proof else { return claim.standing() };
+    let by = format!("proved by {}: {})", proof.run_id, inline(&proof.ran, MAX_RAN_CHARS));
+    claim.standing().replacen("proved)", &by, 1)
+}
+
 fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
     let by_now = at_now(claim).map_or_else(String::new, |at_it| format!(" (now: {at_it})"));
     format!(
         "- `{}` {} {} by {}{} (+{} -{}, {:.2} {}, {} ago) [{}] {}{by_now}\n",
         claim.id,
-        claim.standing(),
+        standing(claim),
         claim.claim_type,
         name(&claim.owner),
         if claim.imported { ", imported" } else { "" },
@@ -122,7 +131,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     let summary = &claim.summary;
     let mut text = format!(
         "# {} {} `{}`\n\n{}\n",
-        summary.standing(),
+        standing(summary),
         summary.claim_type,
         summary.id,
         quoted(&summary.statement)
@@ -327,14 +336,25 @@ fn silence(claim: &ClaimView) -> Option<String> {
 pub(super) fn behind(item: &Evidence) -> String {
     let Some(run) = &item.run_id else { return String::new() };
     let mut text = format!("; run `{run}`");
-    if let Some(profile) = &item.profile {
-        let _ = write!(text, " of profile {}", inline(profile, MAX_NAME_CHARS));
+    if let Some(ran) = &item.ran {
+        let _ = write!(text, " of profile {}", inline(ran, MAX_RAN_CHARS));
     }
     if let Some(sha256) = item.profile_sha256.as_deref().and_then(|sha256| sha256.get(..HASH_CHARS)) {
         let _ = write!(text, " (sha256 {sha256}…)");
     }
-    if let Some(prediction) = item.prediction {
-        let _ = write!(text, ", predicted: {prediction}");
+    let came_out = match item.outcome {
+        Some(RunState::Succeeded) => "by a passing run",
+        Some(RunState::Failed) => "by a failing run",
+        _ => "",
+    };
+    match item.prediction {
+        Some(prediction) if came_out.is_empty() => {
+            let _ = write!(text, ", predicted: {prediction}");
+        }
+        Some(prediction) => {
+            let _ = write!(text, ", {came_out} (predicted: {prediction})");
+        }
+        None => {}
     }
     if let Some(tally) = item.unstable {
         let _ = write!(text, ", unstable: {}", tally.on_content());

@@ -6,11 +6,12 @@ use super::ViewError;
 use super::markdown::{inline, name};
 use crate::domain::claim::Position;
 use crate::domain::event::Event;
+use crate::domain::text::Worktree;
 use crate::domain::versions::{Content, differ};
 use crate::ledger;
 use crate::reads::Reads;
-use crate::store::{Changed, ClaimView, PositionHeld, Reader, StoreError};
-use crate::versions::{Unversioned, look};
+use crate::store::{Changed, ClaimSummary, ClaimView, PositionHeld, Reader, StoreError};
+use crate::versions::{Unversioned, look, look_since};
 use crate::workspace::Workspace;
 
 /// Looks at the files of one claim that is shown whole. Nothing is written.
@@ -36,6 +37,48 @@ pub(super) fn compare(
                 let why =
                     holds.err().map_or_else(|| "had none when it was said".to_owned(), |why| why.to_string());
                 claim.unversioned.push((scope.as_str().to_owned(), why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The most files that one view looks at.
+const MAX_LOOKED_AT: usize = 64;
+
+/// Marks the claims of a list whose files changed since: those that another session edited, and, of files that are there to
+/// be looked at, those that hold something else now. What a file holds outweighs what is said of it. `now_there` is none
+/// where the past is shown, and before and after a tool, where a client waits for the answer.
+pub(super) fn mark_changed<'c>(
+    store: &Reader,
+    claims: impl Iterator<Item = &'c mut ClaimSummary>,
+    worktree: Option<&Worktree>,
+    now_there: Option<&Workspace>,
+) -> Result<(), StoreError> {
+    let mut claims: Vec<&mut ClaimSummary> = claims.collect();
+    store.mark_edited(claims.iter_mut().map(|claim| &mut **claim), worktree)?;
+    let is_here = |workspace: &&Workspace| workspace.checkout().worktree.as_ref() == worktree;
+    let Some(workspace) = now_there.filter(is_here).filter(|_| !claims.is_empty()) else { return Ok(()) };
+    let versions = store.versions_of(claims.iter().map(|claim| claim.id.as_str()))?;
+    let mut looked_at = 0;
+    for claim in claims {
+        let Some((versions, since)) = versions.get(&claim.id) else { continue };
+        for (scope, saw) in versions {
+            if looked_at == MAX_LOOKED_AT {
+                return Ok(());
+            }
+            looked_at += 1;
+            let holds = look_since(workspace.root(), scope, claim.created_at);
+            claim.changed_since.retain(|changed| changed.path != scope.as_str());
+            let same = match &holds {
+                None => true,
+                Some(holds) => {
+                    holds.as_ref() == Ok(saw) || (*saw == Content::Absent && *holds == Err(Unversioned::Glob))
+                }
+            };
+            if !same {
+                let by = store.editor(worktree, scope.as_str(), *since)?;
+                claim.changed_since.push(Changed { path: scope.as_str().to_owned(), by });
             }
         }
     }

@@ -27,7 +27,9 @@ use crate::domain::text::{Reason, Worktree};
 use crate::domain::way;
 use crate::runner::capture::Captured;
 use crate::runner::helper::{Helper, Message};
-use crate::runner::profile::{AgentProfile, Catalog, Here, Known, Origin, PROMPT, Request};
+use crate::runner::profile::{
+    AgentProfile, Catalog, Here, Kind, Known, Origin, PROMPT, Param, Profile, Request,
+};
 use crate::runner::report::Report;
 use crate::runner::run::{About, StreamKey};
 use crate::runner::{Order, tree};
@@ -224,7 +226,8 @@ impl Profiles {
         scopes: &[Scope],
         prediction: Prediction,
     ) -> Rejection {
-        let names = self.who_settles(scopes, prediction);
+        let names: Vec<String> =
+            self.who_settles(scopes, prediction).into_iter().map(|(name, _)| name).collect();
         if names.is_empty() {
             return refused;
         }
@@ -232,8 +235,9 @@ impl Profiles {
         Rejection { hint, ..refused }.with("profiles", names.join(", "))
     }
 
-    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`].
-    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<String> {
+    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`], each with the
+    /// arguments that it takes. Those that take none come first: a hint that names one can be run as it is.
+    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<(String, Vec<String>)> {
         let catalog = self.catalog();
         let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
         let here = Here::of(self.workspace.root(), path, scopes);
@@ -245,8 +249,9 @@ impl Profiles {
         };
         let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
         // What the project wrote for itself knows it best.
-        fitting.sort_by_key(|known| known.origin == Origin::BuiltIn);
-        fitting.into_iter().take(MAX_FITTING).map(|known| known.profile.name.to_string()).collect()
+        fitting.sort_by_key(|known| (!needed(&known.profile).is_empty(), known.origin == Origin::BuiltIn));
+        let named = |known: &Known| (known.profile.name.to_string(), needed(&known.profile));
+        fitting.into_iter().take(MAX_FITTING).map(named).collect()
     }
 
     /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
@@ -254,14 +259,29 @@ impl Profiles {
         if claim_type == ClaimType::Decision {
             return None;
         }
-        let names = self.who_settles(scopes, Prediction::Passes);
-        let (first, others) = names.split_first()?;
-        let run = json!({ "profile": first, "claim_id": id, "blocking": true });
+        let fitting = self.who_settles(scopes, Prediction::Passes);
+        let ((first, args), others) = fitting.split_first()?;
+        let mut run = json!({ "profile": first, "claim_id": id, "blocking": true });
+        if !args.is_empty() {
+            run["args"] = json!(args);
+        }
+        let others: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
         let run = way::call("run_experiment", &run);
         let others =
             if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
         Some(format!("or settle it by a run: {run}{others}"))
     }
+}
+
+/// The arguments that a profile has to be given, each with what the profile says it is: `name=the test to run`.
+fn needed(profile: &Profile) -> Vec<String> {
+    let needed = profile.params.iter().filter(|(_, param)| param.default.is_none());
+    let said = |(name, param): (&String, &Param)| match (&param.kind, &param.description) {
+        (Kind::Enum(words), _) if !words.is_empty() => format!("{name}={}", words[0]),
+        (_, Some(description)) => format!("{name}={description}"),
+        _ => format!("{name}={}", name.to_uppercase()),
+    };
+    needed.map(said).collect()
 }
 
 /// The profile of this name that may run, or why there is none.

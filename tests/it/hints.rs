@@ -381,6 +381,8 @@ async fn what_a_client_is_told_can_be_called() {
     told.push(devops.read(&format!("hivemind://claims/{claim}")).await.expect("a claim"));
     let mut called = BTreeSet::new();
     for text in &told {
+        // A tool that the client is not offered is named by its verb, and said to be.
+        let text = &text.replace("in a shell: `hm ", "in a shell: `");
         for verb in ["claim", "decision", "experiment", "intent", "log", "phase", "plan", "target", "task"] {
             assert!(!text.contains(&format!("hm {verb} ")), "a verb where a tool is meant: {text}");
         }
@@ -421,6 +423,8 @@ fn a_support_says_what_the_claim_waits_for() {
     shell.end_writer();
     std::fs::write(shell.workspace().config(), "[quorum]\nsupports = 2\n").expect("a configuration");
     let made = shell.json("hm claim create \"the pool holds 20\" --scope src --agent devops --json");
+    // Red before: the receipt spoke of one.
+    assert_eq!(made["next"], "confirmed once 2 other agents support it");
     let id = made["entity_id"].as_str().expect("an id");
     for (by, says) in [
         ("analyst", "not confirmed yet: it waits for 1 more support"),

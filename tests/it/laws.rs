@@ -206,8 +206,8 @@ impl Observed {
                     assert!(self.reported.insert(found.clone()), "reported twice: {found:?}");
                 }
                 Event::ContradictionResolved(ended) => {
-                    // What an alias brought together and was parted may come together again.
-                    if ended.cause == Resolution::Parted {
+                    // What an alias brought together and was parted may come together again, and an agent may challenge again.
+                    if ended.cause == Resolution::Parted || ended.kind == ContradictionKind::Position {
                         self.reported.retain(|found| {
                             (found.kind, &found.left, &found.right) != (ended.kind, &ended.left, &ended.right)
                         });

@@ -76,6 +76,7 @@ mod search;
 mod search_faces;
 mod seats;
 mod secrets;
+mod seen;
 mod sessions;
 mod settle;
 mod shell;

@@ -143,6 +143,8 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         answers: [0.0, 0.0, dice.below(101) as f64 / 100.0][dice.below(3)],
         linked_to_active_task: dice.below(4) == 0,
         touches_session_files: dice.below(4) == 0,
+        proved_by: None,
+        answers_reader: false,
     }
 }
 
@@ -725,6 +727,8 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
         answers: 0.0,
         linked_to_active_task: false,
         touches_session_files: false,
+        proved_by: None,
+        answers_reader: false,
     }
 }
 

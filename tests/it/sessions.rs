@@ -90,9 +90,12 @@ fn a_server_follows_the_session_of_its_client() {
     }
     served.refuses_another_session(&json!({}));
 
-    // What Codex says with each call.
-    let codex =
+    // What Codex says with each call. Red before: any client that said so was believed.
+    let mut codex =
         json!({ "x-codex-turn-metadata": { "session_id": "of-codex", "thread_id": "of-a-subagent" } });
+    assert_eq!(served.session(&shell, &codex), "cleared", "another client is not believed");
+    let name = json!({ "name": "codex-mcp-client", "version": "1" });
+    codex["io.modelcontextprotocol/clientInfo"] = name.clone();
     assert_eq!(served.session(&shell, &codex), "of-codex");
     served.refuses_another_session(&codex);
 
@@ -106,7 +109,9 @@ fn a_server_follows_the_session_of_its_client() {
     // Whoever starts a pane in a session knows better, as with an agent that is sent out.
     client.enter(&"resumed".parse().expect("a session id")).expect("word is left");
     let mut sent_out = Served::start(&shell, &[("HM_SESSION", "told")]);
-    let codex = json!({ "x-codex-turn-metadata": { "session_id": "of-codex" } });
+    let codex = json!({
+        "x-codex-turn-metadata": { "session_id": "of-codex" }, "io.modelcontextprotocol/clientInfo": name,
+    });
     assert_eq!(sent_out.session(&shell, &codex), "told");
     sent_out.refuses_another_session(&codex);
 }

@@ -505,19 +505,19 @@ async fn readers_see_what_changed_since_and_write_nothing() {
     let show = bench.hm(&["claim", "show", &own]);
     assert!(String::from_utf8_lossy(&show.stdout).contains("changed since: `src/b.rs`"), "{show:?}");
 
-    // A list knows what the hooks and reports of others say.
+    // A list looks at the files, and knows from hooks and reports which agent edited them.
     let list = json_of(&owner, "hivemind://claims").await;
     let marks = |list: &Value| -> Vec<Value> {
         let claims = list["claims"].as_array().expect("claims");
         claims.iter().map(|claim| claim["changed_since"].clone()).collect()
     };
-    assert_eq!(marks(&list), [Value::Null, json!([{ "path": FILE, "by": "reviewer" }])]);
+    assert_eq!(marks(&list), [json!([{ "path": "src/b.rs" }]), json!([{ "path": FILE, "by": "reviewer" }])]);
     let text = owner.read("hivemind://claims").await.expect("a list");
-    assert_eq!(text.matches(", changed since").count(), 1, "{text}");
+    assert_eq!(text.matches(", changed since").count(), 2, "{text}");
     for verb in [&["claim", "list"][..], &["claim", "search", "nothing"]] {
         let shown = bench.hm(verb);
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-        assert_eq!(shown.matches("(changed since)").count(), 1, "{shown}");
+        assert_eq!(shown.matches("(changed since)").count(), 2, "{shown}");
     }
     let pack = owner.read("hivemind://context").await.expect("a pack");
     assert_eq!(pack.matches("changed=\"`src/a.rs` by reviewer\"").count(), 1, "{pack}");

@@ -79,24 +79,30 @@ pub(super) fn check(
 }
 
 /// What the receipt of a new claim says next. `waits_for` is a claim that the operator stands by and that the new one
-/// would replace: silence agrees to nothing there.
-pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>) -> String {
+/// would replace: silence agrees to nothing there. `needed` is how many supports confirm it.
+pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>, needed: usize) -> String {
     if let (Some(old), Some(_)) = (waits_for, create.unless_objection_minutes) {
         return format!("not agreed by silence: it waits for the operator, who stands by claim {old}");
     }
+    let confirmed = match needed {
+        1 => "confirmed once another agent supports it".to_owned(),
+        _ => format!("confirmed once {needed} other agents support it"),
+    };
+    let at_once =
+        if needed == 1 { "a support confirms".to_owned() } else { format!("{needed} supports confirm") };
     let asked: Vec<String> = asked(create).iter().map(ToString::to_string).collect();
     match (asked.as_slice(), create.unless_objection_minutes) {
-        ([], None) => "confirmed once another agent supports it".to_owned(),
+        ([], None) => confirmed,
         (names, None) => {
-            format!("{} is asked for a position; confirmed once another agent supports it", names.join(", "))
+            format!("{} is asked for a position; {confirmed}", names.join(", "))
         }
         ([], Some(minutes)) => {
             format!(
-                "agreed by silence in {minutes} min unless another agent challenges it; a support confirms it at once"
+                "agreed by silence in {minutes} min unless another agent challenges it; {at_once} it at once"
             )
         }
         (names, Some(minutes)) => format!(
-            "agreed by silence in {minutes} min unless {} challenges it; a support confirms it at once",
+            "agreed by silence in {minutes} min unless {} challenges it; {at_once} it at once",
             names.join(" or ")
         ),
     }

@@ -87,7 +87,7 @@ fn compare(create: &CreateClaim, new: &Reading, other: &Claim) -> Option<(Likene
     Some((found, kind))
 }
 
-/// A challenge stands against the owner.
+/// A challenge stands against the owner. A challenge after the end of the last one is a contradiction of its own.
 pub(super) fn on_challenge(state: &State, challenger: &AgentId, id: ClaimId, claim: &Claim) -> Option<Event> {
     let side = |agent: &AgentId| Side { claim_id: id, agent: agent.clone() };
     fresh(state, ContradictionKind::Position, side(&claim.owner), side(challenger))

@@ -100,7 +100,7 @@ pub(super) fn way_out(claim: &Claim) -> &'static str {
 
 /// The step that puts another decision in the place of one.
 pub(super) fn instead_of(id: ClaimId, claim: &Claim) -> String {
-    let mut instead = json!({ "statement": "STATEMENT", "rationale": way::REASON, "supersedes": [id] });
+    let mut instead = json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": [id] });
     match claim.scopes.iter().find(|scope| scope.is_target()) {
         Some(target) => instead["target"] = json!(target.name()),
         None => instead["scopes"] = json!(claim.scopes),
@@ -267,12 +267,16 @@ fn target_of(state: &State, record: &RecordDecision) -> Result<Option<Scope>, Re
 }
 
 fn check_rationale(record: &RecordDecision) -> Result<(), Rejection> {
-    let least = if record.supersedes.is_empty() { MIN_RATIONALE_CHARS } else { MIN_OVERRIDE_CHARS };
+    let (least, what) = if record.supersedes.is_empty() {
+        (MIN_RATIONALE_CHARS, "to say why")
+    } else {
+        (MIN_OVERRIDE_CHARS, "to say why it supersedes another decision")
+    };
     let chars = record.rationale.as_str().chars().count();
     if chars < least {
         return Err(Rejection::invalid(
             "rationale",
-            format!("the rationale has {chars} characters, it takes {least} to say why"),
+            format!("the rationale has {chars} characters, it takes {least} or more {what}"),
         ));
     }
     Ok(())

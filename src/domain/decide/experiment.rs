@@ -79,7 +79,10 @@ pub(super) fn run(
         .collect();
     if run.blocking {
         let is_own = claim.is_some_and(|(_, claim)| state.is_own(agent, session, claim));
-        events.push(waiting(run, claim, plan, is_own)?);
+        let is_operator = *agent == AgentId::operator();
+        let may_predict_failure =
+            is_operator || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
+        events.push(waiting(run, claim, plan, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         meaning((id, claim), run.statement.as_ref(), (plan, prediction), run.blocking)
@@ -93,7 +96,7 @@ fn waiting(
     run: &RunExperiment,
     claim: Option<(ClaimId, &Claim)>,
     plan: &Plan,
-    is_own: bool,
+    (is_own, may_predict_failure): (bool, bool),
 ) -> Result<Event, Rejection> {
     let Some((claim_id, claim)) = claim else {
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
@@ -104,6 +107,21 @@ fn waiting(
             Code::ProfileCannotSettle,
             format!("a run of it settles nothing about claim {claim_id}: {why}"),
             "leave out blocking, or ask a human for a profile with [expect] and fitting scopes",
+        ));
+    }
+    if prediction == Prediction::Fails && !may_predict_failure {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!(
+                "claim {claim_id} is {}'s: only its owner and the operator say that it predicts a failure of a run \
+                 that settles it",
+                claim.owner
+            ),
+            format!(
+                "ask {} to run it, or leave out blocking, and what it shows is evidence; or leave out the prediction, and \
+                 the claim predicts that the run passes",
+                claim.owner
+            ),
         ));
     }
     if claim.status != Status::Contested {

@@ -369,7 +369,7 @@ fn claim(called: &str) -> String {
 /// The step that keeps what a task taught.
 fn lesson(called: &str, claim_type: ClaimType) -> String {
     let claim = json!({
-        "statement": "STATEMENT", "claim_type": claim_type, "scopes": ["SCOPE"], "origin_task_id": called,
+        "statement": way::STATEMENT, "claim_type": claim_type, "scopes": ["SCOPE"], "origin_task_id": called,
     });
     way::call("create_claim", &claim)
 }

@@ -74,7 +74,7 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Re
     let next = (!conflicts.is_empty()).then(|| {
         let both: Vec<ClaimId> = state.decisions_on(target).chain(state.decisions_on(alias)).collect();
         let instead = json!({
-            "statement": "STATEMENT", "target": target.name(), "rationale": way::REASON, "supersedes": both,
+            "statement": way::STATEMENT, "target": target.name(), "rationale": way::REASON, "supersedes": both,
         });
         let instead = way::call("record_decision", &instead);
         format!("{} decisions on {target} are in force now, and the architect decides: {instead}", both.len())
