@@ -222,16 +222,16 @@ async fn a_change_beside_the_file_of_the_claim_opens_no_choice_among_tests() {
     is_kept_open(&owner, &id, "contradicts it").await;
     bench.write("junk", "1\n");
     settle(&owner, "yes", &id).await;
-    is_kept_open(&owner, &id, "it is not known that the content changed since").await;
+    is_kept_open(&owner, &id, SAME).await;
     let flipped = json!({ "profile": "check", "claim_id": id, "blocking": true, "prediction": "fails" });
     run(&owner, flipped).await;
-    is_kept_open(&owner, &id, "it is not known that the content changed since").await;
-    // Nor does it turn the prediction about a directory around, which has no version.
+    is_kept_open(&owner, &id, SAME).await;
+    // Nor does it turn the prediction about a directory around, which has no version: no profile covers the junk.
     let id = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
     settle(&owner, "no", &id).await;
     bench.write("junk", "2\n");
     let flipped = json!({ "profile": "no", "claim_id": id, "blocking": true, "prediction": "fails" });
     run(&owner, flipped).await;
-    is_kept_open(&owner, &id, "the same test with the other prediction contradicts it").await;
+    is_kept_open(&owner, &id, SAME).await;
     assert_rebuilds_to_the_same(&bench);
 }

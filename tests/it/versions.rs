@@ -558,7 +558,8 @@ async fn still_said_while_a_run_is_under_way_does_not_make_it_binding() {
     let (status, reason) = stands(&owner, &id).await;
     let why = "`src/a.rs` changed by architect since the challenge";
     assert!(status == "contested" && reason.contains(why), "{status} {reason}");
-    // A run that is queued after it binds, also where `still` is said again of the same content.
+    // A run that is queued after both said it binds, also where `still` is said again of the same content.
+    bench.accepted(&other, "still", json!({ "claim_id": id })).await;
     std::fs::remove_file(bench.root().join("go")).expect("the file");
     let queued = bench.accepted(&owner, "run_experiment", given_waiting(&id)).await;
     assert!(queued.text.contains("confirms"), "{}", queued.text);
