@@ -98,7 +98,7 @@ async fn lists_searches_and_packs_look_at_the_files_of_what_they_show() {
     assert!(String::from_utf8_lossy(&listed.stdout).contains("changed since"), "{listed:?}");
 }
 
-/// Red before: the evidence named the profile and not what it was given, and lists and packs named no run.
+/// A user found: the evidence named the profile and not what it was given, and lists and packs named no run.
 #[tokio::test]
 async fn what_proved_a_claim_is_shown_with_its_arguments_and_its_outcome() {
     let bench = Bench::new();
@@ -140,7 +140,7 @@ async fn a_support_of_a_claim_whose_file_changed_says_so() {
     assert!(answer.text.contains(&said), "{}", answer.text);
 }
 
-/// Red before: a hint that was pasted with its placeholder was taken as the reason.
+/// A user found: a hint that was pasted with its placeholder was taken as the reason.
 #[tokio::test]
 async fn what_stands_in_a_hint_for_a_sentence_is_no_sentence() {
     let bench = Bench::new();
@@ -160,7 +160,7 @@ async fn what_stands_in_a_hint_for_a_sentence_is_no_sentence() {
     challenge(&bench, &devops, &id, "the reason: it returns a sum").await;
 }
 
-/// What a challenger is told whose challenge a run answered. Red before: the claim came among the other news, without a word
+/// What a challenger is told whose challenge a run answered. A user found: the claim came among the other news, without a word
 /// of the run or of the challenge.
 #[tokio::test]
 async fn a_challenger_whose_challenge_a_run_answered_is_told_so() {
@@ -188,7 +188,7 @@ async fn a_challenger_whose_challenge_a_run_answered_is_told_so() {
     assert!(asks.contains("name=tests.test_calc") && asks.contains("your_challenge=\"over:"), "{told}");
 }
 
-/// Red before: a pane with the core tools was told to call `still`, which it is not offered.
+/// A user found: a pane with the core tools was told to call `still`, which it is not offered.
 #[tokio::test]
 async fn a_hint_names_a_tool_only_to_a_pane_that_is_offered_it() {
     let bench = Bench::new();
