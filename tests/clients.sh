@@ -214,7 +214,7 @@ ask() {
     (cd "$work" && alone "$home/bin/hm" doctor --json) >"$run/doctor.json" || true
 
     echo "$client, $how session"
-    node "$beside/judge.mjs" "$run" "$AGENT" "$client" "$statement" "$prompt" "$home/dead-end.json" && [ "$code" -eq 0 ] || {
+    node "$beside/judge.mjs" "$run" "$AGENT" "$client" "$statement" "$prompt" "$home/dead-end.json" "$how" && [ "$code" -eq 0 ] || {
         failed=1
         echo "  $client left with $code and said:"
         sed 's/^/    /' "$run/said" "$run/model.log" | head -50

@@ -1,11 +1,11 @@
 // Says what of a run of a client is as it should be; exits 1 when anything is not.
-//   node judge.mjs RUN AGENT CLIENT STATEMENT PROMPT DEAD-END
+//   node judge.mjs RUN AGENT CLIENT STATEMENT PROMPT DEAD-END HOW
 // RUN holds hooks/*/in and out, model/*.json and, as hm says it, tools, log, session and doctor.json; DEAD-END is the receipt of the claim
-// that the model's command runs into.
+// that the model's command runs into, HOW is new or resumed.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-const [run, agent, client, statement, prompt, receipt] = process.argv.slice(2);
+const [run, agent, client, statement, prompt, receipt, how] = process.argv.slice(2);
 const json = (...path) => JSON.parse(readFileSync(join(run, ...path), "utf8"));
 
 /** The least a pack must have for "uncut" to mean anything: clients cut at 10,000. */
@@ -87,12 +87,15 @@ const named = new RegExp(`\\b${name}\\b`);
 const about = (call) => /tool/i.test(event(call)) && named.test(told(call) ?? "");
 const warnings = hooks.filter(about);
 const moments = warnings.map(event).join(", ");
-check(warnings.length === 1, `the dead end is told once, by ${moments}`, `it is told ${warnings.length} times`);
-const warning = warnings.length ? told(warnings[0]) : name;
-// A resumed conversation holds those of before.
-const warned = (body) => strings(body).filter((text) => text.includes(warning)).length;
-const heard = bodies.findIndex((body) => warned(body) > warned(bodies[0]));
-check(heard > 0, `the model is warned in request ${heard + 1} of ${bodies.length}`, "it hears nothing");
+if (how === "new") {
+    check(warnings.length === 1, `the dead end is told once, by ${moments}`, `it is told ${warnings.length} times`);
+    const warning = warnings.length ? told(warnings[0]) : name;
+    const heard = bodies.findIndex((body) => strings(body).some((text) => text.includes(warning)));
+    check(heard > 0, `the model is warned in request ${heard + 1} of ${bodies.length}`, "it hears nothing");
+} else {
+    // Its conversation holds what it was told.
+    check(warnings.length === 0, "the dead end is not told a second time in the session", `by ${moments}`);
+}
 
 // What the model says last is in a later request only if something made the turn go on: the claim without evidence must not.
 const ends = (body) => strings(body).filter((text) => text === "All of the script is done.").length;
