@@ -4,6 +4,7 @@
 //! Losing it loses no news: the ledger says up to where the session was told, and the session hears some of it twice.
 
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ const MAX_OPENED_BYTES: u64 = 256 * 1024;
 pub struct SessionNews {
     told: PathBuf,
     opened: PathBuf,
+    /// The lock of the hook that tells the session something.
+    turn: Option<File>,
 }
 
 impl SessionNews {
@@ -30,7 +33,19 @@ impl SessionNews {
         let memory = workspace.id().unwrap_or_else(|| workspace.memory().display().to_string());
         let name = hex::encode(&Sha256::digest(format!("{memory}\n{session}"))[..16]);
         let place = state_home.join("hivemind").join("sessions").join(name);
-        Self { told: place.with_extension("told"), opened: place.with_extension("opened") }
+        let (told, opened) = (place.with_extension("told"), place.with_extension("opened"));
+        Self { told, opened, turn: None }
+    }
+
+    /// Whether this process is the one that tells the session something, until it drops this. Hooks of one session run
+    /// at the same time, and two of them would tell the same.
+    pub fn take_turn(&mut self) -> bool {
+        let _ = private::create_dir_all(self.opened.parent().unwrap_or(&self.opened));
+        // Without a lock the session hears some of it twice.
+        let Ok(file) = private::options().append(true).create(true).open(&self.opened) else { return true };
+        let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        self.turn = Some(file);
+        !is_taken
     }
 
     /// What the session was told; none when nothing is known of that.

@@ -31,7 +31,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
 use crate::identity::Speaker;
-use crate::pack::{self, Told};
+use crate::pack::{self, Occasion, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::session_news::SessionNews;
@@ -360,9 +360,10 @@ impl Hooked {
             _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => {}
             Ok(Some(session)) if session.ended_at.is_none() && session.told_seq > 0 => {
                 let of = self.context_of(MAX_CONTEXT);
-                let (news, known) = self.knows(session);
-                if let Ok((delta, now_told)) = views::delta(&mut self.reads, &of, &known, system::now()) {
-                    let (since, until) = (known.told.seq, now_told.seq);
+                if let Some((news, known)) = self.knows(session)
+                    && let Ok((delta, now_told)) = views::delta(&mut self.reads, &of, &known, system::now())
+                {
+                    let (since, until) = (known.told.prompted(), now_told.seq);
                     let due = self.store(|store| views::unproven(store, &of, since, until));
                     let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
                     // What is said now may be too late: the ledger learns of it with the next prompt.
@@ -384,9 +385,31 @@ impl Hooked {
         Ok(answer)
     }
 
-    /// What the session knows, and where that is kept.
-    fn knows(&mut self, session: &SessionView) -> (Option<SessionNews>, Known) {
-        let news = self.news();
+    /// What touches or asks the session since it was last told; empty without a place where it is kept what it was told.
+    fn news_after_command(&mut self) -> Result<String, Failure> {
+        // A session that was told nothing yet starts with its prompt.
+        if !self.call.is_heard() || self.news().is_none_or(|news| news.told().is_none()) {
+            return Ok(String::new());
+        }
+        let Some(session) = self.known()?.filter(|session| session.ended_at.is_none()) else {
+            return Ok(String::new());
+        };
+        let of = self.context_of(MAX_CONTEXT);
+        let Some((Some(news), known)) = self.knows(&session) else { return Ok(String::new()) };
+        let (text, told) =
+            views::delta_after(Occasion::Command, &mut self.reads, &of, &known, system::now())?;
+        if told != known.told {
+            self.told = Some((news, told));
+        }
+        Ok(text)
+    }
+
+    /// What the session knows, and where that is kept. None while another hook tells it something.
+    fn knows(&mut self, session: &SessionView) -> Option<(Option<SessionNews>, Known)> {
+        let mut news = self.news();
+        if news.as_mut().is_some_and(|news| !news.take_turn()) {
+            return None;
+        }
         let head = self.reads.ledger().ok().flatten().and_then(|ledger| ledger.head().ok());
         let head = head.map_or(0, |head| head.seq);
         let told = news.as_ref().and_then(SessionNews::told);
@@ -395,7 +418,7 @@ impl Hooked {
         let told = told.unwrap_or_else(|| Told::up_to(session.told_seq));
         let opened = news.as_ref().map(SessionNews::opened).unwrap_or_default();
         let is_kept = news.is_some();
-        (news, Known { told, opened, started_at: session.seq, is_kept })
+        Some((news, Known { told, opened, started_at: session.seq, is_kept }))
     }
 
     /// Where it is kept what the session knows; none for a user without a state directory.
@@ -438,18 +461,23 @@ impl Hooked {
     }
 
     fn after(&mut self, tool: &ToolCall, outcome: &ToolOutcome) -> Result<Answer, Failure> {
-        if is_our_own(tool) {
-            return Ok(Answer::Silence);
-        }
-        let action = self.action();
-        let mut commands = self.observed(tool, outcome, action.as_ref());
-        let mut answer = Answer::Silence;
-        if let Some(action) = action.filter(|_| self.call.is_heard()) {
+        let (mut answer, mut commands) = (Answer::Silence, Vec::new());
+        if !is_our_own(tool) {
+            let action = self.action();
+            commands = self.observed(tool, outcome, action.as_ref());
             // What was seen is kept, whatever can be said about it.
-            if let Ok((advice, firings)) = self.advice(&action) {
+            if let Some(action) = action.filter(|_| self.call.is_heard())
+                && let Ok((advice, firings)) = self.advice(&action)
+            {
                 commands.extend(firings);
                 answer = advice;
             }
+        }
+        // A warning is for the human too, and news is not: it waits for the next command.
+        if answer == Answer::Silence
+            && let Ok(news) = self.news_after_command()
+        {
+            answer = Answer::Context(news);
         }
         self.submit(commands)?;
         Ok(answer)

@@ -496,6 +496,30 @@ impl Reader {
         Ok(events)
     }
 
+    /// Whether an event of these types lies after one position and up to another, and belongs to another session than the
+    /// given one or is the end of a run.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub fn has_news_for(
+        &self,
+        session: Option<&str>,
+        kinds: &[&str],
+        after: u64,
+        until: u64,
+    ) -> Result<bool, LedgerError> {
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM events WHERE seq > ?1 AND seq <= ?2 \
+             AND (session IS NOT ?3 OR type = 'experiment.completed') AND type IN ({}))",
+            vec!["?"; kinds.len()].join(", ")
+        );
+        let mut values: Vec<Box<dyn rusqlite::ToSql>> =
+            vec![Box::new(sql_seq(after)), Box::new(sql_seq(until)), Box::new(session.map(str::to_owned))];
+        values.extend(kinds.iter().map(|kind| Box::new((*kind).to_owned()) as Box<dyn rusqlite::ToSql>));
+        let mut query = self.db.prepare_cached(&sql).map_err(read_failed)?;
+        query.query_row(rusqlite::params_from_iter(values), |row| row.get(0)).map_err(read_failed)
+    }
+
     /// How many events of a type there are, up to an event.
     ///
     /// # Errors

@@ -224,6 +224,8 @@ pub struct Claim {
     pub basis: Option<Basis>,
     /// The run that confirmed it, and what ran with which arguments.
     pub proved_by: Option<String>,
+    /// The agents whose support confirmed it; only where a delta says that it is confirmed now.
+    pub agreed_by: Vec<String>,
     /// Whether that run answered a challenge of the reader.
     pub answers_reader: bool,
     /// Whether the run that confirmed it came out the other way too.

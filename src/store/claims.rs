@@ -666,6 +666,18 @@ impl Reader {
         Ok(successor.query_row([id], |row| row.get(0)).optional()?.flatten())
     }
 
+    /// The agents that support a claim, without its owner.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn supporters(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
+        let supports = |held: &PositionHeld| {
+            held.position == crate::domain::claim::Position::Support.as_str() && held.agent != claim.owner
+        };
+        let positions = self.positions(&claim.id)?.into_iter().filter(supports);
+        Ok(positions.map(|held| held.agent).collect())
+    }
+
     fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{POSITION} WHERE claim_id = ?1 ORDER BY agent"))?;

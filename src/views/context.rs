@@ -634,6 +634,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         proved_by: summary.proof.as_ref().map(|proof| {
             format!("{}: {}", proof.run_id, super::inline(&proof.ran, super::markdown::MAX_RAN_CHARS))
         }),
+        agreed_by: Vec::new(),
         answers_reader: false,
         unstable: summary.unstable,
         failed_since: summary.failed_since.clone(),

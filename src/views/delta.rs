@@ -6,15 +6,14 @@ use super::about::About as Work;
 use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, question};
 use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{ClaimType, Position, ReportKind, SearchMode, Status, Tier};
+use crate::domain::claim::{Basis, ClaimType, Position, ReportKind, SearchMode, Status, Tier};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack::{
-    self, About, Body, Concern, DeltaOf, Gate, MAX_DELTA_CHARS, News, Presence, RunEnd, TaskMove, Told,
-    Waiting,
+    self, About, Body, Concern, DeltaOf, Gate, News, Occasion, Presence, RunEnd, TaskMove, Told, Waiting,
 };
 use crate::reads::Reads;
 use crate::store::{
@@ -78,6 +77,21 @@ pub fn delta(
     known: &Known,
     now: Timestamp,
 ) -> Result<(String, Told), ViewError> {
+    delta_after(Occasion::Prompt, reads, of, known, now)
+}
+
+/// [`delta`] after a prompt or a command. After a command the read models are asked only about what other sessions did
+/// and about urgent news that waits.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn delta_after(
+    occasion: Occasion,
+    reads: &mut Reads,
+    of: &ContextOf,
+    known: &Known,
+    now: Timestamp,
+) -> Result<(String, Told), ViewError> {
     let since = known.told.seq;
     let nothing = || Ok((String::new(), known.told.clone()));
     // What is appended from here on is for the next time.
@@ -86,6 +100,15 @@ pub fn delta(
     let Some(ledger) = reads.ledger()? else { return nothing() };
     if until < since {
         return nothing();
+    }
+    let is_command = occasion == Occasion::Command;
+    let at_prompt = is_command.then(|| known.told.prompted());
+    let is_urgent = |waiting: &Waiting| waiting.concern.is_urgent();
+    if is_command
+        && !known.told.waiting.iter().any(is_urgent)
+        && !ledger.has_news_for(of.session.as_deref(), &KINDS, since, until)?
+    {
+        return Ok((String::new(), Told { seq: until, at_prompt, ..known.told.clone() }));
     }
     let mut events = Vec::new();
     for kind in KINDS {
@@ -110,13 +133,17 @@ pub fn delta(
         let Some(event) = stored.recorded().ok().and_then(|recorded| recorded.event) else { continue };
         seen.note(&event, stored, of);
     }
+    // After a command, what waits for a prompt and did not change is not looked at.
+    let later = |waiting: &Waiting| is_command && !is_urgent(waiting) && waiting.seq <= since;
+    let later: Vec<Waiting> =
+        seen.waiting.extract_if(.., |_, waiting| later(waiting)).map(|(_, it)| it).collect();
     let edited = |waiting: &Waiting| matches!(waiting.about, About::Edits { .. });
     let mut edited_at = BTreeMap::new();
     for waiting in seen.waiting.values().filter(|waiting| edited(waiting)) {
         edited_at.extend(ledger.at(waiting.seq)?.map(|at| (waiting.seq, at)));
     }
     let (news, _) = reads.ask(now, |store| {
-        let asked = Asked::of(store, of, &seen, now)?;
+        let asked = Asked::of(store, of, &seen, occasion, now)?;
         let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at));
         news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
     })?;
@@ -128,11 +155,14 @@ pub fn delta(
         since,
         seq: until,
         is_kept: known.is_kept,
-        budget: MAX_DELTA_CHARS,
+        occasion,
+        budget: occasion.max_chars(),
     };
     let store = reads.store()?;
     let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
-    Ok(pack::named_delta(&delta_of, news, now, &names))
+    let (text, mut told) = pack::named_delta(&delta_of, news, now, &names);
+    told.waiting.extend(later);
+    Ok((text, Told { at_prompt, ..told }))
 }
 
 /// What happened that the session was not told, by what it is about.
@@ -162,10 +192,18 @@ impl Happened {
             self.about(About::Run(completed.run_id), seq);
             return;
         }
-        if session.is_some() && session == of.session.as_deref() {
+        let is_own = session.is_some() && session == of.session.as_deref();
+        // An agent knows what it did to a claim, in whichever of its sessions.
+        if is_own || stored.agent == of.agent {
             if let Event::PositionTaken(taken) = event {
                 self.opened.insert(taken.claim_id.to_string(), seq);
+            } else if let Event::StatusChanged(change) = event
+                && change.to == Status::Deprecated
+            {
+                self.opened.insert(change.claim_id.to_string(), seq);
             }
+        }
+        if is_own {
             return;
         }
         if let Event::ClaimCreated(created) = event {
@@ -246,6 +284,7 @@ impl<'a> Asked<'a> {
         store: &'a Reader,
         of: &'a ContextOf,
         seen: &'a Happened,
+        occasion: Occasion,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let work = if seen.waiting.is_empty() { Work::default() } else { about(store, of)? };
@@ -301,7 +340,8 @@ impl<'a> Asked<'a> {
                 | About::Edits { .. } => {}
             }
         }
-        if let Some(since) = new_since {
+        // What only the search finds is told with a prompt.
+        if let Some(since) = new_since.filter(|_| occasion == Occasion::Prompt) {
             asked.found = asked.searched(since)?;
         }
         Ok(asked)
@@ -392,6 +432,9 @@ impl<'a> Asked<'a> {
         let is_shaken = matches!(status, Status::Contested | Status::Deprecated);
         let mut claim = claim_for(&summary, &self.work, self.now);
         claim.answers_reader = summary.proof.is_some() && was.is_some() && self.is_challenged(id)?;
+        if was.is_some() && status == Status::Confirmed && summary.basis == Some(Basis::Agreed) {
+            claim.agreed_by = self.store.supporters(&summary)?;
+        }
         let touches = claim.linked_to_active_task || claim.touches_session_files;
         let found = self.found.iter().position(|found| *found == summary.id);
         let is_dead_end = claim_type == ClaimType::Negative && !is_over;

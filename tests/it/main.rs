@@ -12,6 +12,7 @@ mod checkpoints;
 mod cited;
 mod cli;
 mod clone;
+mod command_news;
 mod completions;
 mod context;
 mod contradictions;

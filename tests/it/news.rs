@@ -8,7 +8,9 @@ use hivemind::domain::experiment::{RunOutcome, RunState};
 use hivemind::domain::ids::{ClaimId, RunId, TaskId};
 use hivemind::domain::time::Timestamp;
 use hivemind::mcp::{Era, Pane};
-use hivemind::pack::{About, Body, Concern, DeltaOf, News, Question, TaskMove, Told, Waiting, delta};
+use hivemind::pack::{
+    About, Body, Concern, DeltaOf, News, Occasion, Question, TaskMove, Told, Waiting, delta,
+};
 use hivemind::reads::Reads;
 use hivemind::views::{self, ContextOf, Known};
 use serde_json::json;
@@ -94,8 +96,8 @@ impl Reader {
         }
     }
 
-    /// A prompt of the session: whether its delta said anything.
-    fn is_told(&mut self, seq: u64, budget: usize) -> bool {
+    /// A prompt or a command of the session: whether its delta said anything.
+    fn is_told(&mut self, seq: u64, budget: usize, occasion: Occasion) -> bool {
         let mut all = std::mem::take(&mut self.happened);
         for waiting in std::mem::take(&mut self.told.waiting) {
             let news = all.entry(waiting.about.clone()).or_insert_with(|| waiting.clone());
@@ -112,10 +114,12 @@ impl Reader {
             since: self.told.seq,
             seq,
             is_kept: true,
+            occasion,
             budget,
         };
         let (text, told) = delta(&of, news.clone(), NOW);
-        assert_eq!(text.is_empty(), news.is_empty());
+        let is_due = |news: &News| occasion.tells(news.waiting.concern);
+        assert_eq!(text.is_empty(), !news.iter().any(is_due), "{occasion:?}: {text}");
         self.told = told;
         let shown_part = text.split("<dropped").next().unwrap_or_default();
         let mut on_top = 0;
@@ -127,6 +131,10 @@ impl Reader {
                 on_top = on_top.max(shown_part.len());
             }
             let waits = self.told.waiting.iter().any(|waits| waits.about == waiting.about);
+            if !occasion.tells(waiting.concern) {
+                assert!(self.told.waiting.contains(waiting) && times == 0, "{id} waits for a prompt: {text}");
+                continue;
+            }
             assert!(times == 0 || !waits, "{id} is told and waits: {text}");
             if times == 1 {
                 let was_open = self.open.remove(&waiting.about);
@@ -169,12 +177,13 @@ fn whatever_touches_or_asks_a_session_is_told_to_it_once() {
             }
             let at = dice.below(SESSIONS);
             let budget = SMALLEST + dice.below(1_000);
-            sessions[at].is_told(seq, budget);
+            let occasion = [Occasion::Prompt, Occasion::Command][dice.below(2)];
+            sessions[at].is_told(seq, budget, occasion);
             waited += sessions[at].told.waiting.len();
         }
         for session in &mut sessions {
             let mut prompts = 0;
-            while session.is_told(seq, SMALLEST + dice.below(1_000)) {
+            while session.is_told(seq, SMALLEST + dice.below(1_000), Occasion::Prompt) {
                 prompts += 1;
                 assert!(prompts < 4 * SUBJECTS, "HM_SEED={seed} {history}: it never ends");
             }
@@ -190,7 +199,7 @@ fn whatever_touches_or_asks_a_session_is_told_to_it_once() {
 #[test]
 fn what_a_session_was_told_survives_its_file() {
     let waiting = Waiting::new(About::Anchor("DB_SCHEMA".parse().expect("a key")), 7);
-    let told = Told { seq: 12, waiting: vec![waiting] };
+    let told = Told { seq: 12, waiting: vec![waiting], at_prompt: Some(9) };
     let text = serde_json::to_string(&told).expect("JSON");
     assert_eq!(serde_json::from_str::<Told>(&text).expect("JSON"), told);
     assert_eq!((told.position(), Told::up_to(12).position()), (6, 12));
@@ -316,7 +325,8 @@ fn a_session_is_asked_first_and_hears_nothing_that_it_knows() {
     assert!(places.is_sorted(), "{told}");
     place("the menu opens at once");
     assert!(
-        told.contains("was=\"proposed\" status=\"confirmed\" by=\"devops\"") && !told.contains("office"),
+        told.contains("was=\"proposed\" status=\"confirmed\" by=\"devops\" agreed_by=\"analyst reviewer\"")
+            && !told.contains("office"),
         "{told}"
     );
     for known in ["the README names", "nightly builds"] {
