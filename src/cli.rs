@@ -38,6 +38,7 @@ mod verify;
 mod writer;
 
 use std::cell::{Cell, OnceCell};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -556,8 +557,9 @@ impl Context {
         }
         let submission = self.submission(command, key)?;
         let front = self.front()?;
+        let agent = submission.agent.clone();
         let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
-        views::mark_at_now(&mut self.present(), &mut receipt, system::now());
+        views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
         Ok(receipt)
     }
 
@@ -655,8 +657,39 @@ fn parsed() -> Result<Cli, clap::Error> {
         Some(Ok(HookAlone { global, verb: HookVerb::Hook(hook) })) => {
             Ok(Cli { global, verb: Verb::Hook(hook) })
         }
-        _ => help::parsed(std::env::args_os()),
+        _ => help::parsed(listed(std::env::args_os().collect())),
     }
+}
+
+/// Verbs that list without a word for it, and the option that asks one of them for its list.
+const LISTS: [(&str, Option<&str>); 5] = [
+    ("attention", None),
+    ("contradictions", None),
+    ("log", None),
+    ("status", None),
+    ("lock", Some("--list")),
+];
+
+/// The arguments with `hm lock list` and the like as the list that they mean: other nouns have a verb `list`.
+fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(argument) = arguments.get(at).and_then(|argument| argument.to_str()) {
+        match argument {
+            "--dir" | "--agent" | "--operator-override" | "--at" => at += 2,
+            option if option.starts_with('-') => at += 1,
+            verb => {
+                let found = LISTS.iter().find(|(list, _)| *list == verb);
+                let is_list = arguments.get(at + 1).is_some_and(|word| word == "list");
+                // With what it is for, a lock is on a path of that name.
+                let is_path = arguments.iter().any(|word| word == "--why" || word == "--release");
+                if let Some((_, option)) = found.filter(|_| is_list && !is_path) {
+                    arguments.splice(at + 1..=at + 1, option.map(OsString::from));
+                }
+                break;
+            }
+        }
+    }
+    arguments
 }
 
 /// Parses the command line, runs it, and turns the outcome into an exit code: 0 ok (also queued),

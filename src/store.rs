@@ -34,7 +34,8 @@ pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, ByNow, by_now};
 pub(crate) use claims::with_basis;
 pub use claims::{
-    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, PositionHeld, Proof, StatusChange, Warning,
+    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, LastChange, PositionHeld, Proof, StatusChange,
+    Warning,
 };
 pub use completions::Matches;
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};

@@ -8,6 +8,7 @@ mod context;
 mod delta;
 mod experiments;
 mod explain;
+mod last_change;
 mod log;
 mod markdown;
 mod names;
@@ -51,7 +52,7 @@ pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{Known, delta, delta_after, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use log::{is_noise, log};
-pub use markdown::{event_line, inline};
+pub use markdown::{event_line, inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
 pub use why::why;
@@ -456,19 +457,23 @@ pub fn opened(view: &View, answer: &Answer) -> Vec<String> {
 pub fn claims(
     reads: &mut Reads,
     filter: &ClaimFilter,
+    reader: Option<&AgentId>,
     now: Timestamp,
 ) -> Result<(ClaimPage, u64), ViewError> {
-    for moment in [filter.since, filter.until].into_iter().flatten() {
+    for moment in [filter.changed_since, filter.since, filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
     let (workspace, is_past) = (reads.workspace().clone(), reads.horizon().is_some());
-    let (page, left_out) = reads.ask(now, |store| {
+    let (mut page, left_out) = reads.ask(now, |store| {
         let mut page = store.claims(filter)?;
         let now_there = Some(&workspace).filter(|_| !is_past);
         versions::mark_changed(store, page.claims.iter_mut(), worktree(&workspace).as_ref(), now_there)?;
-        store.mark_at_now(page.claims.iter_mut())?;
+        store.mark_news(page.claims.iter_mut(), reader.map(AgentId::as_str))?;
         Ok(page)
     })?;
+    if let Some(page) = &mut page {
+        last_change::mark(reads, page)?;
+    }
     Ok((page.unwrap_or(ClaimPage { claims: Vec::new(), next: None }), left_out.count()))
 }
 
@@ -476,7 +481,12 @@ pub fn claims(
 ///
 /// # Errors
 /// [`ViewError`].
-pub fn search(reads: &mut Reads, search: &Search, now: Timestamp) -> Result<(SearchPage, u64), ViewError> {
+pub fn search(
+    reads: &mut Reads,
+    search: &Search,
+    reader: Option<&AgentId>,
+    now: Timestamp,
+) -> Result<(SearchPage, u64), ViewError> {
     for moment in [search.filter.since, search.filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
@@ -486,7 +496,7 @@ pub fn search(reads: &mut Reads, search: &Search, now: Timestamp) -> Result<(Sea
         let (now_there, hits) = (Some(&workspace).filter(|_| !is_past), found.hits.iter_mut());
         let claims = hits.map(|hit| &mut hit.claim);
         versions::mark_changed(store, claims, worktree(&workspace).as_ref(), now_there)?;
-        store.mark_at_now(found.hits.iter_mut().map(|hit| &mut hit.claim))?;
+        store.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), reader.map(AgentId::as_str))?;
         Ok(found)
     })?;
     Ok((page.unwrap_or_default(), left_out.count()))
@@ -556,7 +566,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
         View::Claims(filter) => {
             let mut page = store.claims(filter)?;
             versions::mark_changed(store, page.claims.iter_mut(), worktree(workspace).as_ref(), now_there)?;
-            store.mark_at_now(page.claims.iter_mut())?;
+            store.mark_news(page.claims.iter_mut(), None)?;
             Ok(claims_page(seq, &page, "claims", now))
         }
         View::Claim(id) => {
@@ -572,10 +582,10 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             let mut found = store.search(search)?;
             let claims = found.hits.iter_mut().map(|hit| &mut hit.claim);
             versions::mark_changed(store, claims, worktree(workspace).as_ref(), now_there)?;
-            store.mark_at_now(found.hits.iter_mut().map(|hit| &mut hit.claim))?;
+            store.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), None)?;
             Ok(search_page(seq, &found, now))
         }
-        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, now)),
+        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, filter.whole, now)),
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
         View::Contradiction(id) => {
             let unknown = || ViewError::NotFound(unknown_contradiction(*id));
@@ -588,7 +598,7 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             let filter = ClaimFilter { scope: scope.clone(), before: *before, ..negative() };
             let mut page = store.claims(&filter)?;
             versions::mark_changed(store, page.claims.iter_mut(), worktree(workspace).as_ref(), now_there)?;
-            store.mark_at_now(page.claims.iter_mut())?;
+            store.mark_news(page.claims.iter_mut(), None)?;
             Ok(claims_page(seq, &page, "dead ends", now))
         }
         View::Agents => Ok(agents_page(seq, &agents(config, &store.agents()?, &store.live_agents()?), now)),
@@ -658,7 +668,9 @@ fn empty(from: &Beside<'_>, view: &View) -> Result<Answer, ViewError> {
         View::Contradiction(id) => Err(ViewError::NotFound(unknown_contradiction(*id))),
         View::Agents => Ok(agents_page(0, &agents(config, &[], &BTreeSet::new()), now)),
         View::Search(_) => Ok(search_page(0, &SearchPage::default(), now)),
-        View::Decisions(_) => Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, now)),
+        View::Decisions(_) => {
+            Ok(decisions_page(0, &DecisionPage { decisions: Vec::new(), next: None }, false, now))
+        }
         View::Contradictions(_) | View::Targets | View::Negative(..) => {
             Ok(claims_page(0, &nothing, "dead ends", now))
         }
@@ -896,8 +908,9 @@ fn search_page(seq: u64, found: &SearchPage, now: Timestamp) -> Answer {
     page(seq, json, markdown::search(found, now)).followed_by("cursor", found.next.as_ref())
 }
 
-fn decisions_page(seq: u64, decisions: &DecisionPage, now: Timestamp) -> Answer {
-    page(seq, to_json(decisions), markdown::decisions(decisions, now)).followed_by("cursor", decisions.next)
+fn decisions_page(seq: u64, decisions: &DecisionPage, whole: bool, now: Timestamp) -> Answer {
+    page(seq, to_json(decisions), markdown::decisions(decisions, whole, now))
+        .followed_by("cursor", decisions.next)
 }
 
 fn contradictions_page(seq: u64, contradictions: &ContradictionPage, now: Timestamp) -> Answer {

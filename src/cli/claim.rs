@@ -5,13 +5,13 @@ use clap::{Args, Subcommand};
 use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, note_damage, parse, parse_all, parse_optional};
-use crate::domain::claim::{Position, Share, Trigger};
+use crate::domain::claim::{Basis, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
 };
 use crate::domain::ids::ClaimId;
-use crate::domain::rejection::Rejection;
-use crate::domain::time::Hours;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::time::{Hours, Timestamp};
 use crate::store::{ClaimFilter, ClaimPage, ClaimSummary, by_now};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, View};
@@ -180,8 +180,16 @@ pub(super) struct List {
     /// Come out of this task
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    #[command(flatten)]
-    made: super::Made,
+    /// Changed then or later: made, supported, challenged, tied to evidence, moved in status; a time, a date, how long
+    /// ago (2m, 90m, 3d), or #57
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Made then or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Statements whole, not their first 200 characters
+    #[arg(long)]
+    whole: bool,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
@@ -216,7 +224,7 @@ pub(super) struct Evidence {
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts, caused_by or mentions
-    #[arg(long, value_name = "RELATION")]
+    #[arg(long, value_name = "RELATION", default_value = "supports")]
     relation: String,
     /// How much it says, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
@@ -345,12 +353,12 @@ impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
         let filter = self.filter(context)?;
         let mut reads = context.models()?;
-        let (page, left_out) = views::claims(&mut reads, &filter, system::now())?;
+        let (page, left_out) = views::claims(&mut reads, &filter, context.reader()?.as_ref(), system::now())?;
         let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
         if left_out > 0 {
             json["left_out"] = left_out.into();
         }
-        output::print(context.global.json, &(table(&page) + &views::without(left_out)), &json)?;
+        output::print(context.global.json, &(table(&page, self.whole) + &views::without(left_out)), &json)?;
         note_damage(&mut reads);
         Ok(())
     }
@@ -360,26 +368,37 @@ impl List {
         Ok(ClaimFilter {
             task: context.task_named(self.task.as_deref())?,
             id: None,
-            status: parse_all("status", &self.status)?,
+            status: statuses(&self.status)?,
             in_force: !self.all,
             claim_type: parse_optional("type", self.claim_type.as_deref())?,
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
             places: Vec::new(),
             owner: owner.map(|agent| agent.to_string()),
             session: context.session_named(self.session.as_deref())?,
-            since: self.made.since()?,
-            until: self.made.until()?,
+            changed_since: super::parse_moment("since", self.since.as_deref())?,
+            since: None,
+            until: super::parse_moment("until", self.until.as_deref())?,
             before: self.cursor,
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
         })
     }
 }
 
-fn table(page: &ClaimPage) -> String {
+/// Statuses to filter by. What confirmed a claim is no status.
+pub(super) fn statuses(texts: &[String]) -> Result<Vec<Status>, Rejection> {
+    let is_basis = |text: &String| text.parse::<Basis>().is_ok();
+    if let Some(basis) = texts.iter().find(|text| is_basis(text)) {
+        let problem = format!("`{basis}` says how a claim was confirmed, and is no status");
+        return Err(Rejection::new(Code::InvalidArgument, problem, "use --status confirmed"));
+    }
+    parse_all("status", texts)
+}
+
+fn table(page: &ClaimPage, whole: bool) -> String {
     if page.claims.is_empty() {
         return "no claims match\n".to_owned();
     }
-    let rows: Vec<Vec<String>> = page.claims.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = page.claims.iter().map(|claim| row(claim, whole)).collect();
     let mut text = output::table(&["id", "status", "type", "owner", "statement"], &rows);
     if let Some(next) = page.next {
         text.push_str(&output::more("cursor", next));
@@ -388,17 +407,22 @@ fn table(page: &ClaimPage) -> String {
 }
 
 /// A claim as a line of a table.
-pub(super) fn row(claim: &ClaimSummary) -> Vec<String> {
+pub(super) fn row(claim: &ClaimSummary, whole: bool) -> Vec<String> {
     let changed = if claim.changed_since.is_empty() { "" } else { "(changed since) " };
     let at_it = by_now(&claim.by_now).map_or_else(String::new, |at_it| format!("({at_it}) "));
     let proved = claim.proof.as_ref();
     let proved = proved.map_or_else(String::new, |proof| format!("(by {}: {}) ", proof.run_id, proof.ran));
+    let last = claim.last_change.as_ref().map_or_else(String::new, |last| {
+        let ago = Timestamp::from_ms(last.at).age(system::now());
+        format!("({} by {} {ago} ago) ", last.what, views::inline(&last.by, LIST_OWNER_CHARS))
+    });
+    let statement = if whole { claim.statement.clone() } else { views::listed(&claim.statement) };
     vec![
         claim.id.clone(),
         claim.short_standing(),
         claim.claim_type.to_string(),
         views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
-        format!("{changed}{proved}{at_it}{}", claim.statement),
+        format!("{changed}{proved}{at_it}{last}{statement}"),
     ]
 }
 

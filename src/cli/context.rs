@@ -56,13 +56,17 @@ pub(super) struct Attention {
     /// Take note of a refusal or of a change of the rules, so that it is not shown any more
     #[arg(long, value_name = "ID")]
     seen: Option<String>,
+    /// Also what other agents have to settle
+    #[arg(long, conflicts_with = "seen")]
+    all: bool,
 }
 
 impl Attention {
     /// What needs the agent that asks; a caller that is no agent in particular sees everything.
     pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
         let Some(id) = &self.seen else {
-            return place.show(&View::Attention(place.reader()?));
+            let reader = if self.all { None } else { place.reader()? };
+            return place.show(&View::Attention(reader));
         };
         let command = Command::SeeAttention(SeeAttention { id: views::notice(&mut place.models()?, id)? });
         place.submit("noted", command, None)

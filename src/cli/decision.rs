@@ -41,6 +41,9 @@ pub(super) enum Decision {
         /// Older than this: what the page before calls its cursor
         #[arg(long, value_name = "SEQ")]
         cursor: Option<u64>,
+        /// Statements whole, not their first 200 characters
+        #[arg(long)]
+        whole: bool,
     },
 }
 
@@ -100,9 +103,14 @@ impl Decision {
                 };
                 context.submit("recorded outcome of", Command::RecordOutcome(command), None)
             }
-            Self::List { target, limit, cursor } => {
+            Self::List { target, limit, cursor, whole } => {
                 let target = target.as_deref().map(|name| target::scope("target", name)).transpose()?;
-                context.show(&View::Decisions(DecisionFilter { target, before: *cursor, limit: *limit }))
+                context.show(&View::Decisions(DecisionFilter {
+                    target,
+                    before: *cursor,
+                    limit: *limit,
+                    whole: *whole,
+                }))
             }
         }
     }

@@ -498,6 +498,7 @@ impl Hooked {
         let waiting = Waiting::of(&self.context, &session);
         let now = system::now();
         let here = self.context.workspace.checkout().worktree;
+        let loads_machine = self.loads_machine(action);
         let found = self.store(|store| {
             let fresh = |guard: Guard| -> Result<bool, crate::store::StoreError> {
                 Ok(!waiting.has_fired(guard)
@@ -517,7 +518,7 @@ impl Hooked {
                 let is_known = |guard| held.iter().any(|(told, ..)| *told == guard);
                 let Some(guard) = lock.guard().filter(|guard| !is_known(*guard)) else { continue };
                 if lock.session != session.as_str()
-                    && let Some(met) = met(&lock, action)
+                    && let Some(met) = met(&lock, action, loads_machine)
                     && fresh(guard)?
                 {
                     held.push((guard, met, lock));
@@ -574,6 +575,22 @@ impl Hooked {
         });
         let commands = commands.collect();
         Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
+    }
+
+    /// Whether a command is about to load the machine. What already ran can heed no lock, and a notice after it would
+    /// spend the one of this turn; a call of `hm` loads no machine.
+    fn loads_machine(&self, action: &Action) -> bool {
+        let tool = match &self.call.moment {
+            Moment::BeforeTool(tool) => tool,
+            Moment::AfterTool(tool, _) if !self.call.hears_before_tools() => tool,
+            Moment::AfterTool(..)
+            | Moment::SessionStart { .. }
+            | Moment::Prompt { .. }
+            | Moment::Stop { .. }
+            | Moment::SessionEnd { .. }
+            | Moment::Other => return false,
+        };
+        !action.commands.is_empty() && !tool.command.as_deref().is_some_and(is_own_call)
     }
 
     /// What matched, as it is put on record: without secrets.
@@ -762,10 +779,10 @@ impl Hooked {
 
 /// What of an action a lock is against: a path that is changed there, or, where it asks for a quiet machine, that anything
 /// is run at all.
-fn met(lock: &LockView, action: &Action) -> Option<String> {
+fn met(lock: &LockView, action: &Action, loads_machine: bool) -> Option<String> {
     let scope = lock.scope.parse::<Scope>().ok()?;
     if scope.as_str() == MACHINE {
-        return (!action.commands.is_empty()).then(|| scope.to_string());
+        return loads_machine.then(|| scope.to_string());
     }
     action.paths.iter().find(|path| scope.covers(path)).map(ToString::to_string)
 }

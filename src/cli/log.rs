@@ -9,8 +9,12 @@ use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::ledger::{Cursor, Filter, Stored};
 use crate::reads::Reads;
-use crate::views::{self, DEFAULT_LIMIT, EventView, MAX_LIMIT, View};
+use crate::views::{self, EventView, MAX_LIMIT, View};
 
+/// Events shown unless asked otherwise: a screen of them.
+const DEFAULT_EVENTS: u64 = 20;
+/// The longest line of the list, in columns.
+const LINE_CHARS: usize = 160;
 /// Events read at once while following.
 const FOLLOW_CHUNK: usize = 500;
 
@@ -30,7 +34,7 @@ pub(super) struct Log {
     #[arg(long)]
     all: bool,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EVENTS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
     limit: u64,
     /// Go on with new events as they come, one line each
@@ -62,7 +66,9 @@ impl Log {
         }
         let answer = views::log(&mut context.reads()?, &filter)?;
         let next = answer.next.map(|next| output::more(next.parameter, &next.value)).unwrap_or_default();
-        output::print(context.global.json, &(output::fitted(&answer.text) + &next), &answer.json)
+        let text = super::names::shortened(&answer.text);
+        let lines = text.lines().map(|line| output::cut(line, LINE_CHARS) + "\n");
+        output::print(context.global.json, &(lines.collect::<String>() + &next), &answer.json)
     }
 }
 

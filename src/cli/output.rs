@@ -328,7 +328,7 @@ fn room_after(widths: &mut [usize]) -> usize {
 }
 
 /// Stored text on one line of at most so many columns, of which some characters take two.
-fn cut(text: &str, columns: usize) -> String {
+pub(super) fn cut(text: &str, columns: usize) -> String {
     let flat = views::inline(text, usize::MAX);
     if display_width(&flat) <= columns {
         return flat;

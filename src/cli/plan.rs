@@ -14,6 +14,7 @@ use crate::domain::names::Sort;
 use crate::domain::plan::Trajectory;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::domain::text::Title;
 use crate::store::TaskFilter;
 use crate::system;
 use crate::views::{self, MAX_LIMIT, View};
@@ -297,7 +298,13 @@ impl Add {
     fn command(&self, context: &Context) -> Result<AddTask, Failure> {
         Ok(AddTask {
             task_id: TaskId::from_uuid(system::new_id()),
-            title: parse("title", &self.title)?,
+            title: parse("title", &self.title).map_err(|refused: Rejection| {
+                if self.title.chars().count() <= Title::MAX_CHARS {
+                    return refused;
+                }
+                let hint = "shorten it, and say the rest with --description".to_owned();
+                Rejection { hint, ..refused }
+            })?,
             description: parse_optional("description", self.description.as_deref())?,
             phase_id: context.phase_named(self.phase.as_deref())?,
             parent_task_id: context.task_named(self.parent.as_deref())?,

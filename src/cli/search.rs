@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::claim::row;
+use super::claim::{row, statuses};
 use super::output::{self, Failure};
-use super::{Context, note_damage, parse, parse_all, parse_optional};
+use super::{Context, note_damage, parse, parse_optional};
 use crate::store::{ClaimFilter, Hit, SearchPage};
 use crate::system;
 use crate::views::{self, MAX_LIMIT};
@@ -38,6 +38,9 @@ pub(super) struct Search {
     session: Option<String>,
     #[command(flatten)]
     made: super::Made,
+    /// Statements whole, not their first 200 characters
+    #[arg(long)]
+    whole: bool,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_HITS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
@@ -51,12 +54,12 @@ impl Search {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let search = self.search(context)?;
         let mut reads = context.models()?;
-        let (page, left_out) = views::search(&mut reads, &search, system::now())?;
+        let (page, left_out) = views::search(&mut reads, &search, context.reader()?.as_ref(), system::now())?;
         let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
         if left_out > 0 {
             json["left_out"] = left_out.into();
         }
-        output::print(context.global.json, &(table(&page) + &views::without(left_out)), &json)?;
+        output::print(context.global.json, &(table(&page, self.whole) + &views::without(left_out)), &json)?;
         let shown: Vec<String> = page.hits.iter().map(|hit| hit.claim.id.clone()).collect();
         let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
         context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
@@ -67,7 +70,7 @@ impl Search {
     fn search(&self, context: &Context) -> Result<crate::store::Search, Failure> {
         let owner = self.owner.as_deref().map(|name| context.agent("owner", name)).transpose()?;
         let filter = ClaimFilter {
-            status: parse_all("status", &self.status)?,
+            status: statuses(&self.status)?,
             claim_type: parse_optional("type", self.claim_type.as_deref())?,
             scope: self.scope.as_deref().map(|text| context.scope("scope", text)).transpose()?,
             owner: owner.map(|agent| agent.to_string()),
@@ -86,11 +89,11 @@ impl Search {
     }
 }
 
-fn table(page: &SearchPage) -> String {
+fn table(page: &SearchPage, whole: bool) -> String {
     if page.hits.is_empty() {
         return "no claims match\n".to_owned();
     }
-    let rows: Vec<Vec<String>> = page.hits.iter().map(|hit| row(&hit.claim)).collect();
+    let rows: Vec<Vec<String>> = page.hits.iter().map(|hit| row(&hit.claim, whole)).collect();
     let mut text = output::table(&["id", "status", "type", "owner", "statement"], &rows);
     for Hit { claim, found_through, .. } in &page.hits {
         for old in found_through {

@@ -137,6 +137,19 @@ pub fn cut_line(text: &str, max_chars: usize) -> String {
     line
 }
 
+/// [`cut_line`] that cuts between words, where there is a space in the last third of what is shown.
+pub fn cut_words(text: &str, max_chars: usize) -> String {
+    let mut line = cut_line(text, max_chars);
+    if let Some(kept) = line.strip_suffix('…').filter(|kept| one_line(text) != **kept) {
+        let space = kept.rfind(' ').filter(|at| at * 3 >= kept.len() * 2);
+        if let Some(at) = space {
+            line.truncate(at);
+            line.push('…');
+        }
+    }
+    line
+}
+
 /// Text in which no `<` opens a tag: `<b>` becomes `&lt;b>`, and `a < b` stays.
 pub fn untagged(text: &str) -> Cow<'_, str> {
     let opens = |after: &str| after.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!' | '?'));

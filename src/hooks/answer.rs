@@ -18,6 +18,11 @@ pub enum Answer {
 }
 
 impl Call {
+    /// Whether the client hears what is said before a tool.
+    pub const fn hears_before_tools(&self) -> bool {
+        !matches!(self.client, Client::Gemini | Client::Cursor | Client::Qwen)
+    }
+
     /// Whether what is said now reaches the agent. What is to be said before a tool is said after it where a client
     /// hears nothing before (Gemini, Cursor, Qwen).
     pub fn is_heard(&self) -> bool {

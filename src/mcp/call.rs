@@ -141,9 +141,10 @@ impl Server {
             Ok(submission) => submission,
             Err(rejection) => return Err(self.guarded(&call, rejection).await),
         };
+        let agent = submission.agent.clone();
         let mut receipt = self.front().submit(submission).await?;
         receipt.warnings.extend(unknown);
-        self.with_reads(|reads| views::mark_at_now(reads, &mut receipt, system::now()));
+        self.with_reads(|reads| views::mark_at_now(reads, &mut receipt, Some(&agent), system::now()));
         Ok(receipt)
     }
 

@@ -281,6 +281,7 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = parameters.take("target");
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
+        whole: false,
         target: target.transpose()?,
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
@@ -455,9 +456,9 @@ mod tests {
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
-                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), places: [], owner: None, session: None, task: None, since: None, until: None, before: None, limit: 5 }, seen: Seen({}) })
-                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), before: None, limit: 50 }, seen: Seen({}) })
-                hivemind://claims?since=90m&until=%2357 -> Claims(ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, since: Some(Time(Timestamp(1795304437834))), until: Some(Seq(57)), before: None, limit: 50 })
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), places: [], owner: None, session: None, task: None, changed_since: None, since: None, until: None, before: None, limit: 5 }, seen: Seen({}) })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, changed_since: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), before: None, limit: 50 }, seen: Seen({}) })
+                hivemind://claims?since=90m&until=%2357 -> Claims(ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, changed_since: None, since: Some(Time(Timestamp(1795304437834))), until: Some(Seq(57)), before: None, limit: 50 })
                 hivemind://experiments?since=2d&until=1795309837834 -> Experiments(ExperimentFilter { status: None, profile: None, claim: None, since: Some(Time(Timestamp(1795137037834))), until: Some(Time(Timestamp(1795309837834))), before: None, limit: 50 })
                 hivemind://status?at=soon -> at: `soon` is no moment: give a time (2026-11-20T22:10:00Z), a date (2026-11-20, its beginning in UTC), epoch milliseconds, how long ago (45s, 90m, 2h, 3d, 1w), or a ledger position (#1200)
                 hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit

@@ -37,7 +37,7 @@ pub fn stop_gate(gate: &Gate) -> Option<String> {
             &gate.without_evidence,
             "claim without evidence",
             "claims without evidence",
-            "report_event and add_evidence, or deprecate_claim",
+            "add_evidence, where an event or a run shows it",
         ),
         (
             &gate.pending_proofs,
@@ -61,9 +61,10 @@ pub fn stop_gate(gate: &Gate) -> Option<String> {
 pub fn evidence_due(claims: &[String]) -> String {
     match claims {
         [] => String::new(),
-        claims => format!(
-            "hivemind: no evidence yet for your {}: report_event and add_evidence, or deprecate_claim\n",
-            named(claims)
+        [first, ..] => format!(
+            "hivemind: no evidence yet for your {}: if your last command or run shows it, hm claim evidence {} --ref last\n",
+            named(claims),
+            line(first, MAX_ID_CHARS)
         ),
     }
 }
@@ -131,7 +132,7 @@ mod tests {
             Before you stop, settle what is open:
             - 1 active task: task-1 (update_task: done, blocked or invalidated)
             - 2 leased tasks: task-1, task-2 (update_task, or the end of the session, gives it back)
-            - 7 claims without evidence: claim-1, claim-2, claim-3, claim-4, claim-5 and 2 more (report_event and add_evidence, or deprecate_claim)
+            - 7 claims without evidence: claim-1, claim-2, claim-3, claim-4, claim-5 and 2 more (add_evidence, where an event or a run shows it)
             - 1 claim that waits for a run: claim-9 (wait for hivemind://experiments, or cancel_experiment)
         "#]].assert_eq(&stop_gate(&gate).expect("something is open"));
     }

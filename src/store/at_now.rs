@@ -21,12 +21,15 @@ pub struct ByNow {
     pub agent: String,
     /// What it does: `tests it, R11 queued`.
     pub does: String,
+    /// Whether it is a lock or a task on a directory above the claim, which is news in no list.
+    #[serde(skip)]
+    pub is_above: bool,
 }
 
 /// Who does what, on one line; none where nothing goes on.
 pub fn by_now(at_it: &[ByNow]) -> Option<String> {
     let named: Vec<String> =
-        at_it.iter().take(MAX_NAMED).map(|ByNow { agent, does }| format!("{agent} {does}")).collect();
+        at_it.iter().take(MAX_NAMED).map(|ByNow { agent, does, .. }| format!("{agent} {does}")).collect();
     let more = at_it.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| named.join("; ") + &more)
@@ -63,6 +66,7 @@ impl AtNow {
             .map(|run| ByNow {
                 agent: run.agent.clone(),
                 does: format!("tests it, {} {}", run.name, run.status),
+                is_above: false,
             })
             .collect();
         let is_there = |scope: &String| scope.parse::<Scope>().is_ok_and(|scope| scope.is_at(scopes));
@@ -75,14 +79,17 @@ impl AtNow {
                 (None, Some(task)) => format!("holds {scope}{there} for {task}, {left}"),
                 (why, _) => format!("holds {scope}{there}, {left}: {}", why.as_deref().unwrap_or_default()),
             };
-            at_it.push(ByNow { agent: agent.clone(), does });
+            let is_above = scope.parse().is_ok_and(|scope| is_above(&scope, scopes));
+            at_it.push(ByNow { agent: agent.clone(), does, is_above });
         }
         for task in &self.tasks {
             // What it locks of this is said already.
-            let is_named = places(&task.scopes).iter().any(|scope| scope.is_at(scopes));
-            if is_named && !task.file_locks.iter().any(is_there) {
+            let named = places(&task.scopes).into_iter().filter(|scope| scope.is_at(scopes));
+            let named: Vec<Scope> = named.collect();
+            if !named.is_empty() && !task.file_locks.iter().any(is_there) {
                 let agent = task.holder.clone().unwrap_or_default();
-                at_it.push(ByNow { agent, does: format!("works on {}", task.name) });
+                let is_above = named.iter().all(|scope| is_above(scope, scopes));
+                at_it.push(ByNow { agent, does: format!("works on {}", task.name), is_above });
             }
         }
         at_it
@@ -94,6 +101,15 @@ impl AtNow {
             None => format!("until {}", Timestamp::from_ms(until)),
         }
     }
+}
+
+/// Whether a scope is a directory above each place that it overlaps.
+fn is_above(scope: &Scope, places: &[Scope]) -> bool {
+    let is_below = |place: &Scope| {
+        let below = place.as_str().strip_prefix(scope.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        below || scope.is_whole() && !place.is_whole()
+    };
+    scope.is_path() && places.iter().filter(|place| scope.is_at(&[(*place).clone()])).all(is_below)
 }
 
 impl Reader {
@@ -135,16 +151,40 @@ impl Reader {
         Ok(())
     }
 
-    /// Who is at these claims now, in force or not; those at which no agent is are left out.
+    /// [`Reader::mark_at_now`] for a list: without what its reader does itself, and without what is only above a claim.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn at_claims(&self, ids: &[String]) -> Result<Vec<(String, String)>, StoreError> {
+    pub fn mark_news<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c mut ClaimSummary>,
+        reader: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let mut claims: Vec<&mut ClaimSummary> = claims.collect();
+        self.mark_at_now(claims.iter_mut().map(|claim| &mut **claim))?;
+        for claim in claims {
+            claim.by_now.retain(|at_it| !at_it.is_above && Some(at_it.agent.as_str()) != reader);
+        }
+        Ok(())
+    }
+
+    /// What other agents than the reader are at with these claims now, in force or not; those at which no agent is are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn at_claims(
+        &self,
+        ids: &[String],
+        reader: Option<&str>,
+    ) -> Result<Vec<(String, String)>, StoreError> {
         let mut claims = Vec::new();
         for id in ids {
             claims.extend(self.claim_summary(id)?);
         }
         self.mark_at_now(claims.iter_mut())?;
+        for claim in &mut claims {
+            claim.by_now.retain(|at_it| Some(at_it.agent.as_str()) != reader);
+        }
         Ok(claims.into_iter().filter_map(|claim| Some((claim.id, by_now(&claim.by_now)?))).collect())
     }
 }

@@ -39,6 +39,8 @@ pub struct ClaimFilter {
     pub session: Option<String>,
     /// Came out of this task.
     pub task: Option<TaskId>,
+    /// Changed then or later, or made.
+    pub changed_since: Option<Moment>,
     /// Made then or later.
     pub since: Option<Moment>,
     /// Made then or earlier.
@@ -153,6 +155,20 @@ pub struct ClaimSummary {
     /// Who is at it now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_now: Vec<ByNow>,
+    /// Its last change where that is not its creation, in a list that names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_change: Option<LastChange>,
+}
+
+/// What last changed a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastChange {
+    /// What was done: `challenged`.
+    pub what: String,
+    /// The agent that did it.
+    pub by: String,
+    /// When, epoch ms.
+    pub at: i64,
 }
 
 /// The run that confirmed a claim.
@@ -201,7 +217,7 @@ impl ClaimSummary {
 }
 
 impl ClaimSummary {
-    /// [`ClaimSummary::standing`] for a column: what confirmed it says that it is confirmed.
+    /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
     pub fn short_standing(&self) -> String {
         // What took its place says more than that it is out of force.
         let ended = match (&self.superseded_by, self.status) {
@@ -210,7 +226,8 @@ impl ClaimSummary {
             (None, Status::Deprecated) if self.rejected => "rejected",
             (_, status) => status.as_str(),
         };
-        self.basis.map_or(ended, Basis::as_str).to_owned() + &self.doubts()
+        let basis = self.basis.map(|basis| format!(", {basis}")).unwrap_or_default();
+        ended.to_owned() + &basis + &self.doubts()
     }
 }
 
@@ -535,6 +552,13 @@ impl Reader {
         for (moment, comparison) in [(filter.since, ">="), (filter.until, "<=")] {
             let Some((column, value)) = moment.map(made_at) else { continue };
             select.require_if(&format!("c.{column} {comparison}"), Some(value));
+        }
+        if let Some(moment) = filter.changed_since {
+            let (column, value) = match moment {
+                Moment::Seq(seq) => ("seq", i64::try_from(seq).unwrap_or(i64::MAX)),
+                Moment::Time(at) => ("touched_at", at.ms()),
+            };
+            select.require_if(&format!("c.{column} >="), Some(value));
         }
         let mut position = "c.created_seq";
         if let Some(limits) = filter.limits(&self.around_of(filter)?).filter(|_| !filter.starts_at_status()) {
@@ -889,6 +913,7 @@ fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError>
         rejected: row.get("rejected")?,
         changed_since: Vec::new(),
         by_now: Vec::new(),
+        last_change: None,
         agreed_by_silence: by_silence,
         proof: row.get::<_, Option<String>>("proved_by")?.map(|json| Proof::of(&json)).transpose()?,
         unstable: false,

@@ -98,6 +98,8 @@ pub struct DecisionFilter {
     pub before: Option<u64>,
     /// At most so many.
     pub limit: usize,
+    /// Whether a text shows statements whole.
+    pub whole: bool,
 }
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \

@@ -26,7 +26,9 @@ pub(super) const LEDGER: &str = "ledger";
 /// Entries of each kind that are shown, so that many of one kind hide none of another.
 const MAX_SHOWN: usize = 20;
 /// What is shown of a statement; its id leads to the rest.
-const GLANCE_CHARS: usize = 160;
+const GLANCE_CHARS: usize = 400;
+/// A text that stands in an entry above is cut here.
+const AGAIN_CHARS: usize = 60;
 /// What is shown of a question: all that a statement and its introduction may hold.
 const QUESTION_CHARS: usize = 2_100;
 /// A refused command nobody sent again within so many milliseconds, a day, is history.
@@ -594,7 +596,15 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
         *count <= MAX_SHOWN
     });
     needs.sort_by_key(|need| (need.seen, need.kind, is_anothers(need)));
-    let mut text: String = needs.iter().map(|need| entry(need, now)).collect();
+    let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
+    let mut known = BTreeSet::new();
+    let entries = needs.iter().map(|need| {
+        let entry = entry(need, &mut known, now);
+        // How another agent settles it is that agent's to know.
+        let first = entry.lines().next().filter(|_| is_architects && is_anothers(need));
+        first.map(|line| format!("{line}\n")).unwrap_or(entry)
+    });
+    let mut text: String = entries.collect();
     let mut more = serde_json::Map::new();
     for (kind, count) in counts.into_iter().filter(|(_, count)| *count > MAX_SHOWN) {
         let (name, list) = kind.words();
@@ -609,7 +619,7 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
 }
 
 /// An entry of the list: stored text on the first line and on no other.
-fn entry(need: &Need, now: Timestamp) -> String {
+fn entry(need: &Need, known: &mut BTreeSet<String>, now: Timestamp) -> String {
     let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
     let since = Timestamp::from_ms(*since).age(now);
     let until = until.map(|until| Span(until - now.ms()));
@@ -627,7 +637,15 @@ fn entry(need: &Need, now: Timestamp) -> String {
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
     // A question is answered by what it says: all of it. The bar stands between two texts and nowhere else.
     let glance = if matches!(kind, Kind::Question | Kind::Silence) { QUESTION_CHARS } else { GLANCE_CHARS };
-    let what: Vec<String> = what.iter().map(|text| inline(&text.replace('|', "¦"), glance)).collect();
+    let what: Vec<String> = what
+        .iter()
+        .map(|text| {
+            // The agent stands before what it said.
+            let said = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
+            let glance = if known.insert(said.to_owned()) { glance } else { AGAIN_CHARS };
+            inline(&text.replace('|', "¦"), glance)
+        })
+        .collect();
     let commands = |settle: &[String]| {
         settle
             .iter()

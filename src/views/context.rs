@@ -245,9 +245,8 @@ fn ask(asking: &mut Asking<'_>, now_there: Option<&Workspace>, of: &ContextOf) -
         let shown = shown.iter_mut().map(|claim| &mut **claim);
         super::versions::mark_changed(store, shown, worktree.as_ref(), now_there)
     });
-    asking.ask(|store| store.mark_at_now(shown.iter_mut().map(|claim| &mut **claim)));
-    // A reader knows what it does itself.
-    shown.into_iter().for_each(|claim| claim.by_now.retain(|at_it| at_it.agent != of.agent.as_str()));
+    let reader = Some(of.agent.as_str());
+    asking.ask(|store| store.mark_news(shown.iter_mut().map(|claim| &mut **claim), reader));
     found.locks = asking.ask(|store| store.locks());
     found
 }

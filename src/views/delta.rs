@@ -536,8 +536,22 @@ fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>,
         ..ClaimFilter::default()
     };
     let mut own = store.claims(&own)?.claims;
-    own.retain(|claim| claim.evidence == 0 && claim.claim_type != ClaimType::Hypothesis);
+    own.retain(|claim| {
+        claim.evidence == 0
+            && claim.supports == 0
+            && !matches!(claim.claim_type, ClaimType::Hypothesis | ClaimType::Decision)
+            && !names_what_shows_it(&claim.statement)
+    });
     Ok(own)
+}
+
+/// Whether a statement names a run, a claim or an event: `R11`, `C4`, `#57`.
+fn names_what_shows_it(statement: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '#';
+    statement.split(|c| !is_part(c)).any(|word| {
+        let number = word.strip_prefix(['R', 'C', '#']).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to

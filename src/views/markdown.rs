@@ -26,11 +26,18 @@ pub(super) const MAX_RAN_CHARS: usize = 120;
 /// Digits of a hash that tell two files apart at a glance; JSON has all of them.
 const HASH_CHARS: usize = 12;
 /// A statement in a list is cut here; the claim's own page has all of it.
-const LIST_STATEMENT_CHARS: usize = 160;
+const LIST_STATEMENT_CHARS: usize = 200;
+/// The fields of an event and the scopes of a claim in a list are cut here.
+const LIST_FIELD_CHARS: usize = 160;
 
 /// Stored text on one line of at most `max_chars`: nothing hidden, no line breaks, and no tag opens in it.
 pub fn inline(text: &str, max_chars: usize) -> String {
     clean::untagged(&clean::cut_line(text, max_chars)).into_owned()
+}
+
+/// A statement as a list shows it: on one line, and cut between words.
+pub fn listed(statement: &str) -> String {
+    clean::untagged(&clean::cut_words(statement, LIST_STATEMENT_CHARS)).into_owned()
 }
 
 /// A name on record: short, and as harmless as any stored text.
@@ -70,7 +77,7 @@ pub(super) const fn replaced(claim: &ClaimSummary) -> &'static str {
 
 /// Who is at a claim now.
 pub(super) fn at_now(claim: &ClaimSummary) -> Option<String> {
-    by_now(&claim.by_now).map(|at_it| inline(&at_it, 2 * LIST_STATEMENT_CHARS))
+    by_now(&claim.by_now).map(|at_it| inline(&at_it, 2 * LIST_FIELD_CHARS))
 }
 
 /// [`ClaimSummary::standing`] with the run that proved it.
@@ -94,8 +101,8 @@ fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
         claim.effective_confidence(now),
         graded(claim),
         age(claim.touched_at, now),
-        inline(&claim.scopes.join(", "), LIST_STATEMENT_CHARS),
-        inline(&claim.statement, LIST_STATEMENT_CHARS)
+        inline(&claim.scopes.join(", "), LIST_FIELD_CHARS),
+        listed(&claim.statement)
     )
 }
 
@@ -273,7 +280,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
                     "`{}` {} {}",
                     other.claim_id,
                     format_args!("of {}{}", owner_of(other), held_by(other)),
-                    inline(statement, LIST_STATEMENT_CHARS)
+                    inline(statement, LIST_FIELD_CHARS)
                 )
             };
             let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
@@ -394,7 +401,7 @@ fn decided(text: &mut String, decision: &DecisionView) {
             format!(
                 "`{}` {}: {}",
                 alternative.claim_id,
-                inline(&alternative.statement, LIST_STATEMENT_CHARS),
+                inline(&alternative.statement, LIST_FIELD_CHARS),
                 inline(&alternative.rejection_reason, 2_000)
             )
         }),
@@ -415,7 +422,7 @@ fn decided(text: &mut String, decision: &DecisionView) {
     );
 }
 
-pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
+pub(super) fn decisions(page: &DecisionPage, whole: bool, now: Timestamp) -> String {
     if page.decisions.is_empty() {
         return "No decisions match.\n".to_owned();
     }
@@ -431,7 +438,7 @@ pub(super) fn decisions(page: &DecisionPage, now: Timestamp) -> String {
             decision.outcome.as_deref().unwrap_or("no outcome yet"),
             age(decision.created_at, now),
             target.unwrap_or_default(),
-            inline(&decision.statement, LIST_STATEMENT_CHARS)
+            if whole { inline(&decision.statement, usize::MAX) } else { listed(&decision.statement) }
         );
     }
     text
@@ -475,12 +482,9 @@ pub(super) fn contradictions(page: &ContradictionPage, now: Timestamp) -> String
                 held_by(side),
                 inline(&side.scopes.join(", "), 80),
                 match (&side.challenge, &side.statement) {
-                    (Some(reason), _) => format!(
-                        "challenged by {}: {}",
-                        name(&side.agent),
-                        inline(reason, LIST_STATEMENT_CHARS)
-                    ),
-                    (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_STATEMENT_CHARS),
+                    (Some(reason), _) =>
+                        format!("challenged by {}: {}", name(&side.agent), inline(reason, LIST_FIELD_CHARS)),
+                    (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_FIELD_CHARS),
                 }
             );
         }
@@ -581,7 +585,7 @@ pub fn event_line(event: &EventView) -> String {
         event.kind,
         name(&event.agent),
         Timestamp::from_ms(event.at),
-        inline(&what, LIST_STATEMENT_CHARS)
+        inline(&what, LIST_FIELD_CHARS)
     )
 }
 
@@ -647,8 +651,7 @@ pub(super) fn status(status: &StatusView) -> String {
         );
     }
     for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
-        let _ =
-            writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_STATEMENT_CHARS));
+        let _ = writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_FIELD_CHARS));
     }
     for rejected in &status.rejected {
         let _ = writeln!(
@@ -657,7 +660,7 @@ pub(super) fn status(status: &StatusView) -> String {
             rejected.kind,
             name(&rejected.agent),
             rejected.code,
-            inline(&rejected.message, LIST_STATEMENT_CHARS)
+            inline(&rejected.message, LIST_FIELD_CHARS)
         );
     }
     text

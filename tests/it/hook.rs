@@ -524,8 +524,7 @@ fn a_claim_without_evidence_is_told_with_the_next_prompt_and_once() {
     assert_eq!(session.told("Stop", json!({ "stop_hook_active": false })), "");
     spool_is_empty(&shell);
     let told = session.prompt("second");
-    let due =
-        "hivemind: no evidence yet for your C1, C2: report_event and add_evidence, or deprecate_claim\n";
+    let due = "hivemind: no evidence yet for your C1, C2: if your last command or run shows it, hm claim evidence C1 --ref last\n";
     assert!(told.ends_with(due), "{told}");
     spool_is_empty(&shell);
     assert_eq!(session.prompt("third"), "");

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use hivemind::domain::claim::ReportKind;
+use hivemind::domain::claim::{ClaimType, ReportKind};
 use hivemind::domain::command::{
     AddTask, ClaimTask, Command, CreateClaim, EndSession, LockScopes, ReleaseScopes, ReportEvent,
     StartSession,
@@ -156,7 +156,11 @@ fn a_write_against_a_lock_is_warned_of_and_passes() {
     let mut team = Team::new();
     team.does("s-1", lock(&["src/db", "tag:cpu"], Some(20)));
     let claim = |statement: &str, texts: &[&str]| {
-        Command::CreateClaim(CreateClaim { scopes: scopes(texts), ..fact(statement) })
+        Command::CreateClaim(CreateClaim {
+            claim_type: ClaimType::Decision,
+            scopes: scopes(texts),
+            ..fact(statement)
+        })
     };
     let told = |team: &mut Team, session: &str, command: Command| -> Vec<String> {
         let warnings = team.does(session, command).warnings.into_iter();

@@ -50,6 +50,7 @@ mod loopholes;
 mod mcp;
 mod names;
 mod news;
+mod noise;
 mod notes;
 mod outcomes;
 mod packs;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Decision, Speaker, check_list, target};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::ReportKind;
+use crate::domain::claim::{ClaimType, ReportKind};
 use crate::domain::command::{Command, LockScopes, ReleaseScopes};
 use crate::domain::event::{Event, ScopesLocked, ScopesReleased};
 use crate::domain::ids::SessionId;
@@ -162,7 +162,10 @@ pub(super) fn warnings(
 fn about(state: &State, command: &Command) -> Vec<Scope> {
     let mut about = Vec::new();
     if let Command::CreateClaim(create) = command {
-        about.clone_from(&create.scopes);
+        // What is only claimed of a file leaves it as it is.
+        if create.claim_type == ClaimType::Decision {
+            about.clone_from(&create.scopes);
+        }
     } else if let Command::RecordDecision(record) = command {
         about.extend(record.target.iter().chain(&record.scopes).cloned());
         about.extend(state.claim(record.claim_id).into_iter().flat_map(|claim| claim.scopes.clone()));

@@ -12,8 +12,10 @@ use crate::domain::scope::Scope;
 use crate::domain::state::State;
 use crate::domain::way;
 
-/// How much alike two names are for one to be suggested instead of the other (spec 07).
-const ALIKE: f64 = 0.6;
+/// A part of a name this long, in letters, may be a slip of another one.
+const LONG_ENOUGH: usize = 5;
+/// How many letters of it may differ.
+const MAX_SLIPS: usize = 2;
 
 /// The scopes under the names that stand for all others, sorted, each once.
 pub(super) fn canonical(state: &State, scopes: &[Scope]) -> Vec<Scope> {
@@ -35,12 +37,9 @@ pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
                 );
                 return Some(Warning { code: WarningCode::SimilarTarget, message, claim_id: None });
             }
-            let alike = |known: &Scope| strsim::normalized_damerau_levenshtein(known.name(), scope.name());
-            let (known, likeness) = state
-                .targets()
-                .map(|known| (known, alike(known)))
-                .max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(a.0)))?;
-            (likeness >= ALIKE).then(|| Warning {
+            let alike = state.targets().filter(|known| is_respelled(known.name(), scope.name()));
+            let known = alike.min_by_key(|known| (strsim::osa_distance(known.name(), scope.name()), *known))?;
+            Some(Warning {
                 code: WarningCode::SimilarTarget,
                 message: format!(
                     "{scope} is a new target: if {known} is meant, use that name, or ask the operator to join them: {}",
@@ -50,6 +49,32 @@ pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
             })
         })
         .collect()
+}
+
+/// Whether two names differ by their spelling alone: in separators, in a plural, or in a letter or two of one long part.
+/// Names of a family, such as `stream.api` and `stream.lexing`, share a part and differ in another.
+fn is_respelled(known: &str, new: &str) -> bool {
+    let is_separator = |c: char| !c.is_alphanumeric();
+    let parts = |name: &str| name.split(is_separator).map(str::to_lowercase).collect::<Vec<_>>();
+    let (known, new) = (parts(known), parts(new));
+    if known.concat() == new.concat() {
+        return true;
+    }
+    let mut differ = known.iter().zip(&new).filter(|(known, new)| known != new);
+    let (Some((one, other)), None) = (differ.next(), differ.next()) else { return false };
+    known.len() == new.len() && is_slip(one, other)
+}
+
+fn is_slip(one: &str, other: &str) -> bool {
+    let is_plural =
+        |one: &str, many: &str| many.strip_prefix(one).is_some_and(|end| ["s", "es"].contains(&end));
+    let letters = |word: &str| word.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    // Names that count, such as `phase1` and `phase2`, differ on purpose.
+    let is_count = letters(one) == letters(other);
+    let is_long = one.chars().count().min(other.chars().count()) >= LONG_ENOUGH;
+    is_plural(one, other)
+        || is_plural(other, one)
+        || is_long && !is_count && strsim::osa_distance(one, other) <= MAX_SLIPS
 }
 
 pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Rejection> {
