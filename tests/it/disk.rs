@@ -346,7 +346,7 @@ fn a_locked_ledger_is_told_and_costs_nothing() {
         // It takes as long as the writer waits for a lock: five seconds.
         return;
     }
-    let shell = library();
+    let shell = library().with_the_patience_of_a_user();
     let db = rusqlite::Connection::open(shell.workspace().ledger()).expect("the ledger");
     db.execute_batch("BEGIN IMMEDIATE").expect("nobody else holds it");
     let line = r#"hm --agent devops claim create "one more" --scope . --key k"#;

@@ -58,9 +58,13 @@ impl Shell {
 
     /// A fresh workspace that waits for a writer as long as a user does, not as long as these tests do.
     pub(crate) fn of_a_user() -> Self {
-        let mut shell = Self::without_writer();
-        shell.is_of_a_user = true;
-        shell
+        Self::without_writer().with_the_patience_of_a_user()
+    }
+
+    /// The same workspace; its commands wait for a writer no longer than a user's.
+    pub(crate) fn with_the_patience_of_a_user(mut self) -> Self {
+        self.is_of_a_user = true;
+        self
     }
 
     /// Makes the directory a workspace. Nobody's clients are found, and so none is configured.
