@@ -55,8 +55,23 @@ pub struct AtNow {
 
 impl AtNow {
     /// Everything that is locked.
-    pub fn locks(&self) -> &[LockView] {
-        &self.locks
+    pub fn into_locks(self) -> Vec<LockView> {
+        self.locks
+    }
+
+    /// Says on each claim in force who is at it.
+    fn mark<'c>(&self, claims: impl Iterator<Item = &'c mut ClaimSummary>) {
+        for claim in claims.filter(|claim| claim.status != Status::Deprecated) {
+            claim.by_now = self.at(Some(&claim.id), &places(&claim.scopes));
+        }
+    }
+
+    /// [`AtNow::mark`] for a list: without what its reader does itself, and without what is only above a claim.
+    pub fn mark_news<'c>(&self, claims: impl Iterator<Item = &'c mut ClaimSummary>, reader: Option<&str>) {
+        for claim in claims {
+            self.mark(std::iter::once(&mut *claim));
+            claim.by_now.retain(|at_it| !at_it.is_above && Some(at_it.agent.as_str()) != reader);
+        }
     }
 
     /// Who is at a claim or at one of its places: its runs first, then locks, then tasks whose scopes name a place.
@@ -128,8 +143,9 @@ impl Reader {
             Ok::<_, StoreError>(Run { claim_id: row.get(0)?, name: row.get(1)?, agent: row.get(2)?, status })
         })?;
         let mut tasks = self.held_tasks()?;
+        let locks = self.locks_beside(&tasks)?;
         tasks.retain(|task| task.status == TaskStatus::Active);
-        Ok(AtNow { now: self.now(), runs, tasks, locks: self.locks()? })
+        Ok(AtNow { now: self.now(), runs, tasks, locks })
     }
 
     /// Says on each claim in force who is at it now.
@@ -141,17 +157,13 @@ impl Reader {
         claims: impl Iterator<Item = &'c mut ClaimSummary>,
     ) -> Result<(), StoreError> {
         let mut claims = claims.filter(|claim| claim.status != Status::Deprecated).peekable();
-        if claims.peek().is_none() {
-            return Ok(());
-        }
-        let at_now = self.at_now()?;
-        for claim in claims {
-            claim.by_now = at_now.at(Some(&claim.id), &places(&claim.scopes));
+        if claims.peek().is_some() {
+            self.at_now()?.mark(claims);
         }
         Ok(())
     }
 
-    /// [`Reader::mark_at_now`] for a list: without what its reader does itself, and without what is only above a claim.
+    /// [`AtNow::mark_news`] of what goes on now.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -160,10 +172,9 @@ impl Reader {
         claims: impl Iterator<Item = &'c mut ClaimSummary>,
         reader: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut claims: Vec<&mut ClaimSummary> = claims.collect();
-        self.mark_at_now(claims.iter_mut().map(|claim| &mut **claim))?;
-        for claim in claims {
-            claim.by_now.retain(|at_it| !at_it.is_above && Some(at_it.agent.as_str()) != reader);
+        let mut claims = claims.peekable();
+        if claims.peek().is_some() {
+            self.at_now()?.mark_news(claims, reader);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, TaskView};
 use crate::domain::event::{Guard, Recorded, ScopesLocked, ScopesReleased};
 use crate::domain::ids::SessionId;
 use crate::domain::lock::{because, for_task};
@@ -99,12 +99,17 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn locks(&self) -> Result<Vec<LockView>, StoreError> {
+        self.locks_beside(&self.held_tasks()?)
+    }
+
+    /// [`Reader::locks`], where the tasks that are held are known.
+    pub(super) fn locks_beside(&self, held: &[TaskView]) -> Result<Vec<LockView>, StoreError> {
         let now = self.now().map_or(0, |now| now.ms());
-        let mut held = self.db.prepare_cached(
+        let mut own = self.db.prepare_cached(
             "SELECT scope, agent, session, worktree, lock_until, why, id FROM locks WHERE lock_until >= ?1 \
              ORDER BY lock_until, session, scope",
         )?;
-        let mut locks = self.kept_of(held.query([now])?, |row| {
+        let mut locks = self.kept_of(own.query([now])?, |row| {
             Ok::<_, rusqlite::Error>(LockView {
                 id: row.get(6)?,
                 scope: row.get(0)?,
@@ -117,14 +122,14 @@ impl Reader {
                 title: None,
             })
         })?;
-        for task in self.held_tasks()? {
-            let (Some(agent), Some(session), Some(until)) = (task.holder, task.session, task.lease_until)
+        for task in held {
+            let (Some(agent), Some(session), Some(until)) = (&task.holder, &task.session, task.lease_until)
             else {
                 continue;
             };
-            locks.extend(task.file_locks.into_iter().map(|scope| LockView {
+            locks.extend(task.file_locks.iter().map(|scope| LockView {
                 id: task.id.clone(),
-                scope,
+                scope: scope.clone(),
                 agent: agent.clone(),
                 session: session.clone(),
                 worktree: task.worktree.clone(),

@@ -246,8 +246,9 @@ fn ask(asking: &mut Asking<'_>, now_there: Option<&Workspace>, of: &ContextOf) -
         super::versions::mark_changed(store, shown, worktree.as_ref(), now_there)
     });
     let reader = Some(of.agent.as_str());
-    asking.ask(|store| store.mark_news(shown.iter_mut().map(|claim| &mut **claim), reader));
-    found.locks = asking.ask(|store| store.locks());
+    let at_now = asking.ask(|store| store.at_now());
+    at_now.mark_news(shown.into_iter(), reader);
+    found.locks = at_now.into_locks();
     found
 }
 

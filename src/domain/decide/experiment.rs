@@ -448,7 +448,7 @@ fn proven(
 ) -> (Vec<Event>, Option<Warning>) {
     let is_late = |agent: &&AgentId| claim.sights.is_challenged_after(agent, run.saw.seq);
     let late: Vec<AgentId> = claim.challengers().filter(is_late).cloned().collect();
-    let reason = format!("proof:{run_id}").parse().expect("an id is short");
+    let reason = self::reason(&format!("proof:{run_id}"));
     let (from, to, leaves_open) = (claim.status, Status::Confirmed, late.clone());
     let confirmed =
         StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false, leaves_open };
@@ -466,9 +466,8 @@ fn proven(
         events.extend(replaced.into_iter().chain(ended));
     } else {
         let late: Vec<String> = late.iter().map(ToString::to_string).collect();
-        let reason = format!("challenged by {} after run {run_id} was asked for", late.join(", "));
-        let reason: String = reason.chars().take(REASON_CHARS).collect();
-        events.push(transition(claim_id, to, status, &reason));
+        let why = format!("challenged by {} after run {run_id} was asked for", late.join(", "));
+        events.push(transition(claim_id, to, status, self::reason(&why).as_str()));
     }
     (events, stays)
 }
