@@ -30,7 +30,6 @@ mod search;
 mod serve;
 mod session;
 mod status;
-pub(crate) mod steps;
 mod target;
 mod token;
 mod trust;
@@ -581,7 +580,7 @@ impl Context {
         let mut text = if matches!(view, View::Output(..)) {
             answer.text
         } else if is_exact {
-            names::shortened(&steps::in_shell(&answer.text)).into_owned()
+            names::shortened(&crate::steps::in_shell(&answer.text)).into_owned()
         } else {
             output::fitted(&answer.text)
         };
@@ -901,4 +900,48 @@ fn nobody_speaks() -> Rejection {
         "pass --agent NAME or set HM_AGENT; without either a human at a terminal is the operator, and in the shell of \
          a client the agent of its session speaks",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::Parser;
+
+    use crate::domain::way;
+    use crate::steps::{ADDRESSES, As, VERBS, in_shell};
+
+    /// Each argument of the table is one that its tool takes, and each verb takes it in that way.
+    #[test]
+    fn the_table_fits_the_tools_and_the_verbs() {
+        for (tool, verb, takes) in VERBS {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tool-schemas/{tool}.json"));
+            let schema = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{tool}: {error}"));
+            let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+            let properties = schema["inputSchema"]["properties"].as_object().expect("arguments");
+            let mut arguments = serde_json::Map::new();
+            for (name, way) in *takes {
+                assert!(properties.contains_key(*name), "{tool} takes no {name}");
+                if matches!(way, As::Flag(_)) {
+                    arguments.insert((*name).to_owned(), true.into());
+                } else {
+                    arguments.insert((*name).to_owned(), "7".into());
+                }
+            }
+            let line = in_shell(&way::call(tool, &arguments.into())).into_owned();
+            assert!(line.starts_with(&format!("`hm {verb}")), "{line}");
+            parses(&line);
+        }
+        for (pattern, _) in ADDRESSES {
+            parses(&in_shell(&format!("`hivemind://{}`", pattern.replace('*', "ID"))));
+        }
+    }
+
+    fn parses(line: &str) {
+        let words = shell_words::split(line.trim_matches('`')).expect("words");
+        if let Err(problem) = super::Cli::try_parse_from(&words) {
+            // Which arguments exclude each other is no matter of the table.
+            assert_eq!(problem.kind(), clap::error::ErrorKind::ArgumentConflict, "{line}: {problem}");
+        }
+    }
 }

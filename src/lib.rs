@@ -21,6 +21,7 @@ pub mod schedule;
 pub mod session_home;
 pub mod session_news;
 pub mod standing;
+mod steps;
 pub mod store;
 pub mod system;
 pub mod tokens;

@@ -11,11 +11,11 @@ use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
 use super::names::shortened;
-use super::steps::{in_shell, in_shell_json};
 use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::LedgerError;
+use crate::steps::{in_shell, in_shell_json};
 use crate::store::StoreError;
 use crate::views;
 use crate::views::ViewError;

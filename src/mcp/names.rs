@@ -4,10 +4,10 @@ use rmcp::model::{CallToolResponse, ContentBlock, JsonObject};
 use serde_json::Value;
 
 use super::server::Server;
-use crate::cli::steps;
 use crate::domain::names::{Sort, quoted_ids};
 use crate::domain::rejection::Rejection;
 use crate::reads::Reads;
+use crate::steps;
 use crate::views;
 
 /// Members of answers that hold a sentence for models. Paths and commands beside them keep the ids in them.

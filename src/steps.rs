@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// How an argument of a tool is given to its verb.
 #[derive(Debug, Clone, Copy)]
-enum As {
+pub(crate) enum As {
     /// By its place, in the order of the table.
     Place,
     /// After this option, which is repeated for each entry of a list.
@@ -19,13 +19,13 @@ enum As {
 
 use As::{Flag, Option as After, Place};
 
-type Verb = (&'static str, &'static str, &'static [(&'static str, As)]);
+pub(crate) type Verb = (&'static str, &'static str, &'static [(&'static str, As)]);
 
 const POSITION: &[(&str, As)] =
     &[("claim_id", Place), ("reason", After("--reason")), ("evidence_ref", After("--evidence"))];
 
 /// A tool, its verb, and the arguments that hints give.
-const VERBS: &[Verb] = &[
+pub(crate) const VERBS: &[Verb] = &[
     ("abstain", "claim abstain", POSITION),
     (
         "add_evidence",
@@ -111,7 +111,7 @@ const VERBS: &[Verb] = &[
 ];
 
 /// What the parts of an address lead to. `*` is one part, which the verb takes.
-const ADDRESSES: &[(&str, &str)] = &[
+pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("anchors", "anchor list"),
     ("attention", "attention"),
     ("claims", "claim list"),
@@ -291,13 +291,10 @@ fn shows(address: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use clap::Parser;
     use expect_test::expect;
     use serde_json::json;
 
-    use super::{ADDRESSES, VERBS, in_shell, in_shell_json};
+    use super::{in_shell, in_shell_json};
     use crate::domain::way;
 
     #[test]
@@ -342,39 +339,5 @@ mod tests {
             in_shell_json(&said),
             json!({ "statement": "`hivemind://claims`", "hint": "`hm claim list`" })
         );
-    }
-
-    /// Each argument of the table is one that its tool takes, and each verb takes it in that way.
-    #[test]
-    fn the_table_fits_the_tools_and_the_verbs() {
-        for (tool, verb, takes) in VERBS {
-            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tool-schemas/{tool}.json"));
-            let schema = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{tool}: {error}"));
-            let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
-            let properties = schema["inputSchema"]["properties"].as_object().expect("arguments");
-            let mut arguments = serde_json::Map::new();
-            for (name, way) in *takes {
-                assert!(properties.contains_key(*name), "{tool} takes no {name}");
-                if matches!(way, super::Flag(_)) {
-                    arguments.insert((*name).to_owned(), true.into());
-                } else {
-                    arguments.insert((*name).to_owned(), "7".into());
-                }
-            }
-            let line = in_shell(&way::call(tool, &arguments.into())).into_owned();
-            assert!(line.starts_with(&format!("`hm {verb}")), "{line}");
-            parses(&line);
-        }
-        for (pattern, _) in ADDRESSES {
-            parses(&in_shell(&format!("`hivemind://{}`", pattern.replace('*', "ID"))));
-        }
-    }
-
-    fn parses(line: &str) {
-        let words = shell_words::split(line.trim_matches('`')).expect("words");
-        if let Err(problem) = crate::cli::Cli::try_parse_from(&words) {
-            // Which arguments exclude each other is no matter of the table.
-            assert_eq!(problem.kind(), clap::error::ErrorKind::ArgumentConflict, "{line}: {problem}");
-        }
     }
 }
