@@ -233,6 +233,12 @@ impl Reads {
         Ok(self.ledger.as_ref().map(|(_, reader)| reader))
     }
 
+    /// The ledger where it can be read: for what an answer from the read models shows beside the claims, and goes
+    /// without where the ledger is damaged.
+    pub fn readable_ledger(&mut self) -> Option<&ledger::Reader> {
+        self.ledger().ok().flatten()
+    }
+
     /// The read models; `None` while nothing was ever written.
     ///
     /// # Errors

@@ -472,7 +472,7 @@ pub fn claims(
         Ok(page)
     })?;
     if let Some(page) = &mut page {
-        last_change::mark(reads, page)?;
+        last_change::mark(reads, page);
     }
     Ok((page.unwrap_or(ClaimPage { claims: Vec::new(), next: None }), left_out.count()))
 }
@@ -776,12 +776,24 @@ fn jobs(reads: &Reads) -> Runs {
     if reads.horizon().is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() }
 }
 
+/// How the ledger stands, and why it cannot be read where that is so: the read models answer without it.
+fn standing(reads: &mut Reads) -> Result<(Standing, Option<String>), ViewError> {
+    match reads.standing() {
+        Ok(standing) => Ok((standing, None)),
+        Err(error @ (LedgerError::Newer { .. } | LedgerError::Gone { .. })) => Err(error.into()),
+        Err(error) => Ok((Standing::default(), Some(error.to_string()))),
+    }
+}
+
 /// What became of the writer's jobs, and a damaged ledger as one of them.
 fn troubles(reads: &mut Reads, now: Timestamp) -> Result<Runs, ViewError> {
     let mut runs = jobs(reads);
-    if let Some(damage) = reads.standing()?.damage {
+    let (standing, unreadable) = standing(reads)?;
+    let damaged = standing.damage.map(|damage| {
         let waiting = if damage.stops_writes() { "; writes wait in the spool" } else { "" };
-        let detail = format!("{}{waiting}", damage.loss.fault);
+        format!("{}{waiting}", damage.loss.fault)
+    });
+    if let Some(detail) = damaged.or(unreadable) {
         let run = Run { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
         runs.0.insert(attention::LEDGER.to_owned(), run);
     }
@@ -793,14 +805,12 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
     // What waits now did not wait then.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
     let jobs = jobs(reads);
-    let Standing { damage, unsealed, .. } = reads.standing()?;
+    let (Standing { damage, unsealed, .. }, unreadable) = standing(reads)?;
     let workspace = reads.workspace().root().display().to_string();
-    let head = reads.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+    let ledger = reads.readable_ledger().filter(|_| unreadable.is_none());
+    let head = ledger.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
-    let denials = match reads.ledger()? {
-        Some(ledger) => ledger.count(MEMORY_DENIED, horizon)?,
-        None => 0,
-    };
+    let denials = ledger.map(|ledger| ledger.count(MEMORY_DENIED, horizon)).transpose()?.unwrap_or(0);
     let memory = reads.workspace().memory().display().to_string();
     let mut status = StatusView {
         workspace,
@@ -813,8 +823,8 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
         denials,
         rejected: Vec::new(),
         jobs,
-        stops_writes: damage.as_ref().is_some_and(Damage::stops_writes),
-        damage: damage.map(|damage| damage.loss.fault),
+        stops_writes: unreadable.is_some() || damage.as_ref().is_some_and(Damage::stops_writes),
+        damage: damage.map(|damage| damage.loss.fault).or(unreadable),
         unsealed,
     };
     let asked = reads.ask(now, |store| {

@@ -410,7 +410,7 @@ impl Hooked {
         if news.as_mut().is_some_and(|news| !news.take_turn()) {
             return None;
         }
-        let head = self.reads.ledger().ok().flatten().and_then(|ledger| ledger.head().ok());
+        let head = self.reads.readable_ledger().and_then(|ledger| ledger.head().ok());
         let head = head.map_or(0, |head| head.seq);
         let told = news.as_ref().and_then(SessionNews::told);
         // A ledger that was put back from a backup goes on before what was told.
@@ -614,7 +614,7 @@ impl Hooked {
             }
             let was_told = self.store(|store| store.was_told_of_edit(me, &edit, matched.as_str()))?;
             // When it was, only the ledger knows. Where it does not, nothing is said.
-            let ledger = self.reads.ledger().ok().flatten();
+            let ledger = self.reads.readable_ledger();
             let at = ledger.and_then(|ledger| ledger.at(edit.seq).ok().flatten());
             if let (Some(false), Some(at)) = (was_told, at) {
                 news.push((edit, at));

@@ -118,7 +118,7 @@ struct Accepted {
 /// The damages that the operator accepted, as far as the ledger can be read.
 fn accepted(reads: &mut Reads) -> Vec<Accepted> {
     let wanted = Filter { kind: Some("ledger.loss_accepted".to_owned()), limit: CHUNK, ..Filter::default() };
-    let stored = reads.ledger().ok().flatten().and_then(|ledger| ledger.list(&wanted).ok());
+    let stored = reads.readable_ledger().and_then(|ledger| ledger.list(&wanted).ok());
     let recorded = stored.into_iter().flatten().filter_map(|stored| stored.recorded().ok());
     recorded
         .filter_map(|recorded| {

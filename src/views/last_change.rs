@@ -1,6 +1,6 @@
 //! What changed a claim last, as the ledger tells it.
 
-use super::{Reads, ViewError};
+use super::Reads;
 use crate::domain::claim::{Position, Status};
 use crate::domain::event::Event;
 use crate::ledger::Filter;
@@ -9,9 +9,9 @@ use crate::store::{ClaimPage, ClaimSummary, LastChange};
 /// The most events of one command that are looked at: a position, what it moves, and what it settles.
 const MAX_EVENTS: usize = 12;
 
-/// Names on each claim of a page its last change, where that is not its creation.
-pub(super) fn mark(reads: &mut Reads, page: &mut ClaimPage) -> Result<(), ViewError> {
-    let Some(ledger) = reads.ledger()? else { return Ok(()) };
+/// Names on each claim of a page its last change, where that is not its creation and the ledger can be read.
+pub(super) fn mark(reads: &mut Reads, page: &mut ClaimPage) {
+    let Some(ledger) = reads.readable_ledger() else { return };
     for claim in page.claims.iter_mut().filter(|claim| claim.seq != claim.created_seq) {
         let filter = Filter {
             after: claim.seq.saturating_sub(MAX_EVENTS as u64).max(claim.created_seq),
@@ -19,7 +19,7 @@ pub(super) fn mark(reads: &mut Reads, page: &mut ClaimPage) -> Result<(), ViewEr
             limit: MAX_EVENTS,
             ..Filter::default()
         };
-        let mut events = ledger.list(&filter)?;
+        let Ok(mut events) = ledger.list(&filter) else { continue };
         let command = events.last().map(|event| event.causation);
         // What an agent did comes first, and what follows from it after that.
         events.retain(|event| Some(event.causation) == command);
@@ -28,7 +28,6 @@ pub(super) fn mark(reads: &mut Reads, page: &mut ClaimPage) -> Result<(), ViewEr
             Some(LastChange { what, by: event.agent.to_string(), at: event.at.ms() })
         });
     }
-    Ok(())
 }
 
 fn change(event: &Event, claim: &ClaimSummary) -> Option<String> {

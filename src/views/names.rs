@@ -192,14 +192,14 @@ fn called(reads: &mut Reads, word: &str, id: Option<Uuid>) -> Option<String> {
         return Some(name);
     }
     let event = EventId::from_uuid(id?);
-    if let Some(seq) = reads.ledger().ok().flatten().and_then(|ledger| ledger.seq_of(event).ok().flatten()) {
+    if let Some(seq) = reads.readable_ledger().and_then(|ledger| ledger.seq_of(event).ok().flatten()) {
         return Some(format!("#{seq}"));
     }
     let queued = Spool::of(reads.workspace()).submissions()?;
     let is_queued = queued.iter().any(|queued| queued.command.minted() == id);
     let command = CommandId::from_uuid(event.uuid());
     let is_command = |ledger: &ledger::Reader| ledger.has_command(command).unwrap_or(false);
-    (is_queued || reads.ledger().ok().flatten().is_some_and(is_command))
+    (is_queued || reads.readable_ledger().is_some_and(is_command))
         .then(|| word[word.len() - END_CHARS..].to_owned())
 }
 

@@ -328,7 +328,7 @@ impl Front {
     fn scopes_of(&self, claim: ClaimId) -> Vec<Scope> {
         let stored = {
             let mut reads = self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner);
-            let ledger = reads.ledger().ok().flatten();
+            let ledger = reads.readable_ledger();
             ledger.and_then(|ledger| ledger.event(claim.creation_event()).ok().flatten())
         };
         if let Some(Event::ClaimCreated(created)) = stored.and_then(|stored| stored.recorded().ok()?.event) {
