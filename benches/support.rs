@@ -1,6 +1,6 @@
 //! What the benchmark programs share: a workspace on disk, a raw client, percentiles, tables.
 //!
-//! Nothing here asserts a time: the programs print figures beside the budgets of spec 11.
+//! Nothing here asserts a time: the programs print figures beside their budgets.
 #![allow(dead_code, reason = "each program uses a part of it")]
 #![allow(clippy::print_stdout, reason = "printing is what these programs are for")]
 
@@ -23,9 +23,9 @@ use hivemind::writer::{Committer, Front};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-/// What one event of a claim weighs in the baselines (spec 11).
+/// What one event of a claim weighs in the baselines, in bytes.
 pub(crate) const ROW_BYTES: usize = 700;
-/// Commands in one group of the pipeline (spec 01).
+/// Commands in one group of the pipeline.
 pub(crate) const GROUP: usize = 256;
 /// The binary under measure.
 pub(crate) const HM: &str = env!("CARGO_BIN_EXE_hm");

@@ -30,9 +30,9 @@ use crate::domain::event::{Event, Recorded, Undecodable};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::time::Timestamp;
 
-/// The most one command may append, in bytes of payload (spec 01).
+/// The most one command may append, in bytes of payload: it bounds the time one command holds the others up.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
-/// The most one event may carry, in bytes of payload (spec 01); larger ones are refused.
+/// The most one event may carry, in bytes of payload: sixteen statements of the longest kind. Larger ones are refused.
 pub const MAX_PAYLOAD_BYTES: usize = 32 * 1024;
 
 /// What helps where a file of the memory cannot be read.

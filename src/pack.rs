@@ -37,19 +37,19 @@ pub use entries::{
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
 /// Characters of a pack unless the reader asks for another number: two clients cut a hook's context
-/// at 10,000 (spec 04), and the banner needs the rest.
+/// at 10,000, and the banner needs the rest.
 pub const DEFAULT_BUDGET_CHARS: usize = 9_500;
-/// Characters of a pack for a reader that says how large its window is, at least (spec 04).
+/// Characters of a pack for a reader that says how large its window is, at least.
 const WINDOW_BUDGET_CHARS: usize = 15_000;
-/// Hundredths of a context window that a pack may take (spec 04).
+/// Hundredths of a context window that a pack may take: the rest belongs to the work.
 const WINDOW_SHARE: u64 = 12;
-/// Characters of a token, as budgets count them (spec 04).
+/// Characters of a token, as budgets count them: what English prose has with today's tokenizers.
 const CHARS_PER_TOKEN: u64 = 4;
-/// Below this not even the frame fits: the pack is the empty string (spec 04).
+/// Below this not even the frame fits: the pack is the empty string.
 const SMALLEST_BUDGET_CHARS: usize = 160;
-/// Splitting is advised from so many hundredths of a reported window on (spec 04).
+/// Splitting is advised from so many hundredths of a reported window on: a session that is cut later has no room left to hand over.
 const SPLIT_FROM: u64 = 80;
-/// What an anchor shows of its value (spec 04).
+/// Characters an anchor shows of its value; the resource has the rest.
 const MAX_ANCHOR_CHARS: usize = 200;
 /// What attention shows of a text: enough to recognise it; its id leads to the rest. Two fit on a line.
 const MAX_GLANCE_CHARS: usize = 120;

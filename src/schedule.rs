@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::time::Timestamp;
 use crate::private;
 
-/// How long a job that failed waits, in milliseconds (spec 07).
+/// How long a job that failed waits, in milliseconds: a full disk or a locked file is often mended in a minute.
 pub const BACK_OFF_MS: i64 = 60_000;
 
 /// How a run ended.

@@ -317,7 +317,7 @@ impl Environment {
 }
 
 /// How long a write waits for a writer that starts or answers before it is queued, and a hook's client for the hook:
-/// `HM_PATIENCE_MS`, from 100 ms to ten minutes, for disks and machines that need more than the second of spec 01.
+/// `HM_PATIENCE_MS`, from 100 ms to ten minutes, for disks and machines that need more than the usual second.
 pub fn patience() -> Duration {
     let told = std::env::var("HM_PATIENCE_MS").ok().and_then(|told| told.trim().parse().ok());
     Duration::from_millis(told.unwrap_or(1_000).clamp(100, 600_000))

@@ -30,7 +30,7 @@ use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, Stream, View};
 use crate::writer::{outcome_of, stream_facts};
 
-/// Seconds a typed command may run unless told otherwise (seed 004).
+/// Seconds a typed command may run unless told otherwise: most test suites end in a quarter of an hour.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 900;
 /// How often a waiting terminal looks whether its run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -41,7 +41,7 @@ use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 use crate::writer::Spool;
 
-/// A hook never holds its client up for longer: 900 ms (spec 09: 1 s, and the process needs some of it).
+/// A hook never holds its client up for longer: 900 ms. A client notices one second, and the process needs some of it.
 fn within() -> Duration {
     system::patience() * 9 / 10
 }
@@ -60,7 +60,7 @@ const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_RUNS: usize = 8;
 /// What a reminder at the end of a turn matched.
 const END_OF_TURN: &str = "end of turn";
-/// The longest context all clients let through, in characters (spec 04); Codex counts bytes.
+/// The longest context all clients let through, in characters; Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 
 /// One call of a client's hook.

@@ -56,7 +56,7 @@ pub struct Hooks {
     pub layout: Layout,
     /// How long the client waits, in the client's own unit: far more than the second a hook may take.
     pub timeout: u32,
-    /// How many characters of a hook's context the client lets through, where it says so (spec 04).
+    /// How many characters of a hook's context the client lets through, where it says so.
     pub context_chars: Option<usize>,
 }
 

@@ -96,9 +96,9 @@ pub enum BadRoster {
 }
 
 impl Roster {
-    /// Canonical agents of every workspace (spec 02).
+    /// Canonical agents of every workspace, unless its configuration names others.
     pub const DEFAULT_AGENTS: [&'static str; 5] = ["architect", "devops", "analyst", "frontend", "reviewer"];
-    /// Default aliases (spec 02).
+    /// Default aliases: the names people give the same roles.
     pub const DEFAULT_ALIASES: [(&'static str, &'static str); 16] = [
         ("arch", "architect"),
         ("lead", "architect"),

@@ -10,7 +10,7 @@ use crate::domain::rejection::Rejection;
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::time::Timestamp;
 
-/// What a tag at the beginning of a line makes of the rest of it (spec 09).
+/// What a tag at the beginning of a line makes of the rest of it.
 const TAGS: [(&str, Becomes); 4] = [
     ("DECISION:", Becomes::Claim(ClaimType::Decision)),
     ("FINDING:", Becomes::Claim(ClaimType::Fact)),

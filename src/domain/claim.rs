@@ -6,7 +6,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Hours;
 
-/// Hours after which a hypothesis expires unless it says otherwise: one week (spec 02).
+/// Hours after which a hypothesis expires unless it says otherwise: one week.
 pub const HYPOTHESIS_TTL: Hours = Hours(168);
 
 macro_rules! word {
@@ -105,7 +105,7 @@ word!(
 );
 
 word!(
-    /// How much of the past a search looks at (spec 07).
+    /// How much of the past a search looks at.
     SearchMode("search mode") {
         /// What is in force.
         Strict = "strict",
@@ -157,7 +157,7 @@ word!(
 );
 
 word!(
-    /// How a claim's evidence came about, from the least to the most that it shows (spec 02).
+    /// How a claim's evidence came about, from the least to the most that it shows.
     Grade("evidence grade") {
         /// Somebody says so.
         Asserted = "asserted",
@@ -169,7 +169,7 @@ word!(
 );
 
 word!(
-    /// How two sides contradict each other (spec 02).
+    /// How two sides contradict each other.
     ContradictionKind("kind of contradiction") {
         /// One agent owns or supports what another challenges.
         Position = "position",

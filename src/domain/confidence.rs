@@ -4,11 +4,11 @@
 use crate::domain::claim::ClaimType;
 use crate::domain::time::{Hours, Timestamp};
 
-/// What one supporter adds (spec 02).
+/// What one supporter adds: half of what a challenger takes away.
 const SUPPORT: f64 = 0.10;
-/// What one challenger takes away (spec 02).
+/// What one challenger takes away: doubt weighs more than assent.
 const CHALLENGE: f64 = 0.20;
-/// What one reproduction adds (spec 02).
+/// What one reproduction adds: more than a supporter, who may not have looked.
 const REPRODUCED: f64 = 0.15;
 
 /// What a claim has going for it and against it.
@@ -40,7 +40,7 @@ impl Standing {
     }
 }
 
-/// After how long without a touch a claim counts half (spec 02); a dead end stays one.
+/// After how long without a touch a claim counts half; a dead end stays one.
 const fn half_life(claim_type: ClaimType) -> Option<Hours> {
     match claim_type {
         ClaimType::Hypothesis => Some(Hours(14 * 24)),

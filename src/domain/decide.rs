@@ -56,11 +56,11 @@ use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
 pub const ACTIVE_WITHIN: Hours = Hours(24);
-/// The most dead ends a receipt names; more would be noise (spec 00: silent when unsure).
+/// The most dead ends a receipt names; more would be noise.
 const MAX_DEAD_END_WARNINGS: usize = 5;
-/// Words a claim and a dead end share at least to be about the same thing (spec 12).
+/// Words a claim and a dead end share at least to be about the same thing: one common word is chance.
 const MIN_SHARED_SUBJECTS: usize = 2;
-/// The most events or paths one command may list, so that a batch stays far below 256 KB (spec 01).
+/// The most events or paths one command may list, so that a batch stays far below the 256 KiB of one command.
 const MAX_LIST: usize = 64;
 
 /// When a claim counts as confirmed (`[quorum]` in config.toml).

@@ -743,7 +743,7 @@ pub struct SessionSplit {
     /// Tokens its window holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u64>,
-    /// What the child starts with, as it was at this moment; it never changes. What fits no event (spec 01) goes on
+    /// What the child starts with, as it was at this moment; it never changes. What is too long for one event goes on
     /// in [`Turn0Continued`].
     pub turn0: Turn0,
 }

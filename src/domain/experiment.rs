@@ -116,13 +116,13 @@ impl fmt::Display for Expect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// What is stored of each stream, in bytes (seed 000, section 12.6: 1 MB); the whole of it is hashed.
+    /// What is stored of each stream, in bytes (1 MB unless set); the whole of it is hashed.
     pub output_cap_bytes: u64,
-    /// Open files of one process (spec 03).
+    /// Open files of one process.
     pub open_files: u64,
-    /// The largest file a process may write, in bytes (spec 03).
+    /// The largest file a process may write, in bytes.
     pub file_bytes: u64,
-    /// Processor time of one process in seconds; 0 for (timeout + 5 s) on every core (spec 03).
+    /// Processor time of one process in seconds; 0 for (timeout + 5 s) on every core.
     pub cpu_seconds: u64,
 }
 
@@ -143,7 +143,7 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// What every run gets, where it is set (spec 03).
+    /// What every run gets, where it is set: what a program needs to start, and no secret.
     pub const BASE: [&'static str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 
     /// Whether a run gets this variable. Our own are for us alone.

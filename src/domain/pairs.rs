@@ -1,4 +1,4 @@
-//! Two statements about the same thing: whether they contradict each other, or say much the same (spec 12).
+//! Two statements about the same thing: whether they contradict each other, or say much the same.
 //!
 //! Word forms only, no understanding: what is found is worth a look, and what is not found may contradict
 //! all the same.
@@ -20,15 +20,15 @@ use self::words::{FAILURE_STEMS, INCIDENT_STEMS, LIMIT_STEMS, REMEDY_STEMS, Role
 use crate::domain::antonyms::ANTONYMS;
 use crate::domain::tokens::stemmer;
 
-/// Share of common content from which two texts are near-identical (spec 12).
+/// Share of common content from which two texts are near-identical (a Dice coefficient).
 const NEAR_IDENTICAL: f64 = 0.7;
 /// Share of common content a negation may have and still be kept, weakly.
 const LOOSELY_ALIKE: f64 = 0.5;
 /// Fewer common words than this are no common subject.
 const MIN_SHARED: usize = 2;
-/// The most slots in which two texts may differ for a weak finding (spec 12).
+/// The most slots in which two texts may differ for a weak finding; texts that differ in more are about different things.
 const MAX_WEAK_SLOTS: usize = 3;
-/// The most words, beside one pair of values, that may differ for a strong finding (spec 12).
+/// The most words, beside one pair of values, that may differ for a strong finding: function words and trailing ones.
 const MAX_OTHER_WORDS: usize = 3;
 
 /// The shortest word that `in` or `dis` may turn round; `input` is no opposite of `put`.

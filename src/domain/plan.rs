@@ -10,7 +10,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Intent, Worktree};
 use crate::domain::time::Timestamp;
 
-/// Minutes a task is held for unless its holder asks for another number (spec 04).
+/// Minutes a task is held for unless its holder asks for another number: long enough for a change and its tests, short enough to wait for.
 pub const LEASE_MINUTES: u32 = 15;
 /// The longest lease: one day, so that a forgotten one is over the next morning.
 pub const MAX_LEASE_MINUTES: u32 = 24 * 60;

@@ -1,4 +1,7 @@
-//! Which claims answer a question best: the formula of spec 12, without I/O and without a clock.
+//! Which claims answer a question best: the score of a claim for a question, without I/O and without a clock.
+//!
+//! The weights were measured on public data (LoCoMo): recall@10 0.736 and MRR 0.599 on claims in a shared store with
+//! scope, where plain BM25 gives 0.69 and 0.58.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -9,27 +12,27 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// A word found nearly everywhere still counts a little, as in FTS5.
 const MIN_IDF: f64 = 1e-6;
-/// Weight of the share of the question a claim covers (spec 12).
+/// Weight of the share of the question a claim covers.
 const COVERAGE: f64 = 0.6;
-/// Weight of two words that stand together in question and claim (spec 12).
+/// Weight of two words that stand together in question and claim.
 const ADJACENT: f64 = 0.3;
-/// What a claim gains from the better of its neighbours (spec 12).
+/// What a claim gains from the better of its neighbours.
 const NEIGHBOUR: f64 = 0.5;
 /// What a claim gains that is what the question names, such as a bug: less than the best answer by its words.
 const BESIDE: f64 = 0.5;
-/// What one link counts, how much all of them together, and how far that is damped (spec 12: the evidence
+/// What one link counts, how much all of them together, and how far that is damped (measured on LoCoMo: the evidence
 /// boost at full strength costs 14 points of recall).
 const LINK: f64 = 0.2;
 const MAX_LINKS: f64 = 1.0;
 const LINK_DAMPING: f64 = 0.15;
-/// The share of the score that confidence moves (spec 12: as a plain factor it costs 29 points).
+/// The share of the score that confidence moves (measured on LoCoMo: as a plain factor it costs 29 points of recall).
 const CONFIDENCE: f64 = 0.1;
-/// Scores are rounded to so many parts of one, so that ties are ties on every machine (spec 12).
+/// Scores are rounded to so many parts of one, so that ties are ties on every machine.
 const PARTS: f64 = 1e6;
-/// A word in more claims than this, and in more than this share of them, may be left out (spec 12).
+/// A word in more claims than this, and in more than this share of them, may be left out: it costs the most time and tells claims apart the least.
 const FREQUENT_CLAIMS: u64 = 5_000;
 const FREQUENT_SHARE: f64 = 0.2;
-/// Words that must remain before a frequent one is left out (spec 12).
+/// Words that must remain before a frequent one is left out.
 const KEPT_WORDS: usize = 2;
 
 /// How much text there is.
@@ -92,7 +95,7 @@ impl Question {
         self.words.contains_key(word)
     }
 
-    /// `L` of spec 12: how much of the question a text answers, from its tokens in their order.
+    /// How much of the question a text answers, from its tokens in their order.
     pub fn relevance(&self, tokens: &[&str]) -> f64 {
         let mut times: HashMap<&str, u32> = HashMap::new();
         for token in tokens {

@@ -8,15 +8,15 @@ use crate::domain::claim::{ClaimType, Status};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Hours, Timestamp};
 
-/// For a link to an active task (spec 04).
+/// For a link to an active task: the strongest sign that a claim is about the work at hand.
 const LINKED: f64 = 0.3;
-/// For a scope that matches the files the session touched (spec 04).
+/// For a scope that matches the files the session touched.
 const AT_THE_FILES: f64 = 0.2;
-/// What effective confidence above one half adds, and below it takes away (spec 04).
+/// What effective confidence above one half adds, and below it takes away.
 const CONFIDENCE: f64 = 0.1;
-/// For a touch within [`RECENT`] (spec 04).
+/// For a touch within [`RECENT`].
 const TOUCHED: f64 = 0.1;
-/// A touch is recent for so long (spec 04).
+/// How long a touch counts as recent: one working day.
 const RECENT: Hours = Hours(24);
 /// From this share of the best answer on, a claim answers what the session is about: a dead end is at hand, and an old
 /// proposal does not sink.
@@ -40,7 +40,7 @@ pub struct StaleAfter {
 }
 
 impl Default for StaleAfter {
-    /// Three days each (spec 04).
+    /// Three days each: a weekend is no staleness.
     fn default() -> Self {
         Self { fact: Hours(72), decision: None, hypothesis: Hours(72) }
     }

@@ -14,7 +14,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::clean;
 
-/// The most scopes one claim may have (spec 02).
+/// The most scopes one claim may have: a claim about more places is about none of them.
 pub const MAX_SCOPES: usize = 16;
 /// The longest a scope may be; a Linux path component is at most 255 bytes, two of those fit.
 pub const MAX_SCOPE_CHARS: usize = 512;

@@ -14,7 +14,7 @@ use crate::domain::state::{Pane, State};
 use crate::domain::text::ToolName;
 use crate::domain::time::{Hours, Timestamp};
 
-/// Hours of silence after which a seat is free where the process of its client is not known (spec 02).
+/// Hours of silence after which a seat is free where the process of its client is not known: one working day.
 pub const FREE_AFTER: Hours = Hours(24);
 
 /// What a front knows of a caller whom nothing pins to an agent.

@@ -7,15 +7,15 @@ use crate::domain::claim::{Share, word};
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
-/// Minutes without an event after which the writer takes a session's client for gone (spec 04).
+/// Minutes without an event after which the writer takes a session's client for gone: longer than the longest build most teams wait for.
 pub const VANISHED_AFTER_MINUTES: i64 = 30;
-/// Messages of a dialogue that are kept whole (spec 04).
+/// Messages of a dialogue that are kept whole: the last three questions and answers.
 pub const WHOLE_TURNS: usize = 6;
-/// Segments of the summary of what fell out of a dialogue (spec 04).
+/// Segments of the summary of what fell out of a dialogue.
 pub const SUMMARY_SEGMENTS: usize = 6;
-/// Characters of each segment (spec 04).
+/// Characters of each segment: one line of a terminal.
 pub const SUMMARY_SEGMENT_CHARS: usize = 80;
-/// Beliefs of one snapshot, the most confident ones (spec 02).
+/// Beliefs of one snapshot, the most confident ones.
 pub const MAX_BELIEFS: usize = 500;
 
 word!(

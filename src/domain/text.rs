@@ -126,7 +126,7 @@ macro_rules! bounded_text {
 }
 
 bounded_text!(
-    /// What a claim says, in 1 to 2,000 characters (spec 02).
+    /// What a claim says, in 1 to 2,000 characters.
     Statement, "statement", 2_000
 );
 bounded_text!(
@@ -138,7 +138,7 @@ bounded_text!(
     Description, "description", 2_000
 );
 bounded_text!(
-    /// Why something was chosen, in 10 to 2,000 characters (spec 02).
+    /// Why something was chosen, in 10 to 2,000 characters.
     Rationale, "rationale", 2_000
 );
 bounded_text!(
@@ -150,7 +150,7 @@ bounded_text!(
     CommandLine, "command", 2_000
 );
 bounded_text!(
-    /// The end of what a command put out, without secrets, in 1 to 400 characters (spec 03).
+    /// The end of what a command put out, without secrets, in 1 to 400 characters.
     OutputTail, "tail", 400
 );
 bounded_text!(
@@ -175,7 +175,7 @@ bounded_text!(
     AnchorValue, "value", 2_000
 );
 bounded_text!(
-    /// What was said in one message, in 1 to 2,000 characters (spec 04).
+    /// What was said in one message, in 1 to 2,000 characters.
     Said, "text", 2_000
 );
 bounded_text!(

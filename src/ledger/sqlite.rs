@@ -31,7 +31,7 @@ const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// What a reader keeps of a file in memory, in KiB, as a negative number of pages. A search looks at some hundred
 /// claims and at the length of every text that holds a word: with SQLite's 2 MB most of them are read again and
-/// again, and a front may hold 20 MB (spec 11).
+/// again, and a front may hold 20 MB in all: four panes of it fit a small machine.
 const READER_CACHE_KIB: i64 = -8_000;
 
 /// How many events pass between two reports of progress.

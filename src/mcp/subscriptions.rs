@@ -20,7 +20,7 @@ use crate::store::ClaimFilter;
 use crate::system;
 use crate::views::{View, ViewError};
 
-/// At most one `updated` for each resource in so long (spec 08).
+/// The least time between two `updated` for one resource: a burst of writes is one piece of news.
 const COALESCE: Duration = Duration::from_millis(250);
 /// Addresses that one session may be subscribed to. With as many, a write still costs its front milliseconds.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 512;

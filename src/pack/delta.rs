@@ -21,15 +21,15 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{AnchorKey, Worktree};
 use crate::domain::time::Timestamp;
 
-/// The longest a delta gets, in characters (spec 04). One question that is longer than its room comes on top, because
-/// a question is shown whole (spec 02).
+/// The longest a delta gets, in characters. One question that is longer than its room comes on top, because
+/// a question is shown whole.
 pub const MAX_DELTA_CHARS: usize = 2_000;
 /// The longest a delta after a command gets, in characters: an agent runs many commands in a turn. A long question comes
 /// on top here too.
 const MAX_COMMAND_DELTA_CHARS: usize = 800;
-/// Deltas in which news that neither touches nor asks the reader may find no room before it is only counted (spec 04).
+/// Deltas in which news that neither touches nor asks the reader may find no room before it is only counted.
 const PATIENCE: u32 = 3;
-/// What a line shows of a statement; spec 04 asks for 80 characters at least.
+/// What a line shows of a statement, in characters.
 const GLANCE_CHARS: usize = 90;
 /// The newest entries among those that are only counted, each in a line of its own.
 const MAX_LINES: usize = 3;

@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 const TRIES: usize = 32;
 /// What is left out and told in a line of its own, at most.
 const MAX_LINES: usize = 5;
-/// What such a line shows of an entry (spec 04).
+/// What such a line shows of an entry.
 const MAX_LINE_CHARS: usize = 80;
 /// Characters that one such line takes at most, with the end of the element that holds it.
 pub(super) const ONE_LINE_CHARS: usize = 230;

@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use crate::domain::clean::cleaned;
 
-/// One client drops lines longer than this (spec 04).
+/// One client drops lines longer than this.
 const MAX_LINE_CHARS: usize = 400;
-/// Attributes are cut here (spec 04).
+/// Attributes are cut here: they name, and the text beside them tells.
 const MAX_ATTRIBUTE_CHARS: usize = 120;
 
 /// What stands before text that goes on from the line above.

@@ -335,7 +335,7 @@ impl Program {
 pub struct Host {
     /// The operating system, such as `linux`.
     pub platform: String,
-    /// The processor, in the names of seed 004: `x64`, `arm64`.
+    /// The processor, in the names of Node's `process.arch`: `x64`, `arm64`.
     pub arch: String,
     /// The version of the kernel.
     pub kernel: String,

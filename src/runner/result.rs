@@ -1,4 +1,4 @@
-//! The experiment result of seed 004, `experiment_result_v0.1`: what a run or a record says, as JSON.
+//! The experiment result as a file: `experiment_result_v0.1`, what a run or a record says, as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use super::provenance::{Git, Host};
 use super::report::{Exit, Meta, State};
 use crate::domain::time::Timestamp;
 
-/// The form of the file, as seed 004 names it.
+/// The form of the file; its readers look here first.
 pub const SCHEMA_VERSION: &str = "experiment_result_v0.1";
-/// The exit code of a run that was stopped and left none, as `timeout` gives it (spec 03).
+/// The exit code of a run that was stopped and left none, as the `timeout` command gives it.
 const TIMED_OUT_EXIT: i32 = 124;
 /// The exit code of a run that never started, as shells give it.
 const NOT_STARTED_EXIT: i32 = 127;
@@ -43,7 +43,7 @@ pub enum Status {
     Blocked,
 }
 
-/// A repository, as seed 004 writes it.
+/// The repository of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitState {
     /// The commit.
@@ -54,7 +54,7 @@ pub struct GitState {
     pub status_porcelain: Vec<String>,
 }
 
-/// The machine, as seed 004 writes it.
+/// The machine of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runtime {
     /// The operating system.
@@ -65,7 +65,7 @@ pub struct Runtime {
     pub hivemind_version: String,
 }
 
-/// What of a stream is not in the file; seed 004 wants it said.
+/// What of a stream is not in the file, so that nobody takes a part for the whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamTruncation {
     /// Bytes the program wrote.
@@ -238,7 +238,7 @@ impl ExperimentResult {
         }
     }
 
-    /// Where it goes unless told otherwise, below the root of the project (seed 004).
+    /// Where it goes unless told otherwise, below the root of the project.
     pub fn path(root: &Path, subject: &Subject, created_at: Timestamp, result_id: Uuid) -> PathBuf {
         let name = format!("{}_{result_id}.json", formatted(created_at, "%Y%m%dT%H%M%SZ"));
         let thread = root.join("artifacts").join(safe_name(&subject.thread_id));

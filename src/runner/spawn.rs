@@ -24,7 +24,7 @@ use super::provenance::cores;
 const SIZE: PtySize = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
 /// The largest pipe a process may have without privileges (`fs.pipe-max-size`): fewer switches on long output.
 pub(super) const PIPE_BYTES: usize = 1 << 20;
-/// What processor time is granted beyond the timeout, in seconds (spec 03).
+/// What processor time is granted beyond the timeout, in seconds: the timeout ends a run, this limit a process that escaped it.
 const CPU_SLACK_SECONDS: u64 = 5;
 
 /// Why a program did not start.

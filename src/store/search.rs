@@ -18,9 +18,9 @@ use crate::domain::tokens::tokens;
 
 /// What is read of a question; as long as a statement may be.
 const MAX_QUERY_CHARS: usize = 2_000;
-/// Words of a question that are looked for (spec 12).
+/// Words of a question that are looked for; a pasted page asks no more precisely than its first words.
 const MAX_QUERY_TOKENS: usize = 32;
-/// Claims that are scored (spec 12).
+/// Claims that are scored, the best ones by BM25: this bounds the time of a search.
 const CANDIDATES: usize = 400;
 
 const CORPUS: &str = "SELECT claims, tokens FROM projection WHERE id = 1";

@@ -16,10 +16,10 @@ use crate::workspace::Workspace;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// Jobs that also run when a session starts (spec 04), and how far apart at least: panes start together.
+/// Jobs that also run when a session starts, and how far apart at least: panes start together.
 const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
 
-/// What the writer does unasked, at its start and then every so often (spec 07).
+/// What the writer does unasked, at its start and then at these intervals.
 const JOBS: [Job; 6] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, work: Work::Writes(sessions) },

@@ -9,7 +9,7 @@ use crate::ledger::{Checkpoint, Cursor, LedgerError, Origin, Reader, Tree};
 use crate::system::Sources;
 use crate::workspace::Workspace;
 
-/// Events after which a checkpoint is due even while the writer is busy (spec 01).
+/// Events after which a checkpoint is due even while the writer is busy.
 pub(super) const EVERY_EVENTS: u64 = 1_000;
 
 /// Why a checkpoint could not be written; the next one tries again.

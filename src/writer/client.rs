@@ -46,7 +46,7 @@ const LOCK_POLL: Duration = Duration::from_millis(25);
 const USUAL_ANSWERS: u32 = 8;
 /// Resends after a lost connection, before the spool takes over.
 const ATTEMPTS: u32 = 3;
-/// How long a hook tries to reach the writer (spec 01).
+/// How long a hook tries to reach the writer before it queues.
 const HURRY: Duration = Duration::from_millis(5);
 /// How long a hook waits for a writer that has taken its command: a commit takes two milliseconds, a spooled line one.
 const ANSWER_IN_A_HURRY: Duration = Duration::from_millis(50);
@@ -56,7 +56,7 @@ const WATCH_RETRY: Duration = Duration::from_millis(100);
 /// How long a front waits for its writer, each part of it a share of [`system::patience`].
 #[derive(Debug, Clone, Copy)]
 struct Patience {
-    /// For one that is being started (spec 01: 1 s).
+    /// For one that is being started: 1 s.
     start: Duration,
     /// For an answer (1 s); a stopped or hanging writer must not hang its fronts. What it takes after that is
     /// recognised when it comes to the spool.

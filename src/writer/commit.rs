@@ -46,7 +46,7 @@ use crate::system::Sources;
 use crate::versions::{Marks, marks, seen, written};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// The most commands in one group (spec 01); more only delays the first one's answer.
+/// The most commands in one group; more only delays the first one's answer.
 pub(super) const MAX_GROUP: usize = 256;
 /// Events folded per read at start: enough to amortise the statement, few enough to leave no hole in memory.
 const FOLD_CHUNK: usize = 256;

@@ -15,7 +15,7 @@ use crate::private::FileName;
 
 /// Raised whenever a frame changes its meaning; both sides must agree.
 pub(super) const PROTOCOL: u32 = 3;
-/// Frames above this are refused (spec 01).
+/// Frames above this are refused: four times the longest command.
 pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
 
 /// The first frame in either direction.

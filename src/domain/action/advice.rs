@@ -10,7 +10,7 @@ use crate::domain::time::Timestamp;
 
 /// The longest statement that is quoted whole, in characters; the claim has the rest.
 const MAX_STATEMENT_CHARS: usize = 400;
-/// The longest first line of a statement that is quoted whole, in characters (spec 13).
+/// The longest first line of a statement that is quoted whole, in characters.
 const MAX_FIRST_LINE_CHARS: usize = 160;
 /// The longest trigger that is quoted whole, in characters.
 const MAX_MET_CHARS: usize = 120;

@@ -22,11 +22,11 @@ use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
 
-/// The shortest rationale that says anything (spec 02).
+/// The shortest rationale that says anything, in characters.
 const MIN_RATIONALE_CHARS: usize = 10;
-/// The shortest rationale that may set aside another decision (spec 02).
+/// The shortest rationale that may set aside another decision, in characters: it answers the other's rationale.
 const MIN_OVERRIDE_CHARS: usize = 15;
-/// Why an alternative given as text is out of force from the start (spec 02).
+/// Why an alternative given as text is out of force from the start.
 const REJECTED: &str = "rejected alternative";
 
 /// Refuses a claim that would be a decision without its rule: about a target, for a time, or in the place of a

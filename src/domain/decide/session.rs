@@ -21,7 +21,7 @@ use crate::domain::state::State;
 use crate::domain::time::Timestamp;
 
 /// Bytes of a hand-over in one event: with one message of 2,000 characters more, however it is escaped, and the rest
-/// of the event, it stays below the 32 KiB of a payload (spec 01).
+/// of the event, it stays below the 32 KiB of a payload.
 const MAX_TURN0_BYTES: usize = 16 * 1024;
 
 /// The most tasks that the receipt of a split names; all of them stand in `hivemind://sessions/CHILD`.

@@ -10,7 +10,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::names;
 use super::random::is_placeholder;
 
-/// A shorter value would be found in ordinary words (spec 06 leaves the number to us).
+/// A shorter value would be found in ordinary words.
 const MIN_CHARS: usize = 8;
 /// Letters alone up to this length are taken for a word such as `production`, which notes are full of.
 const MAX_WORD_CHARS: usize = 12;

@@ -12,7 +12,7 @@ use tokio_stream::StreamExt;
 use super::door::Refusal;
 use super::entrances::MAX_BODY_BYTES;
 
-/// How long the body of a request may take (spec 10).
+/// How long the body of a request may take; a slower sender would hold a place for others.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
 /// Reads a body whole.

@@ -19,9 +19,9 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::system;
 
-/// Connections at once (spec 10).
+/// Connections at once: each costs a task and its buffers.
 const CONNECTIONS: usize = 64;
-/// Newcomers at once (spec 10): connections that have shown no valid token or, where no token is needed, have not
+/// Newcomers at once: connections that have shown no valid token or, where no token is needed, have not
 /// completed a request.
 const NEWCOMERS: usize = 16;
 /// How long a newcomer keeps its place while other connections wait for one. A client sends its request as soon as
@@ -29,7 +29,7 @@ const NEWCOMERS: usize = 16;
 const SETTLE: Duration = Duration::from_millis(250);
 /// Event streams at once. Streams and newcomers together leave eight places for requests.
 const STREAMS: usize = 40;
-/// How long the head of a request may take (spec 10).
+/// How long the head of a request may take; a slower sender would hold a place for others.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// How long nothing may pass. An open event stream sends a comment every 15 s, so only the idle are hit.
 const IDLE: Duration = Duration::from_secs(60);

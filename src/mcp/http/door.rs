@@ -20,7 +20,7 @@ use crate::tokens::{self, Token, TokenError, Tokens};
 
 /// How often it is looked for tokens that were removed, and for sessions that were silent for too long.
 const LOOK_AT_TOKENS: Duration = Duration::from_secs(1);
-/// What one token, or one connection without a token, may ask (spec 10). Two clients that start together ask about
+/// What one token, or one connection without a token, may ask. Two clients that start together ask about
 /// seven things each at once.
 const ONE: Limit = Limit { per_second: 10.0, burst: 20.0 };
 /// What all new connections without a token may ask together. Each has a full bucket of its own, so without this

@@ -23,14 +23,14 @@ use crate::mcp::server::Server;
 use crate::system;
 use crate::tokens::Token;
 
-/// The largest request body (spec 10).
+/// The largest request body in bytes: four times the longest command.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 /// How long a session of the older era may be silent when it has no stream open. A client whose session is gone
 /// starts another one.
 const SESSION_KEEP_ALIVE: Duration = Duration::from_secs(60 * 60);
 /// Sessions of the older era at one entrance; for one more, the one that was silent longest gives way.
 const MAX_SESSIONS: usize = 1_000;
-/// Event streams of one token (spec 10).
+/// Event streams of one token: the panes of one machine.
 const STREAMS: usize = 8;
 /// Requests of one token under way: with its streams, less than half of all places.
 const REQUESTS: usize = 16;
