@@ -1,4 +1,5 @@
-//! The MCP face: write-only tools, resources to read, prompts, subscriptions in both protocol eras.
+//! The MCP front: tools that write, resources that read, prompts, and subscriptions, in both versions of the
+//! protocol.
 
 mod call;
 mod client;
@@ -24,7 +25,7 @@ pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 pub use tools::{BadToolset, Toolset, Toolsets};
 
-/// How much of its own the protocol library may log: it warns of every request that is answered with an
-/// error, which is no news, and below a warning it quotes whole messages, also those that are refused for
-/// holding a secret.
+/// The log level of the protocol library. At `warn` it logs every request that gets an error as its answer, which
+/// is normal operation. Below `warn` it quotes whole messages, including messages refused because they hold a
+/// secret.
 pub const QUIET_LOG: &str = "rmcp=error";

@@ -1,4 +1,4 @@
-//! The one process per workspace that appends, and how everybody else reaches it.
+//! The writer: the one process per workspace that appends to the ledger, and the fronts' client for it.
 
 mod background;
 mod checkpoint;

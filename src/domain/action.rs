@@ -1,4 +1,5 @@
-//! What an agent is about to do, and which dead ends lie in its way: structure only, silence when unsure.
+//! An agent's next action, and the dead ends that it meets. Only structure is compared; an unclear action meets
+//! nothing.
 
 mod advice;
 mod error;
@@ -22,49 +23,49 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature};
 
 word!(
-    /// What of a trigger meets an action.
+    /// The part of a trigger that meets an action.
     Kind("kind of trigger") {
-        /// A command that is run.
+        /// The action runs a command.
         Command = "command",
-        /// The error that came up.
+        /// The action ended with an error.
         Error = "error",
-        /// A symbol that is written.
+        /// The action writes a symbol.
         Symbol = "symbol",
-        /// A path that is changed.
+        /// The action changes a path.
         Path = "path",
     }
 );
 
-/// What is about to happen, or just happened.
+/// An action that is about to happen or just happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Action {
     /// The root of the workspace, an absolute path.
     pub root: String,
-    /// The commands that are run, in normal form.
+    /// The commands that the action runs, in normal form.
     pub commands: Vec<NormalCommand>,
-    /// The paths of the workspace that are changed.
+    /// The paths of the workspace that the action changes.
     pub paths: Vec<Scope>,
-    /// The symbols in the text that is written, whole and in parts.
+    /// The symbols in the written text: whole paths and their parts.
     pub symbols: Vec<String>,
-    /// The error it ended with.
+    /// The error with which the action ended.
     pub error: Option<ErrorSignature>,
 }
 
 /// An action as a client describes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// The line for the shell.
+    /// The shell command.
     pub command: Option<&'a str>,
-    /// The files that are changed, as the client names them.
+    /// The changed files, as the client names them.
     pub paths: &'a [String],
-    /// The text that is written into them.
+    /// The text written into the files.
     pub text: Option<&'a str>,
-    /// What was put out by what failed.
+    /// The output of a failed action.
     pub output: Option<&'a str>,
 }
 
 impl Action {
-    /// What an attempt means in a workspace; `cwd` and `root` are absolute paths.
+    /// The normal form of an attempt in a workspace; `cwd` and `root` are absolute paths.
     pub fn of(attempt: Attempt<'_>, cwd: &str, root: &str) -> Self {
         let in_workspace = |path: &String| {
             let path = volatile::absolute(path, cwd);
@@ -79,15 +80,15 @@ impl Action {
         }
     }
 
-    /// Whether nothing is known of it that a trigger could name.
+    /// Whether the action has nothing that a trigger can match.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.paths.is_empty() && self.symbols.is_empty() && self.error.is_none()
     }
 
-    /// The keys of every trigger that can match.
+    /// The keys of every trigger that can match the action.
     pub fn keys(&self) -> Vec<(Kind, String)> {
         let commands = self.commands.iter().flat_map(NormalCommand::keys_of_triggers);
-        // Under the root stand globs that begin anywhere.
+        // A trigger may be a glob that starts with a wildcard; its key is the root.
         let paths = self.paths.iter().flat_map(Scope::and_ancestors);
         let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
         keys.extend(self.error.iter().map(|error| (Kind::Error, error.to_string())));
@@ -97,8 +98,8 @@ impl Action {
     }
 }
 
-/// What a claim proposes, as far as its words show it: the commands it quotes, its scopes, the symbols in it. The whole
-/// workspace is no place.
+/// The action that a claim proposes, as far as its words show it: the commands it quotes, its scopes, and its
+/// symbols. The scope of the whole workspace counts as no path.
 pub fn proposed(statement: &str, scopes: &[Scope]) -> Action {
     let quoted = statement.split('`').skip(1).step_by(2).filter(|quoted| quoted.contains(' '));
     let named = scopes.iter().filter_map(|scope| scope.as_str().strip_prefix("symbol:"));
@@ -111,14 +112,15 @@ pub fn proposed(statement: &str, scopes: &[Scope]) -> Action {
     }
 }
 
-/// The root that stands for a workspace when it is not known where it lies. No path leads there.
+/// The root of a workspace whose location is unknown. No real path leads there.
 const SOME_WORKSPACE: &str = "/{workspace}";
 
-/// Under what a trigger is found, whatever machine asks: [`Action::keys`] has at least one of these when the trigger
-/// matches.
+/// The keys under which a trigger is stored. They are the same on every machine. If a trigger matches an action,
+/// [`Action::keys`] contains at least one of them.
 pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
     let commands = trigger.commands.iter().filter_map(|line| {
-        // All of a line must match, so one command of it is enough to find it.
+        // A trigger with several commands matches only if all of them match, so the key of one is enough to find
+        // it.
         normalise(line.as_str(), SOME_WORKSPACE, SOME_WORKSPACE).last().map(NormalCommand::key)
     });
     let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
@@ -130,9 +132,9 @@ pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
     keys
 }
 
-/// What of a trigger meets an action, as the trigger has it: a command before an error, before a symbol, before a
-/// path. A path covers what lies below it, a glob what it matches; the whole workspace is no trigger, it would warn of
-/// everything.
+/// The first part of a trigger that meets an action, in its original spelling. The order is: commands, errors,
+/// symbols, paths. A path covers everything below it, a glob everything it matches. The whole workspace never
+/// matches, because it would warn of every action.
 pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     let is_run = |line: &&CommandLine| {
         let commands = normalise(line.as_str(), &action.root, &action.root);
@@ -165,7 +167,7 @@ fn paths_of(trigger: &Trigger) -> impl Iterator<Item = &Scope> {
     trigger.paths.iter().filter(|path| path.is_path() && !path.is_whole())
 }
 
-/// Symbols of a trigger that say enough, named as such or as a scope.
+/// The symbols of a trigger that are specific enough, from its symbols and its `symbol:` scopes.
 fn symbols_of(trigger: &Trigger) -> impl Iterator<Item = &str> {
     let named = trigger.symbols.iter().map(CommandLine::as_str);
     let scoped = trigger.paths.iter().filter_map(|path| path.as_str().strip_prefix("symbol:"));

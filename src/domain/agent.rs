@@ -1,11 +1,11 @@
-//! Who speaks: canonical agent names, and the roster that turns aliases into them.
+//! Agent names: the canonical form, and the roster that resolves aliases.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A canonical agent name, as stored. Made only by [`Roster::resolve`] or read back from the ledger.
+/// A canonical agent name as stored. Only [`Roster::resolve`] and reads of the ledger create one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentId(String);
@@ -16,43 +16,43 @@ impl AgentId {
         Self("operator".to_owned())
     }
 
-    /// Background work of the writer.
+    /// The writer, as the author of background work.
     pub fn system() -> Self {
         Self("system".to_owned())
     }
 
-    /// The agent to whom disagreement is escalated and who may deprecate any claim.
+    /// The agent that decides escalated disagreements and may deprecate any claim.
     pub fn architect() -> Self {
         Self("architect".to_owned())
     }
 
-    /// A name read back from the ledger, where only canonical names stand.
+    /// A name read from the ledger, which holds only canonical names.
     pub fn recorded(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// Whether no pane sits there: a human and the writer go by these names.
+    /// Whether the name is reserved for the human or the writer, so that no pane can have it.
     pub fn is_reserved(&self) -> bool {
         [Self::operator(), Self::system()].contains(self)
     }
 
-    /// The seat with this number of a client's panes, such as `claude-2`.
+    /// The seat of this number for panes of a client, such as `claude-2`.
     pub fn seat(word: &str, number: u32) -> Self {
         Self(format!("{word}-{number}"))
     }
 
-    /// Whether the name is that of a seat, which stands on no roster.
+    /// Whether the name is that of a seat. Seats are on no roster.
     pub fn is_seat(&self) -> bool {
         seat_of(&key(&self.0)).as_ref() == Some(self)
     }
 
-    /// Whether the name is one that a roster can have, 1 to 40 of a-z, 0-9 and `_`, or that of a seat. A file from
-    /// elsewhere may say any.
+    /// Whether the name is canonical: 1 to 40 of a-z, 0-9 and `_`, or a seat. A file from elsewhere may hold any
+    /// text as a name.
     pub fn is_canonical(&self) -> bool {
         is_canonical(&self.0) || self.is_seat()
     }
 
-    /// The canonical name.
+    /// The name, for storage and display.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -64,14 +64,14 @@ impl fmt::Display for AgentId {
     }
 }
 
-/// The agents of a workspace and the other names they go by.
+/// The agents of a workspace and their aliases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     agents: Vec<AgentId>,
     aliases: BTreeMap<String, AgentId>,
 }
 
-/// A name nobody on the roster goes by.
+/// A name that the roster does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no agent is called `{given}`; the roster is: {roster}")]
 pub struct UnknownAgent {
@@ -82,12 +82,12 @@ pub struct UnknownAgent {
 /// A roster that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadRoster {
-    /// An alias points at a name that is not on the roster.
+    /// An alias for a name that is not on the roster.
     #[error("alias `{alias}` points at `{agent}`, which is not on the roster: add it or mend the alias")]
     DanglingAlias {
-        /// The alias.
+        /// The alias in the configuration.
         alias: String,
-        /// Where it points.
+        /// The missing name.
         agent: String,
     },
     /// A name that cannot be canonical.
@@ -98,7 +98,7 @@ pub enum BadRoster {
 impl Roster {
     /// Canonical agents of every workspace, unless its configuration names others.
     pub const DEFAULT_AGENTS: [&'static str; 5] = ["architect", "devops", "analyst", "frontend", "reviewer"];
-    /// Default aliases: the names people give the same roles.
+    /// Default aliases: other names that people use for the same roles.
     pub const DEFAULT_ALIASES: [(&'static str, &'static str); 16] = [
         ("arch", "architect"),
         ("lead", "architect"),
@@ -121,7 +121,7 @@ impl Roster {
     /// Builds a roster; `operator` and `system` are always on it.
     ///
     /// # Errors
-    /// [`BadRoster`] for a name that cannot be canonical or an alias that points nowhere.
+    /// [`BadRoster`] for a name that cannot be canonical, or an alias of a missing name.
     pub fn new<'a>(
         agents: impl IntoIterator<Item = &'a str>,
         aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -146,10 +146,10 @@ impl Roster {
         Ok(Self { agents: names, aliases: by_alias })
     }
 
-    /// Turns any spelling of a name into the canonical agent: case, outer space, `-` and `_` do not matter.
+    /// Resolves any spelling of a name to the canonical agent. Case, outer spaces, `-` and `_` are ignored.
     ///
     /// # Errors
-    /// [`UnknownAgent`] with the roster; an unknown name never becomes somebody else.
+    /// [`UnknownAgent`] with the roster. An unknown name never resolves to another agent.
     pub fn resolve(&self, name: &str) -> Result<AgentId, UnknownAgent> {
         let wanted = key(name);
         self.agents
@@ -164,17 +164,17 @@ impl Roster {
             })
     }
 
-    /// Canonical names in roster order, `operator` and `system` last.
+    /// The canonical names in roster order; `operator` and `system` come last.
     pub fn agents(&self) -> &[AgentId] {
         &self.agents
     }
 
-    /// The agents a pane can be: all but `operator` and `system`.
+    /// The agents that a pane can be: all except `operator` and `system`.
     pub fn panes(&self) -> impl Iterator<Item = &AgentId> {
         self.agents.iter().filter(|agent| ![AgentId::operator(), AgentId::system()].contains(agent))
     }
 
-    /// The other names `agent` goes by, sorted.
+    /// The aliases of `agent`, sorted.
     pub fn aliases_of(&self, agent: &AgentId) -> impl Iterator<Item = &str> {
         self.aliases.iter().filter(move |(_, known)| *known == agent).map(|(alias, _)| alias.as_str())
     }
@@ -191,12 +191,12 @@ impl Default for Roster {
     }
 }
 
-/// What the seats of a client's panes are called that no `[clients]` entry names: see [`AgentId::seat`].
+/// The seat word for panes of clients without a `[clients]` entry: see [`AgentId::seat`].
 pub const PANE: &str = "pane";
-/// Words that seats are called with. Any other name with a number is unknown, as a name without one is.
+/// The words in the names of seats. Another name with a number is unknown.
 const SEAT_WORDS: [&str; 5] = ["claude", "codex", "gemini", "cursor", PANE];
 
-/// The seat that a normal form names.
+/// The seat with this normal form.
 fn seat_of(key: &str) -> Option<AgentId> {
     let (word, number) = key.rsplit_once('_')?;
     let number = number.parse().ok().filter(|read: &u32| *read > 0 && read.to_string() == number)?;

@@ -1,6 +1,6 @@
-//! Words that deny each other in the same place, each pair once.
+//! Pairs of words that contradict each other in the same place, each pair once.
 
-/// A word and its antonym; inflections are covered by stemming, `un-` by rule.
+/// A word and its antonym. Stemming covers inflections, and a rule covers `un-`.
 pub(super) const ANTONYMS: &[(&str, &str)] = &[
     ("above", "below"),
     ("accept", "reject"),

@@ -1,4 +1,4 @@
-//! What history seeds: the reports and tagged messages that become claims and tasks, each under a key of its own.
+//! Backfill: turns reports and tagged messages of the history into claims and tasks, each under a key of its own.
 
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use crate::domain::rejection::Rejection;
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::time::Timestamp;
 
-/// What a tag at the beginning of a line makes of the rest of it.
+/// The entity that a tag at the start of a line creates from the rest of the line.
 const TAGS: [(&str, Becomes); 4] = [
     ("DECISION:", Becomes::Claim(ClaimType::Decision)),
     ("FINDING:", Becomes::Claim(ClaimType::Fact)),
@@ -18,7 +18,7 @@ const TAGS: [(&str, Becomes); 4] = [
     ("TASK:", Becomes::Task),
 ];
 
-/// What something said becomes.
+/// The entity that a report or message becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Becomes {
     /// A claim of this type.
@@ -27,19 +27,18 @@ pub enum Becomes {
     Task,
 }
 
-/// What was said in history, and what it becomes.
+/// A text of the history, and the entity that it becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seed<'t> {
-    /// What it becomes.
+    /// The entity to create.
     pub becomes: Becomes,
-    /// What was said.
+    /// The text of its statement or title.
     pub text: &'t str,
-    /// What it is about; none where it names no path.
+    /// Its scopes; empty when the event names no path.
     pub scopes: &'t [Scope],
 }
 
-/// What an event seeds, in the order in which it says it. What hooks saw, and what is said in other events
-/// already, seeds nothing.
+/// The seeds in an event, in text order. Observations of hooks, and texts that other events repeat, give none.
 pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
     match event {
         Event::EventReported(report) => {
@@ -107,7 +106,7 @@ pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
     }
 }
 
-/// The lines of a message that begin with a tag, and say something after it.
+/// The tagged lines of a message that have text after their tag.
 pub fn tagged(text: &str) -> Vec<Seed<'_>> {
     let of_line = |line: &'_ str| TAGS.iter().position(|(tag, _)| line.starts_with(tag));
     let found = text.lines().filter_map(|line| {
@@ -118,8 +117,8 @@ pub fn tagged(text: &str) -> Vec<Seed<'_>> {
     found.collect()
 }
 
-/// What the event is to be cited as, and what it seeds: each a key that stays the same however often it is
-/// asked, and its command or why there is none.
+/// The event to cite, and its seeds: each with a key that is the same on every call, and its command or the reason
+/// why there is none.
 pub fn commands(
     recorded: &Recorded,
     mut mint: impl FnMut() -> Uuid,
@@ -128,7 +127,7 @@ pub fn commands(
     let seeds = seeds(event).into_iter().enumerate();
     seeds
         .map(|(at, seed)| {
-            // The first goes by the event alone; a message may hold more.
+            // The key of the first seed is that of the event alone; a message may hold more seeds.
             let number = if at == 0 { String::new() } else { format!(":{}", at + 1) };
             let key = format!("backfill:{}:{}{number}", event.kind(), recorded.id);
             let key = key.parse().expect("a type, an id and a number are a short line");
@@ -139,16 +138,16 @@ pub fn commands(
         .collect()
 }
 
-/// Where history holds what is made of it.
+/// The event behind a seed.
 #[derive(Clone, Copy)]
 struct Source {
     kind: &'static str,
     id: EventId,
-    /// When it was said.
+    /// When the text was said.
     at: Timestamp,
 }
 
-/// When a message was sent, which is before it was recorded.
+/// When a message was sent. This is earlier than its record.
 fn said_at(event: &Event) -> Option<Timestamp> {
     let Event::MessageSent(message) = event else { return None };
     message.sent_at
@@ -172,7 +171,7 @@ impl Seed<'_> {
         };
         let mut scopes: Vec<Scope> = self.scopes.iter().take(MAX_SCOPES).cloned().collect();
         if scopes.is_empty() {
-            // A scope of the whole repository would match everything that is asked.
+            // A scope of the whole repository would match every question.
             let tag =
                 TAGS.iter().find(|(_, becomes)| *becomes == self.becomes).map_or("note", |(tag, _)| tag);
             let tag = format!("tag:{}", tag.trim_end_matches(':'));

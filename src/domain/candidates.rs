@@ -1,4 +1,4 @@
-//! Which claims are worth comparing with a new one: those that share its rarer words.
+//! Selects the claims that are worth comparing with a new claim: those that share its rarer words.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,28 +7,29 @@ use crate::domain::ids::ClaimId;
 use crate::domain::pairs::Reading;
 use crate::domain::scope::{Scope, ScopeMap};
 
-/// The most claims one new claim is compared with; beyond these the likeness is faint.
+/// The most claims that one new claim is compared with. Further ones are barely alike.
 const MAX_CANDIDATES: usize = 16;
-/// Texts with less in common than this, in parts of a thousand, are neither opposites nor similar by any rule
-/// of `pairs`: reading them anew would be most of what a new claim costs.
+/// The least likeness of two texts, in thousandths. Below it no rule of `pairs` finds them opposite or similar, and
+/// comparing them would be most of the cost of a new claim.
 const MIN_LIKENESS: usize = 350;
-/// The newest claims in overlapping scopes that are compared for one word: what shares only very common words is not
-/// looked for.
+/// The most claims in overlapping scopes that are compared because of one word, the newest ones. Claims that share
+/// only very common words are not searched.
 const MAX_PER_WORD: usize = 128;
-/// The claims whose scopes are looked at for one text, the rarest word first: some microseconds.
+/// The most claims whose scopes are checked for one text, starting with the rarest word. This takes some
+/// microseconds.
 const MAX_LOOKED_AT: usize = 8_192;
-/// Two texts with less in common than a third of their words have nothing to say to each other; so one of
-/// the rarest two thirds of the words is shared by every pair that has.
+/// A comparison needs at least a third of the words in common. So each pair worth comparing shares one of the
+/// rarest two thirds of the words.
 const UNSHARED_PART: usize = 3;
 
-/// Words of claims in force, by hash: a collision costs a comparison, never a finding.
+/// The words of claims in force, by hash. A collision costs a comparison and never causes a finding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Candidates {
     ids: Vec<ClaimId>,
     words: Vec<Box<[u32]>>,
     places: HashMap<ClaimId, u32>,
     holders: HashMap<u32, Vec<u32>>,
-    /// Every scope has a number; for each claim the numbers of its own.
+    /// The number of each scope; `of` holds the scope numbers of each claim.
     scopes: ScopeMap<u32>,
     number_of_scopes: u32,
     scopes_of: Vec<Box<[u32]>>,
@@ -49,7 +50,7 @@ impl Candidates {
         self.places.insert(id, place);
     }
 
-    /// Takes a claim out.
+    /// Removes a claim.
     pub(super) fn remove(&mut self, id: ClaimId) {
         let Some(place) = self.places.remove(&id) else { return };
         for word in std::mem::take(&mut self.words[place as usize]) {
@@ -63,7 +64,7 @@ impl Candidates {
         }
     }
 
-    /// How many of these words a claim holds.
+    /// The number of these words that a claim holds.
     pub(super) fn shared_with(&self, words: &Words, id: ClaimId) -> usize {
         self.places.get(&id).map_or(0, |place| shared(&words.0, &self.words[*place as usize]))
     }
@@ -75,7 +76,8 @@ impl Candidates {
         number
     }
 
-    /// The claims in overlapping scopes most like a text, the likest first, of equal ones the newest.
+    /// The claims in overlapping scopes that are most like a text. The most alike come first; of equal ones the
+    /// newest.
     pub(super) fn near(&self, reading: &Reading, scopes: &[Scope]) -> Vec<ClaimId> {
         let overlapping: HashSet<u32> =
             scopes.iter().flat_map(|scope| self.scopes.at(scope)).copied().collect();
@@ -98,12 +100,12 @@ impl Candidates {
         found.sort_unstable();
         found.dedup();
         words.sort_unstable();
-        // Least like first, so that the last ones are kept.
+        // The least alike come first, so that the last ones are kept.
         let mut best: BTreeMap<(usize, u32), ClaimId> = BTreeMap::new();
         for place in found {
             let other = &self.words[place as usize];
             let shared = shared(&words, other);
-            // Parts of a thousand: likeness as a whole number, so that it can be a key.
+            // Likeness in thousandths: a whole number can be a key.
             let likeness = 2_000 * shared / (words.len() + other.len()).max(1);
             if likeness >= MIN_LIKENESS {
                 best.insert((likeness, place), self.ids[place as usize]);
@@ -116,7 +118,7 @@ impl Candidates {
     }
 }
 
-/// Words in the order of their hashes, each once.
+/// Words sorted by hash, without duplicates.
 pub(super) struct Words(Box<[u32]>);
 
 impl Words {
@@ -125,7 +127,7 @@ impl Words {
     }
 }
 
-/// How many words two sorted lists share.
+/// The number of words that two sorted lists share.
 fn shared(mut a: &[u32], mut b: &[u32]) -> usize {
     let mut shared = 0;
     while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
@@ -135,7 +137,7 @@ fn shared(mut a: &[u32], mut b: &[u32]) -> usize {
     shared
 }
 
-/// Each word once, in the order of its hash.
+/// The words of a reading, without duplicates, sorted by hash.
 fn hashes(reading: &Reading) -> Box<[u32]> {
     hashes_of(reading.content())
 }
@@ -145,7 +147,7 @@ fn hashes_of<'a>(words: impl Iterator<Item = &'a str>) -> Box<[u32]> {
         .map(|word| {
             let mut hasher = DefaultHasher::new();
             word.hash(&mut hasher);
-            // The lower half is as good as the whole here.
+            // Half of the hash is enough here.
             hasher.finish() as u32
         })
         .collect();

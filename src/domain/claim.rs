@@ -1,4 +1,4 @@
-//! The words a claim is described in: type, status, position, relation, and their bounds.
+//! The vocabulary of claims: type, status, position, relation and so on, with limits.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Hours;
 
-/// Hours after which a hypothesis expires unless it says otherwise: one week.
+/// Hours after which a hypothesis expires unless it sets its own time: one week.
 pub const HYPOTHESIS_TTL: Hours = Hours(168);
 
 macro_rules! word {
@@ -77,167 +77,168 @@ pub struct BadWord {
 word!(
     /// What kind of statement a claim is.
     ClaimType("claim type") {
-        /// Something held to be true.
+        /// A statement held to be true.
         Fact = "fact",
-        /// Something the team chose.
+        /// A choice of the team.
         Decision = "decision",
-        /// Something believed, not yet shown.
+        /// A belief without proof yet.
         Hypothesis = "hypothesis",
-        /// An approach that failed: a dead end.
+        /// A failed approach: a dead end.
         Negative = "negative",
     }
 );
 
 word!(
-    /// Where a claim is in its life.
+    /// The stage of a claim's life.
     Status("status") {
-        /// Created; nobody else has spoken for it.
+        /// Created; no other agent has supported it yet.
         Proposed = "proposed",
-        /// The quorum supports it and nobody challenges it.
+        /// The quorum supports it, and no agent challenges it.
         Confirmed = "confirmed",
-        /// Somebody challenges it.
+        /// An agent challenges it.
         Contested = "contested",
-        /// A blocking experiment is under way.
+        /// A blocking experiment is in progress.
         PendingProof = "pending_proof",
-        /// Out of force, for good.
+        /// Permanently out of force.
         Deprecated = "deprecated",
     }
 );
 
 word!(
-    /// How much of the past a search looks at.
+    /// How much of the past a search includes.
     SearchMode("search mode") {
-        /// What is in force.
+        /// Claims in force.
         Strict = "strict",
-        /// What is in force, and what was deprecated without a successor, marked.
+        /// Claims in force, and those deprecated without a successor, marked.
         Balanced = "balanced",
-        /// Everything: superseded claims beside what took their place.
+        /// All claims: superseded ones beside their successors.
         Audit = "audit",
     }
 );
 
 word!(
-    /// What one agent thinks of one claim; the latest wins.
+    /// An agent's position on a claim; the latest one counts.
     Position("position") {
-        /// Holds it to be right.
+        /// The agent holds the claim to be right.
         Support = "support",
-        /// Holds it to be wrong, and says why.
+        /// The agent holds the claim to be wrong, and gives a reason.
         Challenge = "challenge",
-        /// Withdraws from the question.
+        /// The agent takes no side any more.
         Abstain = "abstain",
     }
 );
 
 word!(
-    /// What an event says about a claim.
+    /// The relation of an event to a claim.
     Relation("relation") {
-        /// Speaks for it.
+        /// It speaks for the claim.
         Supports = "supports",
-        /// Speaks against it.
+        /// It speaks against the claim.
         Contradicts = "contradicts",
-        /// Is where it came from.
+        /// The claim came from it.
         CausedBy = "caused_by",
-        /// Has to do with it, and speaks neither for nor against it.
+        /// It concerns the claim, and speaks neither for nor against it.
         Mentions = "mentions",
     }
 );
 
 word!(
-    /// What made a claim confirmed.
+    /// The reason why a claim is confirmed.
     Basis("basis") {
-        /// The positions of agents alone.
+        /// Only the positions of agents.
         Agreed = "agreed",
-        /// No objection until its deadline: weaker than a support.
+        /// No objection before the deadline. This is weaker than a support.
         Silence = "agreed by silence",
-        /// A run whose prediction was on record before it started.
+        /// A run whose prediction was recorded before its start.
         Proved = "proved",
-        /// A run of a release that recorded no prediction: its caller may have chosen what it said.
+        /// A run of an old release without a recorded prediction: its caller may have chosen the meaning of the
+        /// outcome.
         Unchecked = "proof (unchecked)",
     }
 );
 
 word!(
-    /// How a claim's evidence came about, from the least to the most that it shows.
+    /// How the evidence of a claim came about, from the weakest to the strongest.
     Grade("evidence grade") {
-        /// Somebody says so.
+        /// An agent says so.
         Asserted = "asserted",
         /// A hook captured it, or the claim's owner ran it.
         Observed = "observed",
-        /// A run by somebody else agrees.
+        /// A run by another agent agrees.
         Reproduced = "reproduced",
     }
 );
 
 word!(
-    /// How two sides contradict each other.
+    /// The way in which two sides contradict each other.
     ContradictionKind("kind of contradiction") {
-        /// One agent owns or supports what another challenges.
+        /// An agent owns or supports a claim that another agent challenges.
         Position = "position",
-        /// One text negates the other, or one revives what the other reports as failed.
+        /// One text negates the other, or supports an approach that the other reports as failed.
         Polarity = "polarity",
-        /// The same text with another value or an antonym in one place.
+        /// The texts are equal except for a value or an antonym in one place.
         Value = "value",
-        /// Two decisions in force on one target.
+        /// Two decisions in force have the same target.
         Target = "target",
         /// An agent linked them.
         Explicit = "explicit",
-        /// One agent still supports a claim that another's claim superseded.
+        /// An agent still supports a claim that another agent's claim superseded.
         Supersession = "supersession",
     }
 );
 
 word!(
-    /// How sure the rules are of a contradiction.
+    /// How certain the rules are of a contradiction.
     Tier("tier") {
-        /// Announced: in receipts and to the architect.
+        /// Announced in receipts and to the architect.
         Strong = "strong",
-        /// Kept for who asks.
+        /// Stored, and shown on request only.
         Weak = "weak",
     }
 );
 
 word!(
-    /// What ended a contradiction.
+    /// The reason why a contradiction ended.
     Resolution("resolution") {
         /// One side was deprecated.
         Deprecated = "deprecated",
         /// One side was superseded.
         Superseded = "superseded",
-        /// One side's time was over.
+        /// One side expired.
         Expired = "expired",
         /// An agent changed its position.
         PositionChanged = "position_changed",
         /// A run answered the challenge.
         Proven = "proven",
-        /// The evidence that linked the two was taken back.
+        /// The evidence that linked the two was retracted.
         Retracted = "retracted",
-        /// The two targets were one name's no longer.
+        /// The two targets are not names of one target any more.
         Parted = "parted",
     }
 );
 
 word!(
-    /// What an agent asks for that only the operator may do to a claim that the operator stands by.
+    /// A change to a claim of the operator's that only the operator may make.
     Override("override") {
-        /// To put it out of force.
+        /// Put the claim out of force.
         Deprecate = "deprecate",
-        /// To put a claim in its place.
+        /// Replace it with another claim.
         Supersede = "supersede",
-        /// To put a decision in its place.
+        /// Replace it with a decision.
         Decide = "decide",
-        /// To contest it.
+        /// Contest it.
         Challenge = "challenge",
     }
 );
 
 word!(
-    /// What an agent reports by hand; usable as evidence of grade `asserted`.
+    /// The kind of a report by an agent. Reports are evidence of grade `asserted`.
     ReportKind("report kind") {
-        /// Something learned.
+        /// The agent learned something.
         Finding = "finding",
-        /// Something in the way.
+        /// Something blocks the work.
         Blocker = "blocker",
-        /// Something chosen.
+        /// A choice was made.
         Decision = "decision",
         /// Files were changed.
         FileEdited = "file_edited",
@@ -249,15 +250,15 @@ word!(
 );
 
 word!(
-    /// What became of a decision.
+    /// The result of a decision.
     Outcome("outcome") {
-        /// It did what it was for.
+        /// It reached its goal.
         Success = "success",
-        /// It did some of it.
+        /// It reached a part of its goal.
         Partial = "partial",
-        /// It did not.
+        /// It missed its goal.
         Failure = "failure",
-        /// Nobody can tell yet.
+        /// The result is not known yet.
         Unknown = "unknown",
     }
 );
@@ -267,16 +268,16 @@ word!(
 #[error("{0} is outside 0 to 1")]
 pub struct BadShare(f64);
 
-/// A share from 0 to 1: confidence in a claim, or the weight of evidence. 1.0 by default.
+/// A share from 0 to 1: confidence in a claim, or weight of evidence. The default is 1.0.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share(f64);
 
 impl Share {
-    /// All of it.
+    /// The whole: 1.0.
     pub const FULL: Self = Self(1.0);
 
-    /// The number.
+    /// The value, 0 to 1.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -292,7 +293,7 @@ impl TryFrom<f64> for Share {
     type Error = BadShare;
 
     fn try_from(number: f64) -> Result<Self, BadShare> {
-        // -0.0 and 0.0 hash differently and mean the same; NaN is in no range.
+        // -0.0 and 0.0 are equal and hash differently, so -0.0 becomes 0.0. NaN is in no range.
         if (0.0..=1.0).contains(&number) { Ok(Self(number + 0.0)) } else { Err(BadShare(number)) }
     }
 }
@@ -303,25 +304,25 @@ impl From<Share> for f64 {
     }
 }
 
-/// When a dead end should warn: any field that matches an action about to be taken.
+/// When a dead end warns: one matching field is enough.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// Paths or directories that are touched.
+    /// Paths that the action changes; a directory includes everything below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Scope>,
-    /// Command lines that are run.
+    /// Commands that the action runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandLine>,
-    /// Symbols that are used.
+    /// Symbols that the action uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<CommandLine>,
-    /// The error that shows up.
+    /// The error that the action ends with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
 }
 
 impl Trigger {
-    /// The most entries in each list; the same bound as a claim's scopes.
+    /// The most entries in each list; the same limit as for the scopes of a claim.
     pub const MAX_ENTRIES: usize = 16;
 
     /// Whether no field is set.
@@ -333,7 +334,7 @@ impl Trigger {
     }
 }
 
-/// What it warns of, in the order in which an action meets it: commands, errors, symbols, paths.
+/// Prints the fields in matching order: commands, errors, symbols, paths.
 impl std::fmt::Display for Trigger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { paths, commands, symbols, error_signature } = self;

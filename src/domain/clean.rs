@@ -1,23 +1,23 @@
-//! Stored text as it may be shown. The ledger and the read models keep each text as it was written; every face
-//! (resources, packs, hooks, prompts, terminal) shows it through these functions.
+//! Cleans stored text for display. The ledger and the read models keep each text as it was written; every output
+//! (resources, packs, hooks, prompts, terminal) passes it through these functions.
 //!
-//! The rule has three outcomes. Characters with an honest use that show nothing (soft hyphen, zero-width space,
-//! joiners, variation selectors, fillers) are left out. Characters that drive a terminal, reorder a line or carry
-//! text that nobody sees (ESC and other controls, bidirectional controls, tags, non-characters) become one U+FFFD for
-//! each run. All line breaks become `\n`. A joiner or a selector that belongs to an emoji stays.
+//! The rule has three outcomes. Invisible characters with an honest use (soft hyphen, zero-width space, joiners,
+//! variation selectors, fillers) are removed. Characters that drive a terminal, reorder a line or carry hidden text
+//! (ESC and other controls, bidirectional controls, tags, non-characters) become one U+FFFD for each run. All line
+//! breaks become `\n`. A joiner or a selector that belongs to an emoji stays.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// What stands for characters that are not shown.
+/// The replacement for a run of dangerous characters.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// How a character is shown.
+/// How a character is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     AsItIs,
     Break,
-    /// As nothing, unless it is a part of an emoji.
+    /// Removed, unless it belongs to an emoji.
     LeftOut,
     Replaced,
 }
@@ -26,7 +26,7 @@ const fn shown(c: char) -> Shown {
     match c {
         ' '..='~' | '\t' => Shown::AsItIs,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Shown::Break,
-        // The default ignorable code points of Unicode 17 that ordinary text holds.
+        // The default ignorable code points of Unicode 17 that occur in ordinary text.
         '\u{ad}'
         | '\u{34f}'
         | '\u{115f}'
@@ -52,13 +52,13 @@ const fn shown(c: char) -> Shown {
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}' => Shown::Replaced,
-        // The last two of each plane are no characters.
+        // The last two code points of each plane are non-characters.
         c if c as u32 & 0xfffe == 0xfffe => Shown::Replaced,
         _ => Shown::AsItIs,
     }
 }
 
-/// Whether a character drives a terminal, reorders a line or is not seen. Tab and line feed are seen.
+/// Whether a character drives a terminal, reorders a line or is invisible. Tab and line feed are allowed.
 pub fn is_hidden(c: char) -> bool {
     c != '\n' && shown(c) != Shown::AsItIs
 }
@@ -74,7 +74,7 @@ const fn is_emoji(c: char) -> bool {
     )
 }
 
-/// What the last character shown was, for what may follow it.
+/// The kind of the last displayed character. It determines whether a joiner or selector may follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Emoji,
@@ -84,9 +84,9 @@ enum Last {
     Other,
 }
 
-/// Text as it may be shown, with its line breaks.
+/// Cleans text and keeps its line breaks.
 pub fn cleaned(text: &str) -> Cow<'_, str> {
-    // Most text has nothing to clean, and most of that is plain, which a processor sees in whole words.
+    // Fast path: most text is plain ASCII and needs no cleaning.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
     if is_plain || !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -113,7 +113,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Text as it may be shown on one line: white space and line breaks become single spaces.
+/// Cleans text for one line: white space and line breaks become single spaces.
 pub fn one_line(text: &str) -> String {
     let clean = cleaned(text);
     let mut line = String::with_capacity(clean.len());
@@ -126,7 +126,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// [`one_line`] of at most so many characters; an ellipsis says that it was cut.
+/// [`one_line`], cut to `max_chars` characters; an ellipsis marks the cut.
 pub fn cut_line(text: &str, max_chars: usize) -> String {
     let mut line = one_line(text);
     if let Some((end, _)) = line.char_indices().nth(max_chars) {
@@ -137,7 +137,7 @@ pub fn cut_line(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// [`cut_line`] that cuts between words, where there is a space in the last third of what is shown.
+/// Like [`cut_line`], but cuts between words if there is a space in the last third of the result.
 pub fn cut_words(text: &str, max_chars: usize) -> String {
     let mut line = cut_line(text, max_chars);
     if let Some(kept) = line.strip_suffix('…').filter(|kept| one_line(text) != **kept) {
@@ -167,8 +167,8 @@ pub fn untagged(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Serialised JSON in which no hidden character stands raw: each is written as JSON's own `\uXXXX`, so that a parser
-/// gets the same strings. The standard asks for that of U+0000 to U+001F only.
+/// Serialised JSON with every hidden character escaped as `\uXXXX`. A parser reads the same strings. The JSON
+/// standard requires escapes only for U+0000 to U+001F.
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
@@ -202,14 +202,14 @@ mod tests {
             ("ig\u{200b}no\u{ad}re\u{2060} \u{feff}me\u{3164}", "ignore me"),
             ("\u{202e}txt.exe\u{202c} \u{2066}x\u{200f}", "\u{fffd}txt.exe\u{fffd} \u{fffd}x\u{fffd}"),
             ("\u{fffe}\u{10ffff}\u{fdd0}", "\u{fffd}"),
-            // Letters keep their looks without their joiners, and hidden characters hide no replacement.
+            // Letters keep their shapes without joiners, and a hidden character does not hide a replacement.
             ("می\u{200c}خواهم क\u{94d}\u{200d}ष", "میخواهم क\u{94d}ष"),
             ("\u{1b}\u{200b}\u{1b}", "\u{fffd}"),
             (
                 "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 👍🏽 ☎\u{fe0e}",
                 "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥 👍🏽 ☎\u{fe0e}",
             ),
-            // Selectors and joiners that belong to no emoji, or more of them than an emoji has.
+            // Selectors and joiners outside of emoji, or more of them than an emoji has.
             ("a\u{fe0f}b\u{200d}c 👩\u{200d}x ❤\u{fe0f}\u{fe0e}\u{fe0f}.", "abc 👩x ❤\u{fe0f}."),
             ("プール отчет 🙂 e\u{301} \u{e000}", "プール отчет 🙂 e\u{301} \u{e000}"),
         ];

@@ -1,17 +1,17 @@
-//! How far a claim can be trusted: what its owner said, moved by what the team says and shows, less as time
-//! passes. Computed when it is read and never stored, so that it cannot compound.
+//! The effective confidence of a claim: its owner's value, changed by positions and evidence, and reduced over
+//! time. It is computed at each read and never stored, so that it cannot compound.
 
 use crate::domain::claim::ClaimType;
 use crate::domain::time::{Hours, Timestamp};
 
-/// What one supporter adds: half of what a challenger takes away.
+/// The effect of one supporter: half of that of a challenger.
 const SUPPORT: f64 = 0.10;
-/// What one challenger takes away: doubt weighs more than assent.
+/// The effect of one challenger. Doubt weighs more than assent.
 const CHALLENGE: f64 = 0.20;
-/// What one reproduction adds: more than a supporter, who may not have looked.
+/// The effect of one reproduction. It is larger than that of a supporter, who may not have checked.
 const REPRODUCED: f64 = 0.15;
 
-/// What a claim has going for it and against it.
+/// The inputs of the confidence of a claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
     /// The owner's own confidence, 0 to 1.
@@ -25,7 +25,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Effective confidence without its decay, 0 to 1: no clock enters it, so scores may use it.
+    /// Effective confidence without time decay, 0 to 1. It does not depend on the clock, so scores may use it.
     pub fn undecayed(self) -> f64 {
         let moved = SUPPORT * f64::from(self.supports) - CHALLENGE * f64::from(self.challenges)
             + REPRODUCED * f64::from(self.reproduced);
@@ -40,7 +40,7 @@ impl Standing {
     }
 }
 
-/// After how long without a touch a claim counts half; a dead end stays one.
+/// Time without a touch after which a claim counts half; `None` for dead ends, which do not decay.
 const fn half_life(claim_type: ClaimType) -> Option<Hours> {
     match claim_type {
         ClaimType::Hypothesis => Some(Hours(14 * 24)),
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(half(ClaimType::Decision, 360), 0.2);
         assert_eq!(half(ClaimType::Negative, 10_000), 0.8);
         assert_eq!(half(ClaimType::Fact, 0), 0.8);
-        // A clock that went back takes nothing away.
+        // A clock that was set back reduces nothing.
         let before = standing(0.8, 0, 0, 0).effective(ClaimType::Fact, after(1), touched);
         assert_eq!(before, 0.8);
     }

@@ -1,4 +1,4 @@
-//! Which scopes of claims the globs of a profile cover: pure, and by the form of the names alone.
+//! Decides which scopes of claims the globs of a profile cover, from the names alone.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -8,28 +8,28 @@ use crate::domain::scope::{Scope, WILD};
 /// The most globs without braces that one glob may stand for.
 const MAX_ALTERNATIVES: usize = 256;
 
-/// One glob as profiles mean it: `*` stays within a directory.
+/// Compiles one glob of a profile: `*` stays within a directory.
 ///
 /// # Errors
-/// Those of a glob that does not parse.
+/// The error of the parser when the glob is invalid.
 pub fn glob(text: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(text).literal_separator(true).build()?.compile_matcher())
 }
 
-/// A profile, or a run of one, as far as it decides what it can settle.
+/// The parts of a profile, or of its run, that decide what it can settle.
 #[derive(Debug, Clone, Copy)]
 pub struct Check<'c> {
-    /// Its name; none for a run of no profile.
+    /// The profile's name; `None` for a command that a human typed.
     pub profile: Option<&'c ProfileName>,
-    /// What its exit code means.
+    /// The meaning of its exit code.
     pub expect: Option<&'c Expect>,
-    /// What it can settle claims about.
+    /// The scopes of claims that it can settle.
     pub globs: &'c [String],
-    /// Whether it runs in another directory than its own.
+    /// Whether it runs outside its own directory.
     pub elsewhere: bool,
 }
 
-/// Why a run of this check settles nothing about a claim with these scopes and this prediction; none where it can.
+/// Why a run of this check settles nothing about a claim with these scopes and this prediction; `None` if it can.
 pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction) -> Option<String> {
     let Check { profile, expect, globs, elsewhere } = check;
     let Some(profile) = profile else { return Some("it was no run of a profile".to_owned()) };
@@ -58,8 +58,8 @@ pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction)
     })
 }
 
-/// The scopes of a claim that keep these globs from settling it: each path that they do not cover. Of a claim without
-/// paths they cover one scope by its name.
+/// The scopes of a claim that prevent these globs from settling it: each path that they do not cover. For a claim
+/// without paths, one scope covered by name is enough.
 fn uncovered<'s>(globs: &[String], scopes: &'s [Scope]) -> Vec<&'s Scope> {
     let covered = |scope: &Scope| globs.iter().any(|glob| covers(glob, scope));
     if !scopes.iter().any(Scope::is_path) {
@@ -69,13 +69,13 @@ fn uncovered<'s>(globs: &[String], scopes: &'s [Scope]) -> Vec<&'s Scope> {
     scopes.iter().filter(|scope| scope.is_path() && !covered(scope)).collect()
 }
 
-/// Whether globs cover one of these scopes. No globs cover nothing.
+/// Whether globs cover at least one of these scopes.
 pub fn covers_any(globs: &[String], scopes: &[Scope]) -> bool {
     scopes.iter().any(|scope| globs.iter().any(|glob| covers(glob, scope)))
 }
 
-/// Whether one glob covers a scope: it matches the path, everything below the path, or everything that the scope's own
-/// glob matches. A symbol, target or tag has no path, so only the same name covers it.
+/// Whether one glob covers a scope: it matches the path, everything below the path, or everything that the scope's
+/// own glob matches. A symbol, target or tag has no path, so only the same name covers it.
 fn covers(pattern: &str, scope: &Scope) -> bool {
     if !scope.is_path() {
         return pattern == scope.as_str();
@@ -92,7 +92,7 @@ fn covers(pattern: &str, scope: &Scope) -> bool {
     theirs.iter().all(|path| ours.iter().any(|pattern| holds_all(pattern, path)))
 }
 
-/// The globs without braces that a glob stands for; none for one that is not read here.
+/// The globs without braces that a glob stands for; `None` when a brace is not closed or there are too many.
 fn alternatives(text: &str) -> Option<Vec<String>> {
     let mut whole = vec![text.to_owned()];
     let mut plain = Vec::new();
@@ -101,7 +101,7 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
             plain.push(text);
             continue;
         };
-        // Within a class a brace is itself, and a backslash takes its meaning.
+        // Inside a character class a brace is literal, and a backslash removes its meaning.
         let close = open + text[open..].find('}')?;
         let inner = &text[open + 1..close];
         if inner.contains('{') || text.contains(['[', '\\']) || whole.len() + plain.len() > MAX_ALTERNATIVES {
@@ -113,7 +113,7 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
     Some(plain)
 }
 
-/// Whether a glob matches everything that another one matches, both without braces.
+/// Whether a glob matches everything that another one matches. Neither has braces.
 fn holds_all(pattern: &str, path: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         text.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect()
@@ -141,14 +141,14 @@ fn part_holds_all(ours: &str, theirs: &str) -> bool {
     matches_all((&ours, &theirs), &|c| *c == '*', &|ours, theirs| *ours == '?' || ours == theirs)
 }
 
-/// Whether one sequence matches everything that the other one matches. `many` says which elements stand for any number
-/// of others; `one` compares two that stand for one each.
+/// Whether one sequence matches everything that the other one matches. `many` marks elements that stand for any
+/// number of others; `one` compares two elements that stand for one each.
 fn matches_all<T>(
     (ours, theirs): (&[T], &[T]),
     many: &dyn Fn(&T) -> bool,
     one: &dyn Fn(&T, &T) -> bool,
 ) -> bool {
-    // Whether `ours` from each place on holds all of what is left of `theirs`.
+    // Whether `ours` from each position on matches the whole rest of `theirs`.
     let mut holds = vec![false; ours.len() + 1];
     for left in (0..=theirs.len()).rev() {
         let before = holds.clone();
@@ -170,7 +170,7 @@ mod tests {
     use super::{covers_any, uncovered};
     use crate::domain::scope::Scope;
 
-    /// Red before for each line that says otherwise: a directory was covered by a glob that matches one file below it.
+    /// A glob that matches one file below a directory does not cover the directory.
     #[test]
     fn a_profile_covers_what_its_globs_match_as_a_whole() {
         let covers = |glob: &str, scope: &str| {
@@ -236,7 +236,7 @@ mod tests {
         assert!(!covers_any(&[], &["src".parse().expect("a valid scope")]));
     }
 
-    /// Red before: one scope that the author of the claim chose was enough.
+    /// One covered path is not enough: the author of the claim chooses its scopes.
     #[test]
     fn a_profile_settles_a_claim_when_it_covers_each_of_its_paths() {
         let left = |globs: &[&str], scopes: &[&str]| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! How people name the event that is evidence: `last`, the id of a run or an event, or the end of an id.
+//! The names for an event that is cited as evidence: `last`, the id of a run or event, or the end of an id.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,24 +8,24 @@ use uuid::Uuid;
 
 use crate::domain::ids::EventId;
 
-/// The fewest characters of an id that name it: shorter ends are rarely unique.
+/// The fewest characters of an end of an id. Shorter ends are rarely unique.
 pub const SHORTEST_END: usize = 6;
-/// The hex digits of a whole id.
+/// The number of hex digits of a whole id.
 const DIGITS: usize = 32;
 
-/// A name of an event that is cited as evidence. What it means depends on the session and on what the ledger holds.
+/// A name of an event that is cited as evidence. Its meaning depends on the session and on the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum EvidenceName {
-    /// The last command or run of the session that cites it.
+    /// The last command or run of the citing session.
     Last,
-    /// The id of an event, or of a run: that stands for the event that ended the run.
+    /// The id of an event or of a run. The id of a run stands for the event that ended the run.
     Id(EventId),
     /// The end of such an id.
     End(IdEnd),
 }
 
-/// The last hex digits of an id, fewer than all of them.
+/// The last hex digits of an id, at least [`SHORTEST_END`] and fewer than all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdEnd {
     digits: u32,
@@ -33,7 +33,7 @@ pub struct IdEnd {
 }
 
 impl IdEnd {
-    /// Whether an id ends like this.
+    /// Whether an id ends with these digits.
     pub const fn ends(self, id: EventId) -> bool {
         let mask = (1_u128 << (self.digits * 4)) - 1;
         id.uuid().as_u128() & mask == self.value
@@ -46,7 +46,7 @@ impl fmt::Display for IdEnd {
     }
 }
 
-/// Text that names no event.
+/// A text that names no event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{given}` names no event: use `last` (the last command or run of your session), the id of a run or an event, or \

@@ -1,4 +1,4 @@
-//! Experiments: what is run, how it ended, and what the ledger keeps of it.
+//! Experiments: the plan of a run, its outcome, and the facts about it that the ledger keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,18 +13,18 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
 
-/// A profile's name: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
+/// The name of a profile: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ProfileName(String);
 
-/// Text that is no profile's name.
+/// A text that is no valid profile name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a profile's name has 1 to 64 of a-z, 0-9, _ and -: rename the file")]
 pub struct BadName;
 
 impl ProfileName {
-    /// The name.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -60,33 +60,35 @@ impl fmt::Display for ProfileName {
     }
 }
 
-/// What turns an exit code into support or contradiction.
+/// The rule that turns an exit code into support or contradiction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     /// The exit code that supports.
     pub exit: i32,
-    /// The exit codes that contradict. A run with any other code has no outcome. Empty: every other code contradicts.
+    /// The exit codes that contradict. A run with any other code has no outcome. If empty, every other code
+    /// contradicts.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub fails: BTreeSet<i32>,
-    /// A regular expression that the output matches where the check ran. A run without a match has no outcome.
+    /// A regular expression that the output matches if the check ran. A run without a match has no outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran: Option<String>,
 }
 
 impl Expect {
-    /// The exit codes of shells and of `env` for a program that cannot be run, or is not there.
+    /// Exit codes of shells and `env` for a program that cannot run or does not exist.
     pub const NOT_RUN: [i32; 2] = [126, 127];
-    /// The signals by which others end a process, or the system at a limit: HUP, INT, KILL, PIPE, ALRM, TERM and XCPU.
+    /// Signals with which another process or a system limit ends a process: HUP, INT, KILL, PIPE, ALRM, TERM and
+    /// XCPU.
     const FROM_OUTSIDE: [i32; 7] = [1, 2, 9, 13, 14, 15, 24];
 
-    /// Whether a failure shows that the check ran, and not that its tool is missing.
+    /// Whether a failure shows that the check ran, rather than that its tool is missing.
     pub fn tells_failures(&self) -> bool {
         !self.fails.is_empty() || self.ran.is_some()
     }
 
-    /// Whether a run with this exit code or signal has an outcome, as far as they say. A shell tells a signal as an exit
-    /// code above 128.
+    /// Whether a run with this exit code or signal can have an outcome. A shell reports a signal as an exit code
+    /// above 128.
     pub fn is_outcome(&self, code: Option<i32>, signal: Option<i32>) -> bool {
         let not_run = code.is_some_and(|code| Self::NOT_RUN.contains(&code));
         let declared = code.is_some_and(|code| code == self.exit || self.fails.contains(&code));
@@ -112,17 +114,17 @@ impl fmt::Display for Expect {
     }
 }
 
-/// What a run may use; one more byte, file or second and the system refuses or ends it.
+/// The resource limits of a run. The system refuses or ends what exceeds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// What is stored of each stream, in bytes (1 MB unless set); the whole of it is hashed.
+    /// Stored bytes of each stream (1 MB by default); the hash covers the whole stream.
     pub output_cap_bytes: u64,
-    /// Open files of one process.
+    /// The most open files of one process.
     pub open_files: u64,
-    /// The largest file a process may write, in bytes.
+    /// The size limit of a file that a process writes, in bytes.
     pub file_bytes: u64,
-    /// Processor time of one process in seconds; 0 for (timeout + 5 s) on every core.
+    /// Processor time of one process in seconds; 0 means (timeout + 5 s) on every core.
     pub cpu_seconds: u64,
 }
 
@@ -132,21 +134,21 @@ impl Default for Limits {
     }
 }
 
-/// Which variables a run gets.
+/// The environment variables that a run gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
-    /// [`Environment::BASE`] and these.
+    /// [`Environment::BASE`] and these names.
     Only(BTreeSet<String>),
-    /// All of the caller's: what the human at a terminal typed runs as if typed there.
+    /// All variables of the caller: a command that a human typed runs as in their shell.
     Inherited,
 }
 
 impl Environment {
-    /// What every run gets, where it is set: what a program needs to start, and no secret.
+    /// The variables for every run, where they are set. A program needs them to start, and none is a secret.
     pub const BASE: [&'static str; 5] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"];
 
-    /// Whether a run gets this variable. Our own are for us alone.
+    /// Whether a run gets this variable. Variables of hivemind itself are never passed on.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Self::Only(names) => Self::BASE.contains(&name) || names.contains(name),
@@ -155,53 +157,54 @@ impl Environment {
     }
 }
 
-/// What will run, and nothing else: no part of it is looked at again as text.
+/// The exact plan of a run. No part of it is parsed or expanded again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The profile; none for what a human typed.
+    /// The profile; `None` for a command that a human typed.
     pub profile: Option<ProfileName>,
-    /// SHA-256 of the profile's file as it was read for this plan, hex; none in plans of older releases.
+    /// SHA-256 of the profile's file at planning time, in hex; `None` in plans of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The directory, canonical.
+    /// The working directory, canonical.
     pub cwd: PathBuf,
     /// Whether the caller chose another directory than the profile's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
-    /// Which variables it gets.
+    /// The environment variables that it gets.
     pub env: Environment,
-    /// Variables it gets besides, with their values: those of our own by which an agent finds its way back.
+    /// Additional variables with their values: those that lead a researcher back to its session and task.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// How long it may run, in milliseconds.
+    /// The time limit in milliseconds.
     pub timeout_ms: u64,
-    /// What it may use.
+    /// The resource limits.
     pub limits: Limits,
-    /// Whether everything is stored, without a cap: only a human may ask for it.
+    /// Whether the whole output is stored. Only a human may set it.
     pub uncapped: bool,
     /// Whether stdin and stdout are a terminal.
     pub pty: bool,
-    /// What the exit code means.
+    /// The meaning of the exit code.
     pub expect: Option<Expect>,
-    /// Globs of paths, or scopes such as `tag:auth`, that the profile can settle claims about.
+    /// The scopes of claims that the profile can settle: globs of paths, or scopes such as `tag:auth`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// The command that says the version of the tool; empty where the profile names none.
+    /// The command that prints the version of the tool; empty if the profile names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub version: Vec<String>,
 }
 
 impl Plan {
-    /// Why a run of it settles nothing about a claim with these scopes and this prediction; none where it can.
+    /// Why a run of this plan settles nothing about a claim with these scopes and this prediction; `None` if it
+    /// can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         let Self { profile, expect, scopes: globs, elsewhere, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expect.as_ref(), *elsewhere);
         coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
     }
 
-    /// The command as a person would type it, for display only: nothing ever runs this text.
+    /// The command as a person would type it. For display only; this text is never executed.
     pub fn preview(&self) -> String {
         let plain = |text: &&String| {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:=@,+%".contains(c))
@@ -213,51 +216,51 @@ impl Plan {
         self.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// [`Plan::preview`], cut to what a command line may hold.
+    /// [`Plan::preview`], cut to the limit of [`CommandLine`].
     pub fn command_line(&self) -> CommandLine {
         let cut: String = self.preview().chars().take(CommandLine::MAX_CHARS).collect();
         cut.parse().expect("cut to its bounds, and a command has a first word")
     }
 }
 
-/// What stands for the command of a run whose end was erased, and its files with it.
+/// The command shown for a run whose end was erased together with its files.
 pub const ERASED_COMMAND: &str = "(erased)";
 
 crate::domain::claim::word!(
-    /// What a claim predicts of a run about it, on record before the run starts.
+    /// The outcome that a claim predicts for a run. It is recorded before the run starts.
     Prediction("prediction") {
-        /// The claim holds if the profile's expectation is met.
+        /// The claim holds if the run meets the profile's expectation.
         Passes = "passes",
-        /// The claim holds if it is not met, such as "the build is broken".
+        /// The claim holds if the run misses it, as for "the build is broken".
         Fails = "fails",
     }
 );
 
-/// One of several runs of one request, which speak together when the last of them is over.
+/// The place of a run in a series from one request. The series is judged when its last run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// The first of them, by which they go.
+    /// The first run, which identifies the series.
     pub first: RunId,
-    /// Which one this is, from 1.
+    /// The number of this run, from 1.
     pub number: u32,
-    /// How many there are.
+    /// The number of runs in the series.
     pub of: u32,
 }
 
-/// How many runs came out which way.
+/// How many runs had each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Runs that met the expectation.
     pub passed: u32,
-    /// Runs that did not.
+    /// Runs that missed it.
     pub failed: u32,
-    /// Whether they ran on earlier content than the run that is spoken of.
+    /// Whether they ran on an earlier content than the run in question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub earlier: bool,
 }
 
 impl Tally {
-    /// How many came out which way, and on what: with the way out, where there is one.
+    /// A sentence about the outcomes and the content, with the next step if there is one.
     pub fn on_content(self) -> String {
         if self.earlier {
             format!(
@@ -268,12 +271,12 @@ impl Tally {
         }
     }
 
-    /// One more run.
+    /// Adds one run.
     pub fn add(&mut self, passed: bool) {
         *if passed { &mut self.passed } else { &mut self.failed } += 1;
     }
 
-    /// Whether both outcomes were seen.
+    /// Whether both outcomes occurred.
     pub const fn is_mixed(self) -> bool {
         self.passed > 0 && self.failed > 0
     }
@@ -286,112 +289,113 @@ impl fmt::Display for Tally {
 }
 
 crate::domain::claim::word!(
-    /// Where a run is.
+    /// The state of a run.
     RunState("run state") {
-        /// It waits for its turn.
+        /// It waits in the queue.
         Queued = "queued",
-        /// It is under way.
+        /// It is in progress.
         Running = "running",
-        /// It exited as expected; with 0 where nothing is declared.
+        /// It exited as expected; without an expectation, with 0.
         Succeeded = "succeeded",
-        /// It ran to its end otherwise.
+        /// It exited in another way.
         Failed = "failed",
-        /// It took too long.
+        /// It exceeded its time limit.
         TimedOut = "timed_out",
-        /// Somebody stopped it.
+        /// It was cancelled.
         Canceled = "canceled",
-        /// It never started, its check did not run, or the process that ran it is gone.
+        /// It never started, its check did not run, or its helper process is gone.
         Aborted = "aborted",
     }
 );
 
 impl RunState {
-    /// Whether nothing more comes.
+    /// Whether the run has ended.
     pub const fn is_over(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
     }
 
-    /// Whether the run says something about what it tested.
+    /// Whether the outcome says something about the tested content.
     pub const fn is_conclusive(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 }
 
-/// The repository a run ran in.
+/// The state of the git repository of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunGit {
-    /// The commit.
+    /// The commit hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha: Option<String>,
-    /// The branch; none when detached.
+    /// The branch; `None` on a detached head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Whether anything differed from the commit.
+    /// Whether the work tree differed from the commit.
     pub dirty: bool,
-    /// The tree of the commit.
+    /// The hash of the commit's tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// A keyed digest of everything that differed from it; none where nothing did, or where it is too much to read.
+    /// A keyed digest of all uncommitted changes; `None` without changes, or if they are too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The directory of the run below the top of the work tree, with a slash at its end; none for the top itself.
+    /// The directory of the run below the top of the work tree, with a trailing slash; `None` for the top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// A keyed digest of the files that the profile's scopes cover; none where they are too many or too large.
+    /// A keyed digest of the files that the profile's scopes cover; `None` if they are too many or too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<String>,
-    /// A keyed digest of the files at and below the scopes of the claim; none where it has no such scope.
+    /// A keyed digest of the files at and below the scopes of the claim; `None` without such a scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
 }
 
 impl RunGit {
-    /// The tree of the commit and the digest of what differs from it; none where either is not known.
+    /// The tree of the commit and the digest of the changes; `None` if either is unknown.
     fn content(&self) -> Option<(&str, &str)> {
         let diff = if self.dirty { self.diff.as_deref()? } else { "clean" };
         Some((self.tree.as_deref()?, diff))
     }
 }
 
-/// One stream of a run, as far as the ledger vouches for it.
+/// The facts about one output stream that the ledger guarantees.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStream {
-    /// Bytes the program wrote.
+    /// Bytes that the program wrote.
     pub total_bytes: u64,
-    /// Bytes in the file.
+    /// Bytes in the stored file.
     pub stored_bytes: u64,
     /// Whether the file holds only the beginning and the end.
     pub truncated: bool,
-    /// Secrets replaced in what was stored.
+    /// The number of secrets that were masked in the file.
     pub redacted: u64,
-    /// SHA-256 of the file, hex.
+    /// SHA-256 of the stored file, in hex.
     pub sha256: String,
 }
 
-/// How a run ended and what it left.
+/// The outcome of a run and the facts about its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOutcome {
-    /// How it ended.
+    /// The final state.
     pub state: RunState,
-    /// Its exit code, if it exited.
+    /// The exit code, if the process exited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The signal that ended the process, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Why it never started, or what went wrong beside it.
+    /// Why the run never started, or another problem of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Reason>,
-    /// When it started; none for one that never did, or was only recorded.
+    /// The start time; `None` for a run that never started or was only recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// How long it ran, in milliseconds.
+    /// The duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The repository before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Box<RunGit>>,
-    /// The first line of the tool's version, where the profile says how to ask for it; else the program's SHA-256.
+    /// The first line of the tool's version if the profile names a version command; else the SHA-256 of the
+    /// program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Standard output.
@@ -400,17 +404,17 @@ pub struct RunOutcome {
     /// Standard error.
     #[serde(default)]
     pub stderr: RunStream,
-    /// SHA-256 of `meta.json`, hex: through it every file of the run is in the ledger. None when there are no
+    /// SHA-256 of `meta.json` in hex; `meta.json` holds the hashes of all other files of the run. `None` without
     /// files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_sha256: Option<String>,
-    /// Files of its claim that were replaced or written while it ran.
+    /// Files of the claim that were replaced or written during the run.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<Scope>,
 }
 
 impl RunOutcome {
-    /// A run that ended without leaving anything.
+    /// The outcome of a run that left no files.
     pub fn without_files(state: RunState, problem: Option<Reason>) -> Self {
         Self {
             state,
@@ -428,20 +432,20 @@ impl RunOutcome {
         }
     }
 
-    /// The commit another run must be on to reproduce this one; none on a dirty tree.
+    /// The commit on which another run can reproduce this one; `None` if the tree was dirty.
     pub fn reproducible_at(&self) -> Option<&str> {
         let git = self.git.as_ref().filter(|git| !git.dirty && self.state.is_conclusive())?;
         git.sha.as_deref()
     }
 
-    /// What the run was a run of, and on which content: equal keys should come out alike. `what` is the profile and
-    /// its parameters. None where the content is not known, such as outside a repository.
+    /// The key by which runs are compared: runs with equal keys should have the same outcome. `what` is the profile
+    /// and its arguments. `None` when the content is unknown, as outside a repository.
     pub fn key(&self, what: &str) -> Option<RunKey> {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
         let (tree, diff) = git.content()?;
         let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
         let tool = self.tool.as_deref().unwrap_or_default();
-        // What lies outside of the profile's scopes makes no other content.
+        // Files outside the profile's scopes do not change the content.
         let content = match &git.covered {
             Some(covered) => hash(&[&test, "covered", covered, tool]),
             None => hash(&[&test, tree, diff, tool]),
@@ -451,7 +455,7 @@ impl RunOutcome {
     }
 }
 
-/// SHA-256 of some texts in their order, in hex.
+/// SHA-256 of texts in this order, in hex.
 fn hash(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -461,16 +465,16 @@ fn hash(parts: &[&str]) -> String {
     hex::encode(hash.finalize())
 }
 
-/// What runs are compared by.
+/// The key by which runs are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunKey {
-    /// Equal for runs of the same profile with the same parameters in the same directory, SHA-256 in hex.
+    /// SHA-256 in hex; equal for runs of the same profile with the same arguments in the same directory.
     pub test: String,
-    /// Equal where the files that the profile covers and the tool's version are the same too, SHA-256 in hex. Where those
-    /// files are not known, the tree and the uncommitted changes stand for them.
+    /// SHA-256 in hex; equal if also the covered files and the tool's version are the same. If the covered files
+    /// are unknown, the tree and the uncommitted changes replace them.
     pub content: String,
-    /// Equal where the tree and the uncommitted changes are the same, for runs of any test, SHA-256 in hex. None in
-    /// events of older releases.
+    /// SHA-256 in hex of the tree and the uncommitted changes, independent of the test. `None` in events of older
+    /// releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// The digest of the files that the profile covers.
@@ -482,7 +486,7 @@ pub struct RunKey {
 }
 
 impl RunKey {
-    /// The key with the hash of the tree, which events of older releases leave out.
+    /// Adds the hash of the tree, which events of older releases do not have.
     #[must_use]
     pub fn with_tree(mut self, git: Option<&RunGit>) -> Self {
         let known = git.and_then(RunGit::content).map(|(tree, diff)| hash(&[tree, diff]));

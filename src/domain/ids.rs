@@ -1,4 +1,4 @@
-//! Typed identifiers: a claim id cannot be passed where an event id is meant.
+//! Typed ids: the compiler rejects a claim id where an event id is expected.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Text that should have been an id and is not.
+/// A text that is no valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not {expected}: expected a UUID such as 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47")]
 pub struct BadId {
@@ -22,12 +22,12 @@ macro_rules! uuid_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Wraps an id minted by an id source.
+            /// Wraps a UUID from an id source.
             pub const fn from_uuid(id: Uuid) -> Self {
                 Self(id)
             }
 
-            /// The bare UUID, to hand one identity to a second role.
+            /// The UUID, to use the same identity in a second role.
             pub const fn uuid(self) -> Uuid {
                 self.0
             }
@@ -67,7 +67,7 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(
-    /// A claim. Equal to the id of the event that created it, so a claim is citable as evidence.
+    /// A claim. Equal to the id of the event that created it, so a claim can be cited as evidence.
     ClaimId,
     "a claim id"
 );
@@ -77,7 +77,7 @@ uuid_id!(
     "an event id"
 );
 uuid_id!(
-    /// One request to change something; all its events carry it as their causation.
+    /// One request for a change. All its events carry it as their causation.
     CommandId,
     "a command id"
 );
@@ -89,17 +89,17 @@ uuid_id!(
 );
 
 uuid_id!(
-    /// A plan. Equal to the id of the event that added it, as those of its phases and tasks are.
+    /// A plan. Equal to the id of the event that added it; the same holds for phases and tasks.
     PlanId,
     "a plan id"
 );
 uuid_id!(
-    /// A phase of a plan.
+    /// A phase of a plan. Equal to the id of the event that added it.
     PhaseId,
     "a phase id"
 );
 uuid_id!(
-    /// A task.
+    /// A task. Equal to the id of the event that added it.
     TaskId,
     "a task id"
 );
@@ -119,19 +119,19 @@ impl RunId {
 }
 
 impl EventId {
-    /// The claim this event would have created, if it is a creation.
+    /// The claim that this event created, if it created one.
     pub const fn as_claim(self) -> ClaimId {
         ClaimId(self.0)
     }
 }
 
-/// A client's session: 1 to 128 printable characters, chosen by the client.
+/// A client's session id: 1 to 128 printable characters, chosen by the client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// The session of the agent that a run is.
+    /// The session of a researcher, from the id of its run.
     pub fn of_researcher(run: RunId) -> Self {
         Self(format!("research-{run}"))
     }
@@ -170,7 +170,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// A caller's own name for a request, so that a retry is recognised: 1 to 200 printable characters.
+/// A caller's name for a request, by which a retry is recognised: 1 to 200 printable characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct IdempotencyKey(String);

@@ -1,24 +1,24 @@
-//! What belongs to a piece of work though it shares few words with it: claims with the words of the best answers, and
-//! claims at their scopes. Pure, without a clock.
+//! Finds claims that belong to a piece of work although they share few words with it: claims with the words of the
+//! best answers, and claims at the same scopes. Pure, without a clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::ranking::{Candidate, Question, nearness};
 use super::tokens::tokens;
 
-// The numbers below were chosen on the half `dev` of the pack's corpus.
+// The constants below were tuned on the `dev` half of the pack's corpus.
 
-/// Answers whose words are taken over, the best ones.
+/// The number of best answers that contribute words.
 const TAUGHT_BY: usize = 10;
-/// Words that are taken over from them.
+/// The number of words taken from them.
 const WORDS: usize = 15;
-/// What these words count beside those of the question.
+/// The weight of these words relative to those of the question.
 const OF_WORDS: f64 = 0.6;
-/// Answers at a scope that say what it is worth.
+/// The number of best answers at a scope that determine the worth of the scope.
 const BEST_AT_SCOPE: usize = 3;
-/// What a claim gains from the answers at its scopes.
+/// The weight of the worth of a claim's scopes.
 const BESIDE: f64 = 1.0;
-/// The least that a scope is worth to be looked at for claims that share no word with the question.
+/// The least worth of a scope at which its claims without a word of the question are considered.
 const MIN_WORTH: f64 = 0.1;
 
 /// A claim that may belong to the work.
@@ -26,39 +26,39 @@ const MIN_WORTH: f64 = 0.1;
 pub struct Member {
     /// Ledger position of its creation.
     pub seq: u64,
-    /// The position of the claim its author made before it in the same session.
+    /// The ledger position of the author's claim before it in the same session.
     pub previous: Option<u64>,
-    /// The tokens of its statement, in their order.
+    /// The tokens of its statement, in text order.
     pub tokens: String,
-    /// What it is about.
+    /// The scopes of the claim.
     pub scopes: Vec<String>,
-    /// Of a decision: why it was made, and what was rejected and why.
+    /// For a decision: its rationale, and the rejected alternatives with their reasons.
     pub reasons: Option<String>,
 }
 
-/// How near a claim is to the question.
+/// The nearness of a claim to the question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
-    /// The claim.
+    /// Ledger position of the claim.
     pub seq: u64,
-    /// By the words of the question alone, as a share of the best.
+    /// By the words of the question alone, as a share of the best value.
     pub words: f64,
-    /// In all.
+    /// In total.
     pub all: f64,
 }
 
-/// Claims that may belong to the work, measured against a question. Each text is read once.
+/// Claims that may belong to the work, scored against a question. Each text is read once.
 pub struct Kin<'q> {
     question: &'q Question,
     members: Vec<Member>,
     texts: Vec<Vec<String>>,
-    /// How much of the question each text answers.
+    /// The relevance of each text for the question.
     relevance: Vec<f64>,
     of_scopes: HashMap<String, Vec<String>>,
 }
 
 impl<'q> Kin<'q> {
-    /// No claims yet.
+    /// Starts without claims.
     pub fn of(question: &'q Question) -> Self {
         let (members, texts, relevance, of_scopes) = Default::default();
         Self { question, members, texts, relevance, of_scopes }
@@ -74,8 +74,7 @@ impl<'q> Kin<'q> {
         }
     }
 
-    /// The tokens of a claim, those of its scopes, because the words of a path say what lies there, and those of its
-    /// reasons.
+    /// The tokens of a claim, of its scopes (the words of a path tell what lies there), and of its reasons.
     fn text(&mut self, member: &Member) -> Vec<String> {
         let mut text: Vec<String> = member.tokens.split(' ').map(str::to_owned).collect();
         for scope in &member.scopes {
@@ -85,7 +84,7 @@ impl<'q> Kin<'q> {
         text
     }
 
-    /// How near each claim is to the question, the nearest first, and of equals the newer one.
+    /// The nearness of each claim: the nearest first, and of equal ones the newest.
     pub fn nearest(&self) -> Vec<Near> {
         let words = shares(self.relevance.clone());
         let taught = taught(self.question, &self.texts, &words);
@@ -112,7 +111,7 @@ impl<'q> Kin<'q> {
         nearest
     }
 
-    /// The scopes where the best answers lie, the best first, at most so many.
+    /// The scopes of the best answers, the best first, at most `limit`.
     pub fn best_scopes(&self, limit: usize) -> Vec<String> {
         let worth = Worth::of(&self.members, &shares(self.relevance.clone()));
         let mut best: Vec<(&str, f64)> =
@@ -122,7 +121,7 @@ impl<'q> Kin<'q> {
     }
 }
 
-/// The words of a scope, without the extension of a file.
+/// The words of a scope, without a file extension.
 fn scope_words(scope: &str) -> Vec<String> {
     let name = scope.rsplit('/').next().unwrap_or(scope);
     let extension = name.rfind('.').filter(|at| *at > 0).map_or(0, |at| name.len() - at);
@@ -134,13 +133,13 @@ fn relevance(question: &Question, text: &[String]) -> f64 {
     question.relevance(&text)
 }
 
-/// Numbers as shares of the greatest.
+/// The numbers as shares of the greatest one.
 fn shares(numbers: Vec<f64>) -> Vec<f64> {
     let best = numbers.iter().copied().fold(0.0, f64::max);
     numbers.into_iter().map(|number| if best > 0.0 { number / best } else { 0.0 }).collect()
 }
 
-/// How many of the words that the best answers share each text holds, as shares of the most.
+/// For each text, the number of words that it shares with the best answers, as a share of the greatest number.
 fn taught(question: &Question, texts: &[Vec<String>], words: &[f64]) -> Vec<f64> {
     let mut held: HashMap<&str, usize> = HashMap::new();
     let sets: Vec<BTreeSet<&str>> =
@@ -168,7 +167,7 @@ fn taught(question: &Question, texts: &[Vec<String>], words: &[f64]) -> Vec<f64>
     shares(texts.iter().map(|text| relevance(&question, text)).collect())
 }
 
-/// What scopes are worth to a question: the mean of the best answers that lie at each.
+/// The worth of each scope for a question: the mean of the best answers at that scope.
 struct Worth<'a>(BTreeMap<&'a str, f64>);
 
 impl<'a> Worth<'a> {

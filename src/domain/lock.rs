@@ -1,4 +1,4 @@
-//! Locks: what a session asks the others to leave alone for a time, by a lock of its own or through a task.
+//! Locks: scopes that a session asks the others to leave alone for a time, by a lock or through a task.
 
 use crate::domain::action::quoted;
 use crate::domain::agent::AgentId;
@@ -8,84 +8,86 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Worktree};
 use crate::domain::time::Timestamp;
 
-/// The machine that the team shares: a lock on it asks for quiet, so that every run is against it.
+/// The scope of the team's machine: a lock on it asks for quiet, so that runs conflict with it.
 pub const MACHINE: &str = "tag:cpu";
-/// How much of a holder's reason, or of a task's title, a sentence quotes, in characters.
+/// Characters of a reason, or of a task's title, that a sentence quotes.
 const MAX_QUOTED_CHARS: usize = 120;
 
 /// A lock that a session took without a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lock {
-    /// Who took it.
+    /// The agent that took it.
     pub agent: AgentId,
-    /// What for.
+    /// The stated purpose.
     pub why: Reason,
-    /// When it ends by itself; no event of its session moves that.
+    /// When it ends by itself. Events of its session do not extend it.
     pub until: Timestamp,
-    /// The linked work tree its holder works in; none for the main one.
+    /// The linked work tree of the holder; `None` for the main one.
     pub worktree: Option<Worktree>,
 }
 
-/// What a lock is for.
+/// The purpose of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose<'a> {
-    /// It is held through a task.
+    /// The lock belongs to a task.
     Task(TaskId),
-    /// It was taken for this reason.
+    /// The lock has a reason of its own.
     Why(&'a Reason),
 }
 
 /// One scope that a session locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Locked<'a> {
-    /// What is locked.
+    /// The locked scope.
     pub scope: &'a Scope,
-    /// Who holds it.
+    /// The agent that holds the lock.
     pub agent: &'a AgentId,
-    /// The session that does.
+    /// The session that holds the lock.
     pub session: &'a SessionId,
-    /// When it ends, if nothing moves that.
+    /// When the lock ends unless it is extended.
     pub until: Timestamp,
-    /// The linked work tree its holder works in; none for the main one.
+    /// The linked work tree of the holder; `None` for the main one.
     pub worktree: Option<&'a Worktree>,
-    /// What for.
+    /// The purpose of the lock.
     pub purpose: Purpose<'a>,
 }
 
-/// Whether a scope means the same thing in two work trees. A file, and a symbol in it, is another one in each; a tag or a
-/// target is one thing for all.
+/// Whether a scope means the same thing in two work trees. Each work tree has its own files, and its own symbols in
+/// them. Tags and targets are shared.
 pub fn is_same_thing(scope: &Scope, here: Option<&str>, there: Option<&str>) -> bool {
     here == there || !(scope.is_path() || scope.as_str().starts_with("symbol:"))
 }
 
-/// What an agent is told of another agent's lock, the same in a receipt, a refusal and before a tool.
+/// The facts for the sentence about another agent's lock. The sentence is the same in a receipt, in a refusal and
+/// before a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice<'a> {
-    /// Who holds it.
+    /// The agent that holds the lock.
     pub holder: &'a str,
-    /// What is locked.
+    /// The locked scope.
     pub what: &'a str,
-    /// What for: [`for_task`] or [`because`].
+    /// The purpose: [`for_task`] or [`because`].
     pub purpose: String,
-    /// When it ends.
+    /// When the lock ends.
     pub until: Timestamp,
-    /// The work tree it is in, where that makes it another thing than the reader's: none for the main one.
+    /// The holder's work tree, if the scope means another thing there than for the reader; the inner `None` is the
+    /// main work tree.
     pub elsewhere: Option<Option<&'a str>>,
 }
 
-/// A lock that is held through a task, with the title where it is known.
+/// The purpose of a lock through a task, with the title if it is known.
 pub fn for_task(name: &str, title: Option<&str>) -> String {
     let title = title.map_or_else(String::new, |title| format!(" ({})", quoted(title, MAX_QUOTED_CHARS)));
     format!("for task {name}{title}")
 }
 
-/// A lock that was taken for a reason.
+/// The purpose of a lock with a reason.
 pub fn because(why: &str) -> String {
     format!("for \"{}\"", quoted(why, MAX_QUOTED_CHARS))
 }
 
 impl Notice<'_> {
-    /// Who holds what, what for and for how long still, and what to do about it.
+    /// The sentence: holder, scope, purpose, remaining time, and the next step.
     pub fn sentence(&self, now: Timestamp) -> String {
         let Self { holder, what, purpose, until, elsewhere } = self;
         let end = format!("until {until} ({} left)", now.age(*until));

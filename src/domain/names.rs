@@ -1,5 +1,5 @@
-//! Short names: `C47` for the 47th claim of the workspace, `T7` for the seventh task. What has one is a line in
-//! [`Named::of`]; what an argument can name is a line in [`Sort`].
+//! Short names: `C47` for the 47th claim of the workspace, `T7` for the seventh task. [`Named::of`] lists the
+//! events that get a name, [`Sort`] the entities that an argument can name.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,19 +12,19 @@ use uuid::Uuid;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::rejection::{Code, Rejection};
 
-/// The fewest characters of the end of an id that are taken for it.
+/// The fewest characters that are accepted as the end of an id.
 pub const MIN_END_CHARS: usize = 6;
-/// Characters of a whole id as it is written.
+/// Characters of a whole id, hyphens included.
 const ID_CHARS: usize = 36;
-/// Characters before its first hyphen.
+/// Characters of an id before its first hyphen.
 const FIRST_GROUP_CHARS: usize = 8;
-/// A run is over, or one from elsewhere was put on record.
+/// The event for the end of a run, and for the record of a run from elsewhere.
 const RUN_ENDED: &str = "experiment.completed";
 
-/// What is counted together and has one letter.
+/// The series of short names. Each has its own letter and counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Named {
-    /// Claims, decisions and dead ends among them.
+    /// Claims, including decisions and dead ends.
     Claim,
     /// Tasks.
     Task,
@@ -34,24 +34,25 @@ pub enum Named {
     Run,
     /// Contradictions.
     Contradiction,
-    /// Sessions, from their first event on. Their ids are of the clients' making.
+    /// Sessions, counted at their first event. Clients choose the ids of sessions.
     Session,
 }
 
 impl Named {
-    /// All of them.
+    /// Every series.
     pub const ALL: [Self; 6] =
         [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session];
 
-    /// What an event makes, erased or not: it is counted, so that the names of others stay as they are.
+    /// The series of the entity that an event creates. An erased event counts too, so that later names stay the
+    /// same.
     pub fn of(recorded: &Recorded) -> Option<Self> {
         let kind = match (&recorded.event, &recorded.erased) {
-            // The end of a run that was queued makes nothing.
+            // The end of a queued run creates nothing.
             (Some(Event::ExperimentCompleted(ended)), _) if ended.run_id.first_event() != recorded.id => {
                 return None;
             }
             (Some(event), _) => event.kind(),
-            // A run that was recorded was recorded in a session; the writer puts down the end of a queued one.
+            // A recorded run has a session. The writer records the end of a queued run without one.
             (None, Some(kind)) if kind == RUN_ENDED && recorded.session.is_none() => return None,
             (None, Some(kind)) => kind,
             (None, None) => return None,
@@ -66,7 +67,7 @@ impl Named {
         }
     }
 
-    /// The letter its names begin with.
+    /// The letter at the start of its names.
     pub const fn letter(self) -> &'static str {
         match self {
             Self::Claim => "C",
@@ -79,7 +80,7 @@ impl Named {
     }
 }
 
-/// What an argument names.
+/// The kind of entity that an argument names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// A claim.
@@ -97,7 +98,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// What it is counted with.
+    /// The series that counts it.
     pub const fn named(self) -> Named {
         match self {
             Self::Claim => Named::Claim,
@@ -108,7 +109,7 @@ impl Sort {
         }
     }
 
-    /// What it is called in a sentence.
+    /// The word for it in a sentence.
     pub const fn noun(self) -> &'static str {
         match self {
             Self::Claim => "claim",
@@ -120,7 +121,7 @@ impl Sort {
         }
     }
 
-    /// The code of a refusal of what names none, and where all are listed.
+    /// The code of the refusal for an unknown name, and the address of the list.
     pub const fn refusal(self) -> (Code, &'static str) {
         match self {
             Self::Claim => (Code::UnknownClaim, "`hivemind://claims` shows all"),
@@ -131,7 +132,7 @@ impl Sort {
         }
     }
 
-    /// The refusal of what names none.
+    /// The refusal for an unknown name.
     pub fn unknown(self, message: String, near: &[String]) -> Rejection {
         let (code, list) = self.refusal();
         let hint = if near.is_empty() {
@@ -143,22 +144,22 @@ impl Sort {
     }
 }
 
-/// What a text stands for, before anything is looked up.
+/// The meaning of a text by its form, before any lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// A whole id.
     Id(Uuid),
-    /// The number of a name.
+    /// The number of a short name.
     Number(u64),
     /// The end of an id, in lower case.
     End(String),
-    /// Something else.
+    /// Any other text.
     Other,
 }
 
 impl Reference {
-    /// Reads a name, an id, the end of an id, or an address such as `hivemind://tasks/T7` that was pasted. `C12345` is a
-    /// name, although it could be the end of an id, too.
+    /// Parses a short name, an id, the end of an id, or a pasted address such as `hivemind://tasks/T7`. `C12345`
+    /// counts as a short name, although it could also be the end of an id.
     pub fn read(sort: Sort, text: &str) -> Self {
         let text = pasted(text);
         if let Ok(id) = Uuid::parse_str(text) {
@@ -172,16 +173,16 @@ impl Reference {
     }
 }
 
-/// What an address that was pasted names; any other text is what it is.
+/// The name in a pasted address. Any other text is returned unchanged.
 pub fn pasted(text: &str) -> &str {
     let text = text.trim();
     let path = text.strip_prefix("hivemind://").and_then(|path| path.split('?').next());
     path.and_then(|path| path.trim_end_matches('/').rsplit('/').next()).unwrap_or(text)
 }
 
-/// Where a text quotes a whole id that a reader may see the name of instead, and the word that it ends. A word that only
-/// ends in an id, such as `research-…`, can be a session. A part of a path is none, but for our own addresses,
-/// and neither is what a shell's variable is set to.
+/// The places where a text quotes a whole id that a short name may replace, each with the id. A word that only ends
+/// in an id, such as `research-…`, may name a session. Ids inside paths (except our own addresses) and values of
+/// shell variables are left alone.
 pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid>)> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -207,7 +208,7 @@ pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid
     })
 }
 
-/// A text with what each whole id in it is called instead, as far as that is known.
+/// The text with each whole id replaced by its name from `called`, if there is one.
 pub fn shortened(text: &str, mut called: impl FnMut(&str, Option<Uuid>) -> Option<String>) -> Cow<'_, str> {
     let (mut short, mut shown) = (String::new(), 0);
     let mut known: BTreeMap<&str, Option<String>> = BTreeMap::new();
@@ -226,7 +227,7 @@ pub fn shortened(text: &str, mut called: impl FnMut(&str, Option<Uuid>) -> Optio
     Cow::Owned(short)
 }
 
-/// The names that a text quotes, as they are written: `C12`, and no part of a longer word.
+/// The short names that a text quotes, such as `C12`, but not inside longer words.
 pub fn names_in(text: &str) -> impl Iterator<Item = Name> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
     words
@@ -234,26 +235,26 @@ pub fn names_in(text: &str) -> impl Iterator<Item = Name> {
         .filter_map(|word| word.parse().ok())
 }
 
-/// The number in a name.
+/// The number in a short name of this series.
 fn number(text: &str, of: Named) -> Option<u64> {
     let (letter, number) = text.split_at_checked(of.letter().len())?;
     let is_number = letter.eq_ignore_ascii_case(of.letter()) && number.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| number.parse().ok())?
 }
 
-/// The end of an id, in lower case.
+/// The end of an id, in lower case; `None` if the text is none.
 pub fn end(text: &str) -> Option<String> {
     let is_end =
         text.len() >= MIN_END_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     is_end.then(|| text.to_ascii_lowercase())
 }
 
-/// A short name.
+/// A short name, such as `C47`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
-    /// What it is a name of.
+    /// The series.
     pub of: Named,
-    /// Its place among those, from 1.
+    /// The number in the series, from 1.
     pub number: u64,
 }
 
@@ -272,7 +273,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Every name that was given out.
+/// All names given out so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     last: BTreeMap<Named, u64>,
@@ -280,17 +281,17 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name of what has this id.
+    /// The short name of the entity with this id.
     pub fn of(&self, id: Uuid) -> Option<Name> {
         self.names.get(&id).copied()
     }
 
-    /// The name that the next one gets.
+    /// The next free name of a series.
     pub fn next(&self, of: Named) -> Name {
         Name { of, number: self.last.get(&of).map_or(1, |last| last + 1) }
     }
 
-    /// Counts what an event makes; its id is that of the event.
+    /// Counts the entity that an event creates. Its id is the id of the event.
     pub fn evolve(&mut self, recorded: &Recorded) {
         let Some(of) = Named::of(recorded) else { return };
         let name = self.next(of);

@@ -1,18 +1,18 @@
-//! What a claim turned out to be, in the words that people search by.
+//! What a claim turned out to be, in words that people search for.
 
 /// What a claim turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Nature {
-    /// Something that did not work, mended or not.
+    /// A failure, fixed or not.
     Bug,
-    /// An option that a decision did not choose.
+    /// An alternative that a decision rejected.
     Rejected,
     /// A claim that a reviewer challenged.
     Challenged,
 }
 
 impl Nature {
-    /// The one that a word of a question names.
+    /// The nature that a word of a question names.
     pub fn named(word: &str) -> Option<Self> {
         let named: &[(Self, &[&str])] = &[
             (Self::Bug, &["bug", "bugs", "defect", "defects", "mended"]),

@@ -1,7 +1,7 @@
-//! Two statements about the same thing: whether they contradict each other, or say much the same.
+//! Compares two statements about the same thing: they contradict each other, are similar, or neither.
 //!
-//! Word forms only, no understanding: what is found is worth a look, and what is not found may contradict
-//! all the same.
+//! The rules use word forms only and understand nothing. A finding is worth a look; statements without a finding
+//! may still contradict each other.
 
 mod classes;
 mod quantity;
@@ -20,52 +20,54 @@ use self::words::{FAILURE_STEMS, INCIDENT_STEMS, LIMIT_STEMS, REMEDY_STEMS, Role
 use crate::domain::antonyms::ANTONYMS;
 use crate::domain::tokens::stemmer;
 
-/// Share of common content from which two texts are near-identical (a Dice coefficient).
+/// The share of common content (a Dice coefficient) from which two texts are near-identical.
 const NEAR_IDENTICAL: f64 = 0.7;
-/// Share of common content a negation may have and still be kept, weakly.
+/// The share of common content from which a negation is a weak finding.
 const LOOSELY_ALIKE: f64 = 0.5;
-/// Fewer common words than this are no common subject.
+/// The fewest common words that make a common subject.
 const MIN_SHARED: usize = 2;
-/// The most slots in which two texts may differ for a weak finding; texts that differ in more are about different things.
+/// The most places in which two texts may differ for a weak finding. Texts with more differences are about
+/// different things.
 const MAX_WEAK_SLOTS: usize = 3;
-/// The most words, beside one pair of values, that may differ for a strong finding: function words and trailing ones.
+/// The most other words that may differ for a strong finding, besides one pair of values: function words and
+/// trailing ones.
 const MAX_OTHER_WORDS: usize = 3;
 
-/// The shortest word that `in` or `dis` may turn round; `input` is no opposite of `put`.
+/// The shortest word that a prefix `in` or `dis` may negate: `input` is not the opposite of `put`.
 const MIN_DENIED: usize = 8;
 
-/// How a pair of statements stands to each other.
+/// The result of comparing two statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
-    /// Near-identical but for what makes them opposites.
+    /// Near-identical except for the opposition.
     Strong(Opposition),
-    /// Somewhat alike, with something opposite in them: kept, never announced.
+    /// Somewhat alike and opposed: stored, never announced.
     Weak(Opposition),
-    /// Much the same words, and yet each says something that the other does not: to be compared by a reader.
+    /// Nearly the same words, but each has something that the other lacks: a reader should compare them.
     Alike,
-    /// Much the same: worth a link, never a merge.
+    /// Nearly the same: worth a link, never merged.
     Similar,
 }
 
-/// What makes two statements opposites.
+/// The reason why two statements are opposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Opposition {
     /// One negates the other.
     Negation,
-    /// Another value of the same kind in the same place.
+    /// Different values of the same kind in the same place.
     Value,
     /// A word and its antonym in the same place.
     Antonym,
 }
 
-/// How two statements about the same scope stand to each other; `None` when nothing is to be said. The whole
-/// texts are compared, then what they say before they give their reasons.
+/// Compares two statements about the same scope; `None` without a finding. Compares the whole texts first, then
+/// their parts before any reason.
 pub fn likeness(a: &Reading, b: &Reading) -> Option<Likeness> {
     stronger(compared(&a.whole, &b.whole), || compared(a.lead(), b.lead()))
 }
 
-/// Whether `other` speaks for the approach that `negative` reports as failed.
+/// Whether `other` supports the approach that `negative` reports as failed.
 pub fn revives(negative: &Reading, other: &Reading) -> Option<Likeness> {
     stronger(revived(&negative.whole, &other.whole), || revived(negative.lead(), other.lead()))
 }
@@ -86,7 +88,7 @@ impl Clause {
     }
 }
 
-/// Which items of two clauses are the same, by their places, and which are left over.
+/// The common items of two clauses by position, and the remaining items of each.
 struct Pairing<'a> {
     a: &'a Clause,
     b: &'a Clause,
@@ -99,7 +101,7 @@ impl<'a> Pairing<'a> {
     fn of(a: &'a Clause, b: &'a Clause) -> Self {
         let mut taken = vec![false; b.content.len()];
         let (mut same, mut left) = (Vec::new(), Vec::new());
-        // Most texts that are compared go along together: the next place is looked at first.
+        // Most compared texts have the same order, so the next position is tried first.
         let mut next = 0;
         for (at, item) in a.content.iter().enumerate() {
             let is_free = |place: &usize| !taken[*place] && b.content[*place].is_same(item);
@@ -126,7 +128,7 @@ impl<'a> Pairing<'a> {
         self.right.iter().map(move |at| &b.content[*at])
     }
 
-    /// Whether the common words stand in the same order.
+    /// Whether the common words have the same order in both.
     fn in_order(&self) -> bool {
         self.same.is_sorted_by_key(|(_, place)| *place)
     }
@@ -135,7 +137,7 @@ impl<'a> Pairing<'a> {
         2.0 * self.same.len() as f64 / (self.a.content.len() + self.b.content.len()).max(1) as f64
     }
 
-    /// Whether as many common words stand before one left-over place as before the other.
+    /// Whether both remaining positions have the same number of common words before them.
     fn in_one_slot(&self, at: usize, place: usize) -> bool {
         let before = |of: fn(&(usize, usize)) -> usize, end: usize| {
             self.same.iter().filter(|pair| of(pair) < end).count()
@@ -151,7 +153,7 @@ impl<'a> Pairing<'a> {
         opposition(a, b)
     }
 
-    /// The share of common content outside of one pair of places, without words that say little.
+    /// The share of common content outside of one pair of positions, without words of little meaning.
     fn dice_of_rest(&self) -> f64 {
         let says = |item: &Item| item.is_value() || !item.roles.has(Role::Light);
         let same = self.same.iter().filter(|(at, _)| says(&self.a.content[*at])).count();
@@ -159,7 +161,7 @@ impl<'a> Pairing<'a> {
         2.0 * same as f64 / (2 * same + others).max(1) as f64
     }
 
-    /// Whether one side says what the other says it is not, and little else: "UTC instead of local time".
+    /// Whether one side states what the other excludes, and little else: "UTC instead of local time".
     fn is_excluded(&self) -> bool {
         let excludes = |clause: &Clause, item: &Item| clause.excluded.iter().any(|other| other.is_same(item));
         let all = |clause: &Clause, items: Vec<&Item>, others: usize| {
@@ -175,7 +177,7 @@ impl<'a> Pairing<'a> {
                 || all(self.b, self.left().collect(), self.right.len()))
     }
 
-    /// The one pair of values, or antonyms, in which the two differ, if there is little else.
+    /// The one pair of values or antonyms in which the two differ, if they differ in little else.
     fn slot(&self) -> Option<Opposition> {
         if self.is_excluded() {
             return Some(Opposition::Value);
@@ -188,7 +190,7 @@ impl<'a> Pairing<'a> {
                     && self.in_one_slot(*at, *place)
                 {
                     match found {
-                        // The versions of two names that differ.
+                        // The versions that follow two different names.
                         Some((one, other, _)) if one + 1 == *at && other + 1 == *place && is_version(a) => {
                             continue;
                         }
@@ -216,7 +218,7 @@ impl<'a> Pairing<'a> {
         let allowed = |clause: &Clause, of: &[usize], except: usize, last: usize, other_side: usize| {
             of.iter().filter(|at| **at != except).all(|at| {
                 let item = &clause.content[*at];
-                // `Redis 7`: the version of the name that differs.
+                // `Redis 7`: the version that follows the different name.
                 let is_version = *at == except + 1 && is_version(item);
                 let trails = *at > last && other_side == 0 && !item.is_condition && !item.is_value();
                 is_version && matches!(clause.content[except].what, What::Class(_) | What::Code)
@@ -239,14 +241,14 @@ impl<'a> Pairing<'a> {
         fails(self.a) || fails(self.b)
     }
 
-    /// Whether one side alone has a flag.
+    /// Whether only one side has a command-line flag.
     fn has_lone_flag(&self) -> bool {
         let flags =
             |items: &mut dyn Iterator<Item = &Item>| items.filter(|item| item.what == What::Flag).count();
         flags(&mut self.left()) != flags(&mut self.right())
     }
 
-    /// Whether the two say the same, as far as their words show: one may say more, neither says another thing.
+    /// Whether both say the same according to their words. One may say more; neither says something else.
     fn is_similar(&self) -> bool {
         let is_light = |item: &Item| item.what == What::Word && item.roles.has(Role::Light);
         let limits = |item: &Item| {
@@ -300,7 +302,7 @@ fn compared(a: &Clause, b: &Clause) -> Option<Likeness> {
     let turned = turned.count();
     let is_near = alike >= NEAR_IDENTICAL && shared >= MIN_SHARED;
     let can_be_strong = !has_name && !pairing.has_lone_flag();
-    // Of the same words, one clause may be turned and the others stand.
+    // If the words are equal, one of several clauses may be negated.
     if turned > 0 && (2 * turned >= shared || (left == 0 && right == 0)) {
         let light = |item: &Item| item.roles.has(Role::Light) && !item.is_value();
         // "Retries are disabled" and "is never retried" agree.
@@ -310,7 +312,7 @@ fn compared(a: &Clause, b: &Clause) -> Option<Likeness> {
             .any(|item| item.roles.has(Role::Exception) || LIMIT_STEMS.has(&item.text));
         let one_says_more = left == 0 || right == 0 || pairing.left().chain(pairing.right()).all(light);
         return match slots {
-            // "not enabled" and "disabled" agree; so may two negated values.
+            // "not enabled" and "disabled" agree; two negated values may agree too.
             _ if !opposed.is_empty() => None,
             _ if is_near && one_says_more && can_be_strong && !limits => {
                 Some(Likeness::Strong(Opposition::Negation))
@@ -372,7 +374,7 @@ fn opposition(a: &Item, b: &Item) -> Option<Opposition> {
     if a.is_kind_of(b) {
         return Some(Opposition::Value);
     }
-    // "The fast path" and "the slow path" are two things; "is fast" and "is slow" are said of one.
+    // "The fast path" and "the slow path" are two things; "is fast" and "is slow" describe one thing.
     (!(a.is_subject && b.is_subject) && are_antonyms(a, b)).then_some(Opposition::Antonym)
 }
 
@@ -411,7 +413,7 @@ mod tests {
         }
     }
 
-    /// One line for each pair: what is found, and the two statements.
+    /// One line for each pair: the finding and the two statements.
     fn check(pairs: &[(&str, &str)], expected: Expect) {
         let lines: Vec<String> = pairs
             .iter()
@@ -554,7 +556,7 @@ mod tests {
         );
     }
 
-    /// Red before: all but the last three were contradictions.
+    /// Different spellings of a number are equal; a bound that implies another one is no contradiction.
     #[test]
     fn numbers_are_compared_as_numbers_and_bounds_as_bounds() {
         check(

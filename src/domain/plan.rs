@@ -1,4 +1,4 @@
-//! The plan graph's words: tasks, who holds them and for how long, and where the team is looking.
+//! The vocabulary of plans: tasks, leases, and trajectories.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,113 +10,113 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Intent, Worktree};
 use crate::domain::time::Timestamp;
 
-/// Minutes a task is held for unless its holder asks for another number: long enough for a change and its tests, short enough to wait for.
+/// Default length of a lease in minutes: enough for a change and its tests, and short enough to wait for.
 pub const LEASE_MINUTES: u32 = 15;
-/// The longest lease: one day, so that a forgotten one is over the next morning.
+/// The longest lease in minutes: one day, so that a forgotten lease is over the next morning.
 pub const MAX_LEASE_MINUTES: u32 = 24 * 60;
 
 word!(
-    /// Where a task is.
+    /// The state of a task.
     TaskStatus("task status") {
-        /// Nobody works on it.
+        /// No session works on it.
         Open = "open",
-        /// Somebody does.
+        /// A session works on it.
         Active = "active",
-        /// Something is in the way.
+        /// Something blocks the work.
         Blocked = "blocked",
-        /// It is done, for good.
+        /// It is done; final.
         Done = "done",
-        /// It should not be done any more, for good.
+        /// It is not needed any more; final.
         Invalidated = "invalidated",
     }
 );
 
 impl TaskStatus {
-    /// Whether nothing more happens to it.
+    /// Whether the status is final.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Invalidated)
     }
 }
 
 word!(
-    /// Why a task is held no more while it is not over.
+    /// Why the lease of an unfinished task ended.
     ReleaseCause("cause of a release") {
-        /// Its holder gave it back.
+        /// The holder gave the task back.
         GivenBack = "given_back",
-        /// The lease ran out.
+        /// The lease expired.
         Expired = "expired",
-        /// The session that held it ended.
+        /// The session of the holder ended.
         SessionEnded = "session_ended",
     }
 );
 
-/// Who holds a task, and until when.
+/// The lease of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// Who took it.
+    /// The agent that took the task.
     pub agent: AgentId,
-    /// The session that did: another of the same agent does not hold it.
+    /// The session that took it. Other sessions of the same agent do not hold it.
     pub session: SessionId,
-    /// The number of this hold, higher than that of every one before it.
+    /// The number of this lease; each later lease of the task has a higher one.
     pub token: u64,
-    /// How far each event of the session moves its end, in minutes.
+    /// Minutes from each event of the session to the new end of the lease.
     pub lease_minutes: u32,
-    /// When it ends, if the session says nothing more.
+    /// When the lease ends if no further event of the session comes.
     pub until: Timestamp,
-    /// Files it asks others to stay away from: paths, or globs.
+    /// Scopes that others should leave alone: paths or globs.
     pub file_locks: Vec<Scope>,
-    /// The linked work tree those files are in; none for the main one.
+    /// The linked work tree of those files; `None` for the main one.
     pub worktree: Option<Worktree>,
 }
 
-/// One task, as far as the rules look at it.
+/// A task, as far as the rules need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Where it is.
+    /// The state of the task.
     pub status: TaskStatus,
-    /// The phase it belongs to; none for the inbox.
+    /// The phase of the task; `None` for the inbox.
     pub phase_id: Option<PhaseId>,
-    /// What must be done before it.
+    /// The tasks that must be done first.
     pub depends_on: Vec<TaskId>,
-    /// The number of the last hold.
+    /// The number of the latest lease.
     pub last_token: u64,
-    /// Who holds it.
+    /// The current lease.
     pub hold: Option<Hold>,
 }
 
-/// Where the team, or one session, is looking.
+/// The current goal of the team or of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trajectory {
-    /// What is wanted now.
+    /// The goal as text.
     pub intent: Intent,
-    /// Of which plan.
+    /// The plan of the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlanId>,
-    /// In which phase.
+    /// The phase of the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<PhaseId>,
-    /// On which tasks.
+    /// The tasks of the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task_ids: Vec<TaskId>,
 }
 
-/// Where a holder works, for a reader in another work tree.
+/// A phrase for the work tree of a holder, for a reader in another one.
 pub fn in_work_tree(worktree: Option<&str>) -> String {
     worktree.map_or_else(|| "in the main work tree".to_owned(), |name| format!("in work tree `{name}`"))
 }
 
-/// The phase that work goes on in: the one that was named, or the next of its plan once all of its tasks are over.
-/// `phases` are those of the plan in their order, each with whether that is so.
+/// The phase in which work continues: the named one, or the next of its plan once all its tasks are over. `phases`
+/// lists the phases of the plan in order, each with whether its tasks are over.
 pub fn current_phase<Id: PartialEq>(named: Id, phases: impl IntoIterator<Item = (Id, bool)>) -> Id {
     let mut from_here = phases.into_iter().skip_while(|(id, _)| *id != named);
     let open = from_here.find(|(_, is_over)| !is_over);
     open.map_or(named, |(id, _)| id)
 }
 
-/// Refuses paths that look like globs and can be read as none: they would mean nothing, silently.
+/// Refuses paths that look like a glob and cannot be parsed as one: they would silently match nothing.
 ///
 /// # Errors
-/// `invalid` with what is wrong with the glob.
+/// `invalid_argument` with the problem of the glob.
 pub fn check_globs(argument: &str, paths: &[Scope]) -> Result<(), Rejection> {
     paths
         .iter()

@@ -1,9 +1,9 @@
-//! What never enters shared memory: secrets, recognised by their public formats and by where they stand.
+//! Keeps secrets out of shared memory. Secrets are recognised by their public formats and by their context.
 //!
-//! No set of rules is a guarantee. Formats are found by the table in [`formats`], other secrets where a
-//! random value is assigned to a secret-looking name, and a front also knows the values of its own
-//! environment. A word such as "password" alone is never a finding. What a text only spells otherwise (invisible
-//! characters, line breaks, escapes, base64, hex) is looked at as well: see [`folded`].
+//! No set of rules is a guarantee. The table in [`formats`] finds known formats. Another rule finds random values
+//! that are assigned to a secret-looking name. A front also knows the values of its own environment. A word such as
+//! "password" alone is never a finding. Disguised spellings (invisible characters, line breaks, escapes, base64,
+//! hex) are searched as well: see [`folded`].
 
 mod assignment;
 mod folded;
@@ -20,32 +20,32 @@ pub use gate::{Denial, deny, deny_texts};
 pub use known::Known;
 pub use own::{BadPattern, Own};
 
-/// The rule of values that stand in an environment variable with a secret-looking name.
+/// The rule for values of environment variables with secret-looking names.
 pub const ENVIRONMENT_RULE: &str = "environment-value";
-/// The rule of random values assigned to secret-looking names.
+/// The rule for random values assigned to secret-looking names.
 pub const ASSIGNMENT_RULE: &str = "secret-assignment";
-/// The rule of random values a few words behind a word for a secret.
+/// The rule for random values a few words after a word for a secret.
 pub const WORDS_RULE: &str = "secret-in-words";
 
-/// What a workspace and a process know besides the built-in rules.
+/// The secrets of a workspace and of a process, besides the built-in rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// Patterns of `[privacy]` in config.toml.
+    /// The patterns of `[privacy]` in config.toml.
     pub own: Own,
-    /// Values of this process's environment; only a front has them.
+    /// The values of this process's environment; empty except in a front.
     pub known: Known,
 }
 
-/// A secret in a text.
+/// A secret found in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that found it, such as `aws-key` or `own-1`.
     pub rule: String,
-    /// Where it stands, in bytes, on character boundaries.
+    /// Its bytes in the text, on character boundaries.
     pub span: Range<usize>,
 }
 
-/// The names of the built-in rules, each once.
+/// The names of the built-in rules, without duplicates.
 pub fn rules() -> Vec<&'static str> {
     let mut names: Vec<&str> = formats::FORMATS.iter().map(|format| format.rule).collect();
     names.extend([ASSIGNMENT_RULE, WORDS_RULE, ENVIRONMENT_RULE]);
@@ -53,11 +53,11 @@ pub fn rules() -> Vec<&'static str> {
     names
 }
 
-/// Every secret in a text, in the order in which they stand, none overlapping another.
+/// Every secret in a text, in text order and without overlaps.
 pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     direct(text, secrets, |rule, span| {
-        // The first to name a span wins: what is known for certain, then formats, then guesses.
+        // The first rule for a span wins: known values first, then formats, then guesses.
         let free = found.iter().all(|other| span.end <= other.span.start || other.span.end <= span.start);
         if free && !span.is_empty() {
             found.push(Finding { rule: rule.to_owned(), span });
@@ -72,7 +72,7 @@ pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
         let mut add = |rule: &str, span| hidden.push((rule.to_owned(), copy.origin(span)));
         secrets.known.find(&copy.text, |span| add(ENVIRONMENT_RULE, span));
         secrets.own.find(&copy.text, &mut add);
-        // Words that are run together look like assignments and addresses, but like no token.
+        // Joined words may look like assignments and addresses, but not like tokens.
         for format in formats::prefilter(&copy.text).formats().filter(|format| format.is_one_run()) {
             format.find(&copy.text, |span| add(format.rule, span));
         }
@@ -83,7 +83,7 @@ pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
         direct(&said, secrets, |rule, _| hidden.push((rule.to_owned(), run.clone())));
     }
     for (rule, span) in hidden {
-        // A copy may show more of a secret than the text did.
+        // A decoded copy may show a longer part of a secret than the text.
         let known = found.iter_mut().find(|other| span.start < other.span.end && other.span.start < span.end);
         match known {
             Some(known) => {
@@ -103,7 +103,7 @@ pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
     found
 }
 
-/// Calls `found` with each secret as a text spells it.
+/// Calls `found` with each secret in the literal text.
 fn direct(text: &str, secrets: &Secrets, mut found: impl FnMut(&str, Range<usize>)) {
     secrets.known.find(text, |span| found(ENVIRONMENT_RULE, span));
     secrets.own.find(text, &mut found);

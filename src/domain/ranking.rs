@@ -1,50 +1,53 @@
-//! Which claims answer a question best: the score of a claim for a question, without I/O and without a clock.
+//! Scores claims for a question, without I/O and without a clock.
 //!
-//! The weights were measured on public data (LoCoMo): recall@10 0.736 and MRR 0.599 on claims in a shared store with
-//! scope, where plain BM25 gives 0.69 and 0.58.
+//! The weights were measured on public data (LoCoMo): recall@10 0.736 and MRR 0.599 on claims in a shared store
+//! with scope. Plain BM25 gives 0.69 and 0.58.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// How soon more of the same word counts no more, and how much long texts are held back: the values FTS5
-/// uses, which are those of the BM25 literature.
+/// The BM25 parameters: `K1` saturates repeated words, `B` penalises long texts. FTS5 and the BM25 literature use
+/// the same values.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// A word found nearly everywhere still counts a little, as in FTS5.
+/// Least weight of a word, even if nearly every claim contains it; as in FTS5.
 const MIN_IDF: f64 = 1e-6;
-/// Weight of the share of the question a claim covers.
+/// Weight of the share of the question that a claim covers.
 const COVERAGE: f64 = 0.6;
-/// Weight of two words that stand together in question and claim.
+/// Weight of two words that are adjacent in question and claim.
 const ADJACENT: f64 = 0.3;
-/// What a claim gains from the better of its neighbours.
+/// Weight of the better one of a claim's neighbours.
 const NEIGHBOUR: f64 = 0.5;
-/// What a claim gains that is what the question names, such as a bug: less than the best answer by its words.
+/// Bonus for a claim of the nature that the question names, such as a bug. It is less than the best answer by
+/// words.
 const BESIDE: f64 = 0.5;
-/// What one link counts, how much all of them together, and how far that is damped (measured on LoCoMo: the evidence
-/// boost at full strength costs 14 points of recall).
+/// Weight of one link, the limit for all links of a claim, and their damping. On LoCoMo, the evidence boost at full
+/// strength costs 14 points of recall.
 const LINK: f64 = 0.2;
 const MAX_LINKS: f64 = 1.0;
 const LINK_DAMPING: f64 = 0.15;
-/// The share of the score that confidence moves (measured on LoCoMo: as a plain factor it costs 29 points of recall).
+/// The share of the score that depends on confidence. On LoCoMo, confidence as a plain factor costs 29 points of
+/// recall.
 const CONFIDENCE: f64 = 0.1;
-/// Scores are rounded to so many parts of one, so that ties are ties on every machine.
+/// Scores are rounded to 1/PARTS, so that ties are the same on every machine.
 const PARTS: f64 = 1e6;
-/// A word in more claims than this, and in more than this share of them, may be left out: it costs the most time and tells claims apart the least.
+/// A word in more claims than this, and in more than this share of them, may be left out: it costs the most time
+/// and distinguishes least.
 const FREQUENT_CLAIMS: u64 = 5_000;
 const FREQUENT_SHARE: f64 = 0.2;
-/// Words that must remain before a frequent one is left out.
+/// The fewest words that must remain before a frequent word is left out.
 const KEPT_WORDS: usize = 2;
 
-/// How much text there is.
+/// The size of the indexed text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Corpus {
-    /// Claims.
+    /// The number of claims.
     pub claims: u64,
-    /// Tokens in all of them.
+    /// The number of tokens in all claims.
     pub tokens: u64,
 }
 
-/// A question, weighed against a corpus.
+/// A question with word weights for a corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     words: BTreeMap<String, f64>,
@@ -54,8 +57,8 @@ pub struct Question {
 }
 
 impl Question {
-    /// The question that `tokens` ask; `claims_with` counts the claims that hold a token, by token.
-    /// Tokens no claim holds are left out, and so are too frequent ones when enough others remain.
+    /// Weighs the tokens of a question; `claims_with` maps a token to the number of claims that hold it. Tokens
+    /// without claims are left out, and so are too frequent ones if enough others remain.
     pub fn new(tokens: &[String], claims_with: &HashMap<String, u64>, corpus: Corpus) -> Self {
         let count = |token: &String| claims_with.get(token).copied().unwrap_or(0);
         let mut order: Vec<String> = Vec::new();
@@ -85,17 +88,17 @@ impl Question {
         Self { words, order, pairs, mean_length: mean_length.max(1.0) }
     }
 
-    /// The words that are looked for, in the order they were asked in; none when nothing can answer.
+    /// The searched words in the order of the question; empty when no claim can answer.
     pub fn words(&self) -> &[String] {
         &self.order
     }
 
-    /// Whether this word is looked for.
+    /// Whether this word is searched.
     pub fn asks(&self, word: &str) -> bool {
         self.words.contains_key(word)
     }
 
-    /// How much of the question a text answers, from its tokens in their order.
+    /// How well a text answers the question, from its tokens in text order.
     pub fn relevance(&self, tokens: &[&str]) -> f64 {
         let mut times: HashMap<&str, u32> = HashMap::new();
         for token in tokens {
@@ -131,13 +134,13 @@ fn idf(with: u64, claims: u64) -> f64 {
 pub struct Candidate {
     /// Ledger position of its creation.
     pub seq: u64,
-    /// The position of the claim its author made before it in the same session.
+    /// The ledger position of the author's claim before it in the same session.
     pub previous: Option<u64>,
     /// [`Question::relevance`] of its text.
     pub relevance: f64,
 }
 
-/// How near each candidate is to the question, in their order: its own text and the better of its neighbours.
+/// The nearness of each candidate, in the same order: from its own text and the better one of its neighbours.
 pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
     let best = candidates.iter().map(|candidate| candidate.relevance).fold(0.0, f64::max);
     let base = |candidate: &Candidate| if best > 0.0 { candidate.relevance / best } else { 0.0 };
@@ -155,7 +158,7 @@ pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
         .collect()
 }
 
-/// [`nearness`] with the position of each, the nearest first, and of equals the newer one.
+/// [`nearness`] with ledger positions: the nearest first, and of equal ones the newest.
 pub fn nearest(candidates: &[Candidate]) -> Vec<(f64, u64)> {
     let mut nearest: Vec<(f64, u64)> = nearness(candidates)
         .into_iter()
@@ -166,8 +169,8 @@ pub fn nearest(candidates: &[Candidate]) -> Vec<(f64, u64)> {
     nearest
 }
 
-/// [`nearest`] with claims that answer without the words of the question, as what they turned out to be. Where others
-/// answer by its words, those come first that do both.
+/// Adds claims to [`nearest`] that match by nature and not by words. If other claims match by words, those come
+/// first that match by both.
 pub fn nearest_with(mut nearest: Vec<(f64, u64)>, beside: &BTreeSet<u64>) -> Vec<(f64, u64)> {
     let gained = if nearest.is_empty() { 1.0 } else { BESIDE };
     let held: BTreeSet<u64> = nearest.iter().map(|(_, seq)| *seq).collect();
@@ -179,13 +182,13 @@ pub fn nearest_with(mut nearest: Vec<(f64, u64)>, beside: &BTreeSet<u64>) -> Vec
     nearest
 }
 
-/// The score of a claim: its nearness, moved a little by the events tied to it and by how far it is trusted
+/// The score of a claim: its nearness, changed a little by linked events and by its confidence
 /// ([`super::confidence::Standing::undecayed`]).
 pub fn score(nearness: f64, links: u32, confidence: f64) -> f64 {
     boosted(nearness, (LINK * f64::from(links)).min(MAX_LINKS), confidence)
 }
 
-/// The best score a claim of this nearness can have; a search stops looking once that is not enough.
+/// The highest possible score of a claim with this nearness. A search stops when it is too low.
 pub fn ceiling(nearness: f64) -> f64 {
     boosted(nearness, MAX_LINKS, 1.0)
 }
@@ -199,16 +202,16 @@ fn rounded(score: f64) -> f64 {
     (score * PARTS).round() / PARTS
 }
 
-/// Best first; of equal scores the newer claim, then by id.
+/// Compares two claims: the higher score first, then the newer claim, then by id.
 pub fn better(a: (f64, u64, &str), b: (f64, u64, &str)) -> Ordering {
     b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2))
 }
 
-/// The claims that took the place of `first`, the current one last; `next` names a claim's successor. A cycle ends
-/// where it would begin again.
+/// The successors of the claim `first`, the current one last; `next` returns the successor of a claim. A cycle ends
+/// before it repeats.
 ///
 /// # Errors
-/// Those of `next`.
+/// The errors of `next`.
 pub fn successors<E>(
     first: &str,
     mut next: impl FnMut(&str) -> Result<Option<String>, E>,

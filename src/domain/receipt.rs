@@ -1,4 +1,4 @@
-//! The answer to an accepted command, the same everywhere.
+//! The receipt: the answer to an accepted command, the same for all fronts.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -6,166 +6,167 @@ use uuid::Uuid;
 use crate::domain::claim::Grade;
 use crate::domain::ids::{ClaimId, CommandId, EventId};
 
-/// Whether the events of a command stand in the ledger.
+/// Whether the events of a command are in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Acceptance {
     /// Durable in the ledger and visible to readers.
     Committed,
-    /// Durable in the spool; the writer will commit it when it is back, if it still passes.
+    /// Durable in the spool. The writer commits it when it is back, if the rules still accept it.
     Queued,
 }
 
-/// Something the caller should know; the command was accepted all the same.
+/// A notice for the caller of an accepted command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Stable, for programs.
+    /// The stable code, for programs.
     pub code: WarningCode,
-    /// One sentence.
+    /// One sentence, for readers.
     pub message: String,
-    /// The claim it is about.
+    /// The claim of the notice, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<ClaimId>,
 }
 
-/// What a warning is about.
+/// The subject of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningCode {
-    /// A dead end is on record where this claim points.
+    /// A dead end exists for the scopes of this claim.
     NegativeClaim,
-    /// Another agent said something about the same place minutes ago.
+    /// Another agent made a claim about the same scope minutes ago.
     RecentClaim,
-    /// The claim replaces another only once it is confirmed.
+    /// The claim replaces another one only after it is confirmed.
     SupersessionProposed,
-    /// The claim it would have replaced has another successor by now.
+    /// The claim that it would have replaced has another successor now.
     SupersessionLapsed,
-    /// The operator stands by the claim: what was asked is a proposal, and nothing else happened to it.
+    /// The operator stands by the claim: the command became a proposal and had no other effect.
     ProposedToOperator,
-    /// A claim in force says otherwise.
+    /// A claim in force contradicts it.
     Contradiction,
-    /// The target is new, and its name is much like that of another.
+    /// The target is new, and its name resembles that of another one.
     SimilarTarget,
-    /// What was erased could not be removed from every file yet.
+    /// Erased data could not be removed from every file yet.
     ErasureUnfinished,
-    /// Events are missing from the ledger: nothing is appended until the operator says how to go on.
+    /// Events are missing from the ledger: nothing is appended until the operator decides how to continue.
     LedgerDamaged,
-    /// Another session asks others to leave these files or things alone.
+    /// Another session has locked these scopes.
     FileLeased,
-    /// A task that should have been done before was invalidated.
+    /// A task that had to be done first was invalidated.
     DependencyInvalidated,
-    /// Another agent edited a file of the caller's claim since the claim was made.
+    /// Another agent edited a file of the caller's claim after the claim was made.
     EditedSince,
-    /// A file of the claim holds something else than the challenge, or the claim, was about.
+    /// A file of the claim has another content than at the time of the challenge or the claim.
     ChangedSince,
-    /// What a file of the claim holds is not known: it is too large, no regular file, or not in the work tree.
+    /// The content of a file of the claim is unknown: it is too large, no regular file, or outside the work tree.
     Unversioned,
-    /// The session took a seat: the agent it is from now on.
+    /// The session took a seat and has its agent from now on.
     Seated,
-    /// The session took another seat than it had: a pane took that while it was away.
+    /// The session got another seat than before, because another pane took that one meanwhile.
     SeatTaken,
-    /// The caller sent an argument the tool does not have.
+    /// The caller sent an argument that the tool does not know.
     UnknownArgument,
 }
 
 impl WarningCode {
-    /// What stands before the sentence where a receipt is text: not all that is worth knowing is in the way.
+    /// The label before the sentence in a text receipt. It distinguishes information from warnings.
     pub const fn label(self) -> &'static str {
         if matches!(self, Self::RecentClaim) { "note" } else { "warning" }
     }
 
-    /// Whether the sentence says in words what another agent claims.
+    /// Whether the sentence quotes the claim of another agent.
     pub(in crate::domain) const fn quotes_a_claim(self) -> bool {
         matches!(self, Self::NegativeClaim | Self::Contradiction | Self::RecentClaim)
     }
 }
 
-/// A hold on a task.
+/// The lease of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Pass it to `update_task`: once the hold is over, it is refused.
+    /// Pass it to `update_task`. It is refused once the lease is over.
     pub fencing_token: u64,
-    /// How long the task is held after each event of the session, in minutes.
+    /// The minutes from each event of the session to the end of the lease.
     pub minutes: u32,
 }
 
-/// Who is at a claim that a receipt names.
+/// The current work on a claim that a receipt names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtClaim {
     /// The claim.
     pub claim_id: ClaimId,
-    /// Who does what, on one line.
+    /// The agents and their work, on one line.
     pub by_now: String,
 }
 
 /// An event that the command cites as evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cited {
-    /// The event, by its whole id.
+    /// The whole id of the event.
     pub evidence_ref: EventId,
-    /// What it is worth; none where a position cites it.
+    /// Its grade; `None` where a position cites it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
-    /// Why.
+    /// The reason for the grade.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
-/// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar`, `at_now`,
-/// `meaning` and `next` are not repeated when the same command comes again.
+/// The answer to an accepted command. It can be derived from the ledger, except for warnings, `cited`, `similar`,
+/// `at_now`, `meaning` and `next`: those are missing when the same command comes again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The command, as named by the front that took it.
+    /// The id of the command, created by its front.
     pub command_id: CommandId,
     /// Committed or queued.
     pub state: Acceptance,
-    /// The claim or event the command made.
+    /// The entity that the command created: a claim, an event and so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<Uuid>,
-    /// Its short name, once it is committed and where it has one.
+    /// The short name of the entity, once committed and if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Ledger position of the command's last event; only when committed.
+    /// Ledger position of the command's last event; `None` unless committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// Whether this command was accepted before and nothing new was written.
+    /// Whether this command was accepted before; then nothing new was written.
     pub duplicate: bool,
-    /// Whether nothing but a proposal to the operator came of it.
+    /// Whether the only effect is a proposal to the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub proposed: bool,
-    /// How long the task that was taken is held.
+    /// The lease of the task that was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
-    /// What the caller should know.
+    /// Notices for the caller.
     pub warnings: Vec<Warning>,
-    /// What the command cites as evidence.
+    /// The events that the command cites as evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cited: Vec<Cited>,
-    /// Claims that say much the same; nothing merges them.
+    /// Claims that are nearly the same. They are never merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<ClaimId>,
-    /// Claims that are much alike and differ in a value, a name, an order or an exception: to be compared.
+    /// Claims that are nearly the same and differ in a value, a name, an order or an exception: the caller should
+    /// compare them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<ClaimId>,
-    /// Who is at the claims it names, as its front reads it after the command.
+    /// The current work on the named claims, read by the front after the command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_now: Vec<AtClaim>,
-    /// What the outcome of a run will mean, or means, for its claim.
+    /// What the outcome of a run means for its claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meaning: Option<String>,
-    /// What would move things on.
+    /// The suggested next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
 impl Receipt {
-    /// The claims that it tells of.
+    /// The claims that the receipt mentions.
     pub fn told_of(&self) -> impl Iterator<Item = ClaimId> {
         let warned = self.warnings.iter().filter_map(|warning| warning.claim_id);
         warned.chain(self.similar.iter().copied()).chain(self.alike.iter().copied())
     }
 
-    /// Who is at one of these now, to be said behind it: ` (now: devops tests it, R11 queued)`; empty where no agent is.
+    /// The current work on a claim, as a suffix: ` (now: devops tests it, R11 queued)`; empty without work.
     pub fn by_now(&self, claim: Option<ClaimId>) -> String {
         let at_it = self.at_now.iter().find(|at_it| Some(at_it.claim_id) == claim);
         at_it.map_or_else(String::new, |at_it| format!(" (now: {})", at_it.by_now))

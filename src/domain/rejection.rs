@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::claim::BadWord;
 
-/// Why a command was refused. One list for MCP, the CLI and the ledger.
+/// Why a command was refused. MCP, the CLI and the ledger share this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// An argument is missing or malformed.
     InvalidArgument,
-    /// No such name on the roster.
+    /// The roster has no such name.
     UnknownAgent,
-    /// A pinned front was asked to speak for somebody else.
+    /// A pinned front got a command for another agent.
     AgentMismatch,
-    /// Nobody says who is speaking.
+    /// The caller does not name its agent.
     AgentRequired,
     /// No claim has this id.
     UnknownClaim,
     /// No event has this id.
     UnknownEvidence,
-    /// Several events go by this name.
+    /// Several events match this name.
     AmbiguousEvidence,
-    /// This event already stands in this relation to the claim.
+    /// The event already has this relation to the claim.
     DuplicateEvidence,
-    /// The same statement about the same scopes is already claimed.
+    /// The same statement about the same scopes exists.
     DuplicateClaim,
-    /// The claim cannot go from where it is to where the command would take it.
+    /// The status of the claim does not allow the command.
     InvalidTransition,
-    /// The claim is deprecated: no more positions.
+    /// The claim is deprecated and takes no more positions.
     ClaimDeprecated,
     /// An owner cannot challenge their own claim.
     OwnClaim,
@@ -40,63 +40,63 @@ pub enum Code {
     TargetConflict,
     /// Only a decision with a rationale may do this.
     RationaleRequired,
-    /// The claim is no decision, or is one already.
+    /// The claim is no decision, or already is one.
     NoDecision,
-    /// The decision has this outcome already.
+    /// The decision already has this outcome.
     DuplicateOutcome,
     /// No profile has this name.
     UnknownProfile,
-    /// The profile is an agent's where a command's is meant, or the other way round.
+    /// The profile is an agent's and the command needs a program's, or the reverse.
     WrongProfile,
-    /// No human trusted the profile's file as it is.
+    /// No human trusted the current content of the profile's file.
     UntrustedProfile,
     /// No run has this id.
     UnknownRun,
-    /// Nothing says what an exit of this profile means; in records of older releases only.
+    /// The profile does not define the meaning of its exit code; only in records of older releases.
     NoExpectation,
-    /// The profile says nothing about what the claim is about.
+    /// The profile cannot settle a claim about these scopes.
     ProfileCannotSettle,
     /// The run cannot be evidence.
     NotAttachable,
-    /// It is on record already.
+    /// The ledger already has it.
     Duplicate,
-    /// Both names mean one target already.
+    /// The two names already are one target.
     DuplicateAlias,
     /// The name is no alias of a target.
     NoAlias,
-    /// No plan, phase or task has this id; only in ledgers of releases before names.
+    /// No plan, phase or task has this id; only in ledgers older than short names.
     UnknownNode,
-    /// No task, or more than one, goes by this name.
+    /// No task, or more than one, matches this name.
     UnknownTask,
-    /// No plan or phase, or more than one, goes by this name.
+    /// No plan or phase, or more than one, matches this name.
     UnknownPlan,
-    /// No session goes by this name.
+    /// No session matches this name.
     UnknownSession,
-    /// No work tree of this name has this memory.
+    /// The memory has no work tree of this name.
     UnknownWorktree,
     /// Another session holds the task.
     TaskTaken,
-    /// Another session holds a lock there.
+    /// Another session has locked a scope.
     ScopeLocked,
-    /// Something must be done before the task.
+    /// Another task must be done first.
     TaskNotReady,
-    /// The hold on the task is over.
+    /// The lease of the task is over.
     StaleToken,
     /// The agent has no right to do this.
     NotAllowed,
-    /// What it is about was erased by an operator.
+    /// An operator erased the entity.
     Redacted,
     /// The idempotency key was used for another command.
     IdempotencyConflict,
-    /// A text holds what looks like a secret; neither it nor the command was kept.
+    /// A text seems to hold a secret; neither the text nor the command was stored.
     PrivacyDenySensitive,
-    /// More than one command may hold.
+    /// The command exceeds a size limit.
     TooLarge,
     /// The file holds another history than this ledger.
     Diverged,
-    /// The front and the writer are of different versions.
+    /// The front and the writer have different versions.
     VersionMismatch,
-    /// The store cannot take it now; nothing was written.
+    /// The store cannot accept it now; nothing was written.
     Unavailable,
 }
 
@@ -152,17 +152,17 @@ impl Code {
     }
 }
 
-/// An answer that says no. Nothing was written, and the idempotency key was not used up.
+/// A refusal. Nothing was written, and the idempotency key can be used again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}; {hint}")]
 pub struct Rejection {
-    /// Stable, for programs.
+    /// The stable code, for programs.
     pub code: Code,
-    /// One sentence, lower case, without a period.
+    /// One sentence in lower case, without a period.
     pub message: String,
-    /// What to do instead.
+    /// The way forward.
     pub hint: String,
-    /// Named facts of this refusal, such as `from`, `to` or `duplicate_of`.
+    /// Named facts of the refusal, such as `from`, `to` or `duplicate_of`.
     #[serde(flatten)]
     pub details: BTreeMap<String, String>,
 }
@@ -180,7 +180,7 @@ impl Rejection {
         self
     }
 
-    /// An argument that does not parse; the parser's own text says how to write it.
+    /// The refusal of an argument that does not parse; the parser's text tells how to write it.
     pub fn invalid(argument: &str, problem: impl ToString) -> Self {
         Self::new(Code::InvalidArgument, problem.to_string(), format!("correct `{argument}` and call again"))
             .with("argument", argument)

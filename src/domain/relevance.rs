@@ -1,4 +1,4 @@
-//! Which claims an agent should see first, and which sink: pure, recomputed at every read.
+//! Decides which claims an agent sees first and which ones sink. Pure; computed at every read.
 
 use std::cmp::Ordering;
 
@@ -8,39 +8,39 @@ use crate::domain::claim::{ClaimType, Status};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Hours, Timestamp};
 
-/// For a link to an active task: the strongest sign that a claim is about the work at hand.
+/// For a link to an active task: the strongest sign that a claim concerns the current work.
 const LINKED: f64 = 0.3;
-/// For a scope that matches the files the session touched.
+/// For a scope that matches files of the session.
 const AT_THE_FILES: f64 = 0.2;
-/// What effective confidence above one half adds, and below it takes away.
+/// Weight of the effective confidence above or below one half.
 const CONFIDENCE: f64 = 0.1;
 /// For a touch within [`RECENT`].
 const TOUCHED: f64 = 0.1;
 /// How long a touch counts as recent: one working day.
 const RECENT: Hours = Hours(24);
-/// From this share of the best answer on, a claim answers what the session is about: a dead end is at hand, and an old
-/// proposal does not sink.
+/// The share of the best answer from which a claim answers the session's topic. Then a dead end is shown, and an
+/// old proposal does not sink.
 pub const ANSWERS: f64 = 0.3;
-/// Relevance and its parts are rounded to so many parts of one, so that ties are ties on every machine.
+/// Relevance and its parts are rounded to 1/PARTS, so that ties are the same on every machine.
 const PARTS: f64 = 1e6;
-/// Path components of a scope that names no path: a target and a tag belong to a team, a symbol to one place in a file.
+/// Depth of a scope without a path: a target and a tag belong to a team, a symbol to one place in a file.
 const TEAM_DEPTH: usize = 1;
 const SYMBOL_DEPTH: usize = 4;
 
-/// After how long without a touch a proposed claim of each type sinks; a dead end never does.
+/// The time without a touch after which a proposed claim of each type sinks. Dead ends never sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StaleAfter {
-    /// Facts.
+    /// For facts.
     pub fact: Hours,
-    /// Decisions; none: a decision in force never sinks.
+    /// For decisions; `None`: a decision in force never sinks.
     pub decision: Option<Hours>,
-    /// Hypotheses.
+    /// For hypotheses.
     pub hypothesis: Hours,
 }
 
 impl Default for StaleAfter {
-    /// Three days each: a weekend is no staleness.
+    /// Three days each, so that a weekend makes no claim stale.
     fn default() -> Self {
         Self { fact: Hours(72), decision: None, hypothesis: Hours(72) }
     }
@@ -57,42 +57,42 @@ impl StaleAfter {
     }
 }
 
-/// Where a claim stands for one reader.
+/// The facts about a claim that decide its relevance for one reader.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footing {
-    /// What kind of statement.
+    /// The type of the claim.
     pub claim_type: ClaimType,
-    /// Where it is in its life.
+    /// The status of the claim.
     pub status: Status,
-    /// When it was last touched.
+    /// The time of the last touch.
     pub touched_at: Timestamp,
-    /// How well it answers what the session is about, 0 to 1: the best answer has 1.
+    /// How well it answers the session's topic, 0 to 1; the best answer has 1.
     pub answers: f64,
-    /// Whether it came from a task the session works on, or lies at a scope that such a task names.
+    /// Whether it came from an active task of the session, or has a scope that such a task names.
     pub linked_to_active_task: bool,
-    /// Whether its scope matches a file the session touched or locked.
+    /// Whether its scope matches a file that the session touched or locked.
     pub touches_session_files: bool,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
 }
 
-/// What the relevance of a claim is made of.
+/// The parts of a claim's relevance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Parts {
-    /// How well it answers the text of intent, tasks and prompt.
+    /// From the search for intent, tasks and prompt.
     pub search: f64,
-    /// The link to a task.
+    /// From the link to a task.
     pub task: f64,
-    /// The files of the session.
+    /// From the files of the session.
     pub files: f64,
-    /// Trust above or below one half.
+    /// From confidence above or below one half.
     pub confidence: f64,
-    /// A touch in the last day.
+    /// From a touch within the last day.
     pub recent: f64,
 }
 
 impl Parts {
-    /// The relevance.
+    /// The sum of the parts.
     pub fn total(self) -> f64 {
         rounded(self.search + self.task + self.files + self.confidence + self.recent)
     }
@@ -103,24 +103,24 @@ fn rounded(number: f64) -> f64 {
 }
 
 impl Footing {
-    /// Whether it is a proposal that nobody touched for too long, and nothing about the work speaks for it.
+    /// Whether it is a stale proposal without a relation to the current work.
     pub fn sinks(&self, after: &StaleAfter, now: Timestamp) -> bool {
         self.status == Status::Proposed
             && !self.is_at_hand()
             && after.of(self.claim_type).is_some_and(|hours| !self.touched_at.is_within(hours, now))
     }
 
-    /// Whether it is about the work of the session: linked to its tasks, at its files, or a good answer.
+    /// Whether it concerns the session's work: linked to its tasks, at its files, or a good answer.
     pub fn is_at_hand(&self) -> bool {
         self.linked_to_active_task || self.touches_session_files || self.answers >= ANSWERS
     }
 
-    /// Whether it is a decision in force or confirmed.
+    /// Whether it is confirmed, or a decision in force.
     pub fn is_settled(&self) -> bool {
         self.claim_type == ClaimType::Decision || self.status == Status::Confirmed
     }
 
-    /// What its relevance is made of.
+    /// The parts of its relevance.
     pub fn parts(&self, now: Timestamp) -> Parts {
         let when = |holds: bool, weight: f64| if holds { weight } else { 0.0 };
         Parts {
@@ -132,14 +132,14 @@ impl Footing {
         }
     }
 
-    /// How much it matters to this reader.
+    /// Its relevance for this reader.
     pub fn relevance(&self, now: Timestamp) -> f64 {
         self.parts(now).total()
     }
 }
 
-/// How much a claim is about: less for each directory its widest scope lies below. Every scope of the whole repository
-/// reaches furthest.
+/// How broad a claim is: less for each directory above its widest scope. Scopes of the whole repository are the
+/// broadest.
 pub fn reach(scopes: &[String]) -> i64 {
     let depth = |text: &String| match text.parse::<Scope>() {
         Ok(scope) if scope.is_whole() => 0,
@@ -152,8 +152,8 @@ pub fn reach(scopes: &[String]) -> i64 {
     -i64::try_from(widest).unwrap_or(i64::MAX)
 }
 
-/// The order of two claims, each a relevance and the ledger position of its last change: what matters more
-/// first, and of equals the newer one.
+/// Compares two claims by relevance and position of the last change: the more relevant first, and of equal ones the
+/// newer.
 pub fn by_relevance(left: (f64, u64), right: (f64, u64)) -> Ordering {
     right.0.total_cmp(&left.0).then(right.1.cmp(&left.1))
 }
@@ -195,7 +195,7 @@ mod tests {
         let all =
             Footing { answers: 0.7, linked_to_active_task: true, touches_session_files: true, ..fact() };
         assert_eq!(relevance(Footing { confidence: 1.0, ..all }, 0), 1.35);
-        // A clock that went back makes nothing old.
+        // A clock that was set back makes no claim old.
         assert_eq!(fact().relevance(Timestamp::from_ms(0)), 0.1);
     }
 

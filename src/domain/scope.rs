@@ -1,4 +1,4 @@
-//! What a claim is about: a path, a symbol, a target or a tag, in one normal form.
+//! The subject of a claim: a path, a symbol, a target or a tag, in one normal form.
 
 mod glob;
 mod map;
@@ -14,33 +14,33 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::clean;
 
-/// The most scopes one claim may have: a claim about more places is about none of them.
+/// The most scopes of one claim. A claim about more places is too general.
 pub const MAX_SCOPES: usize = 16;
-/// The longest a scope may be; a Linux path component is at most 255 bytes, two of those fit.
+/// The length limit of a scope in characters. A Linux path component has at most 255 bytes; two of those fit.
 pub const MAX_SCOPE_CHARS: usize = 512;
 
-/// What stands before the name of a scope that is no path.
+/// The prefixes of scopes that are no paths.
 const PREFIXES: [&str; 3] = ["symbol:", "target:", "tag:"];
 
-/// A normalised scope: a workspace-relative path or glob with `/`, or `symbol:`, `target:`, `tag:` and a name. A stored
-/// scope is read back as it was written ([`Scope::as_written`]), whatever today's rules refuse.
+/// A normalised scope: a workspace-relative path or glob with `/`, or `symbol:`, `target:`, `tag:` and a name. A
+/// stored scope is read as it was written ([`Scope::as_written`]), even if today's rules would refuse it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Scope(String);
 
-/// Text that is no scope.
+/// A text that is no scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadScope {
-    /// Nothing left after normalising.
+    /// Empty after normalising.
     #[error("a scope is empty: name a path, or symbol:NAME, target:NAME, tag:NAME")]
     Empty,
-    /// `..` or an absolute path that leaves the workspace.
+    /// A path outside of the workspace, through `..` or as an absolute path.
     #[error("scope `{0}` leaves the workspace: give a path relative to the workspace root")]
     Outside(String),
     /// Too long or unprintable.
     #[error("scope `{0}` is longer than {MAX_SCOPE_CHARS} characters or holds a control character")]
     Unprintable(String),
-    /// What a shell would have replaced.
+    /// The text still contains a shell variable or the like.
     #[error(
         "scope `{0}` holds a variable, an address or a drive: write the path itself, relative to the workspace root"
     )]
@@ -51,11 +51,11 @@ pub enum BadScope {
 }
 
 impl Scope {
-    /// Parses and normalises one scope as a person or an agent types it. `root` is the workspace root as the caller
-    /// would write it, so that an absolute path inside it becomes relative. A line number behind a path is left out.
+    /// Parses and normalises a scope as typed. `root` is the workspace root in the caller's spelling, so that
+    /// absolute paths inside it become relative. A line number after a path is dropped.
     ///
     /// # Errors
-    /// [`BadScope`] with the way to write it instead.
+    /// [`BadScope`] with the correct spelling.
     pub fn parse(text: &str, root: &str) -> Result<Self, BadScope> {
         match typed_path(text)? {
             None => {
@@ -70,10 +70,10 @@ impl Scope {
         }
     }
 
-    /// The scope of a path or name that is taken as it is: the name of a file that was edited, or a stored scope.
+    /// The scope of a path or name, taken literally: an edited file, or a stored scope.
     ///
     /// # Errors
-    /// [`BadScope`], where it is empty, leaves the workspace or cannot be printed.
+    /// [`BadScope`] when it is empty, leaves the workspace or cannot be printed.
     pub fn as_written(text: &str, root: &str) -> Result<Self, BadScope> {
         let text = printable(text)?;
         for prefix in PREFIXES {
@@ -84,21 +84,21 @@ impl Scope {
             if name.is_empty() {
                 return Err(BadScope::Empty);
             }
-            // Symbols are case-sensitive in most languages; targets and tags are words of the team.
+            // Symbols are case-sensitive in most languages. Targets and tags are words of the team and are not.
             let name = if prefix == "symbol:" { name } else { name.to_lowercase() };
             return Ok(Self(format!("{prefix}{name}")));
         }
         Self::parse_path(text, root)
     }
 
-    /// The scope of a target by its name, with or without `target:` before it.
+    /// The scope of a target by name, with or without the prefix `target:`.
     ///
     /// # Errors
-    /// [`BadScope`].
+    /// [`BadScope`] when the name is empty or cannot be printed.
     pub fn target(name: &str) -> Result<Self, BadScope> {
         let name = name.trim();
         let name = strip_prefix_ignoring_case(name, "target:").unwrap_or(name);
-        // What nobody sees, and how a name stands in a path or a sentence, makes no other target.
+        // Hidden characters and typical punctuation do not make a different target.
         let seen: String = name.nfkc().filter(|c| !clean::is_hidden(*c)).collect();
         let seen = seen.trim().trim_end_matches(|c: char| c == '.' || c == '/' || c.is_whitespace());
         let mut seen = seen;
@@ -108,7 +108,7 @@ impl Scope {
         Self::as_written(&format!("target:{seen}"), "")
     }
 
-    /// Whether two names differ only in letters of other scripts that look alike.
+    /// Whether two names differ only in look-alike letters of other scripts.
     pub fn looks_like(&self, other: &Self) -> bool {
         let seen = |scope: &Self| -> String { scope.name().chars().map(lookalike).collect() };
         self != other && !(self.0.is_ascii() && other.0.is_ascii()) && seen(self) == seen(other)
@@ -144,7 +144,7 @@ impl Scope {
         }
     }
 
-    /// The normal form.
+    /// The normal form as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -154,7 +154,7 @@ impl Scope {
         !PREFIXES.iter().any(|prefix| self.0.starts_with(prefix))
     }
 
-    /// What stands after `symbol:`, `target:` or `tag:`; a path as it is.
+    /// The text after `symbol:`, `target:` or `tag:`; for a path, the path.
     pub fn name(&self) -> &str {
         if self.is_path() { &self.0 } else { self.0.split_once(':').map_or("", |(_, name)| name) }
     }
@@ -177,10 +177,10 @@ impl Scope {
     }
 }
 
-/// The path that a typed scope names, without a line number; none for a symbol, a target or a tag.
+/// The path in a typed scope, without a line number; `None` for a symbol, a target or a tag.
 ///
 /// # Errors
-/// [`BadScope`], for what cannot be a path.
+/// [`BadScope`] for a text that cannot be a path.
 pub fn typed_path(text: &str) -> Result<Option<&str>, BadScope> {
     let text = printable(text)?;
     if PREFIXES.iter().any(|prefix| strip_prefix_ignoring_case(text, prefix).is_some()) {
@@ -209,7 +209,7 @@ pub fn typed_path(text: &str) -> Result<Option<&str>, BadScope> {
     }
 }
 
-/// The Latin letter that a small letter of the Cyrillic, Greek or Armenian script looks like.
+/// The Latin letter that a small Cyrillic, Greek or Armenian letter looks like.
 const fn lookalike(c: char) -> char {
     match c {
         'а' | 'α' => 'a',
@@ -266,7 +266,7 @@ fn without_line(path: &str) -> &str {
             .map(|(path, _)| path.len())
     };
     let mut end = path.len();
-    // A line, or a line and a column.
+    // A line number, or line and column.
     for _ in 0..2 {
         end = cut(&path[..end]).unwrap_or(end);
     }

@@ -1,4 +1,4 @@
-//! Seats: which agent a pane is that no front named, decided by the writer with the pane's first event.
+//! Seats: the agent of an unpinned pane. The writer decides it with the pane's first event.
 
 use std::collections::BTreeSet;
 
@@ -14,69 +14,69 @@ use crate::domain::state::{Pane, State};
 use crate::domain::text::ToolName;
 use crate::domain::time::{Hours, Timestamp};
 
-/// Hours of silence after which a seat is free where the process of its client is not known: one working day.
+/// Hours of silence after which a seat is free if the client's process is unknown: one working day.
 pub const FREE_AFTER: Hours = Hours(24);
 
-/// What a front knows of a caller whom nothing pins to an agent.
+/// The front's facts about a caller that is not pinned to an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpinned {
-    /// The pane's own session, where the command is filed under another one.
+    /// The pane's own session, if the command belongs to another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<SessionId>,
-    /// The client, where a pane without a seat may take one.
+    /// The client, if a pane without a seat may take one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<SeatsOf>,
-    /// Whom the caller says it is; checked, never believed.
+    /// The agent that the caller names. It is checked and never trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<AgentId>,
 }
 
-/// The seats that panes of one client take.
+/// The seats for panes of one client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatsOf {
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     pub name: ToolName,
-    /// What its seats are called: with a number each.
+    /// The word in the names of its seats, before the number.
     pub word: String,
-    /// Its first seat, a name of the roster; the others count from 2 then.
+    /// Its first seat, a name of the roster; the other seats then start at number 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<AgentId>,
 }
 
 impl SeatsOf {
-    /// Whether a seat is one of this client's.
+    /// Whether a seat belongs to this client.
     fn has(&self, seat: &AgentId) -> bool {
         let number = seat.as_str().strip_prefix(&self.word).and_then(|rest| rest.strip_prefix('-'));
         self.first.as_ref() == Some(seat) || number.is_some_and(|number| number.parse::<u32>().is_ok())
     }
 }
 
-/// What only the writer can see.
+/// Facts that only the writer knows.
 pub struct Ground<'a> {
-    /// Whether the process of a session's client runs; none where this machine does not know.
+    /// Whether the client process of a session is running; `None` if this machine does not know it.
     pub is_running: &'a dyn Fn(&SessionId) -> Option<bool>,
-    /// Whether the roster uses a name for something else.
+    /// Whether the roster uses a name for another purpose.
     pub is_on_roster: &'a dyn Fn(&AgentId) -> bool,
 }
 
-/// Who speaks.
+/// The resolved agent of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seat {
     /// The agent.
     pub agent: AgentId,
-    /// What goes into the batch besides the command's own events, for a pane that takes a seat with it.
+    /// Events for the batch besides the command's own, for a pane that takes a seat.
     pub events: Vec<Event>,
-    /// What the pane is told, once.
+    /// A notice for the pane, given once.
     pub told: Option<Warning>,
 }
 
-/// The agent of a caller that is not pinned, in its session. `may_take` says whether the command is one that takes a
-/// seat. A session that goes on from a parent is the parent's pane only where that pane left a seat of the same client:
-/// the caller names the parent, and any session is listed.
+/// Resolves the agent of an unpinned caller in its session. `may_take` tells whether the command may take a seat. A
+/// session that continues a parent is the parent's pane only if that pane left a seat of the same client, because
+/// the caller chooses the parent and sessions are listed publicly.
 ///
 /// # Errors
-/// `agent_required` when the session has no seat and may take none, `agent_mismatch` when the caller names another
-/// agent than its own or a session of another pane, and when its session is the operator's.
+/// `agent_required` when the session has no seat and may take none. `agent_mismatch` when the caller names another
+/// agent than its own or a session of another pane, or when its session belongs to the operator.
 pub fn seat(
     state: &State,
     unpinned: &Unpinned,
@@ -152,7 +152,7 @@ pub fn seat(
     Ok(seat)
 }
 
-/// The first seat that is free: the pane's former one, that of its client, or the lowest number.
+/// The first free seat: the pane's former one, that of its client, or the lowest number.
 fn taken(
     state: &State,
     own: &SessionId,
@@ -190,7 +190,7 @@ fn taken(
     Seat { agent, events: vec![event.into()], told: Some(Warning { code, message, claim_id: None }) }
 }
 
-/// Whether a pane still sits where it sat.
+/// Whether a pane still occupies its seat.
 fn is_occupied(pane: &Pane, now: Timestamp, ground: &Ground<'_>) -> bool {
     let running: Vec<bool> = pane.open.iter().filter_map(|session| (ground.is_running)(session)).collect();
     let silent_ms = now.ms() - pane.last_seen.ms();

@@ -1,4 +1,4 @@
-//! Words of a session: how it began, who said what, how it ended, and what its agent held to be right.
+//! The vocabulary of sessions: start, messages, end, and the beliefs of an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,47 +7,47 @@ use crate::domain::claim::{Share, word};
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
-/// Minutes without an event after which the writer takes a session's client for gone: longer than the longest build most teams wait for.
+/// Minutes of silence after which the writer considers a session's client gone: longer than most builds.
 pub const VANISHED_AFTER_MINUTES: i64 = 30;
-/// Messages of a dialogue that are kept whole: the last three questions and answers.
+/// The messages of a dialogue that are kept whole: the last three questions and answers.
 pub const WHOLE_TURNS: usize = 6;
-/// Segments of the summary of what fell out of a dialogue.
+/// Segments in the summary of the older messages.
 pub const SUMMARY_SEGMENTS: usize = 6;
 /// Characters of each segment: one line of a terminal.
 pub const SUMMARY_SEGMENT_CHARS: usize = 80;
-/// Beliefs of one snapshot, the most confident ones.
+/// The most beliefs in one snapshot; the most confident ones are kept.
 pub const MAX_BELIEFS: usize = 500;
 
 word!(
-    /// How a session came to start.
+    /// How a session started.
     Source("source of a session") {
-        /// A new one.
+        /// As a new session.
         Startup = "startup",
-        /// An old one goes on.
+        /// As the continuation of an old one.
         Resume = "resume",
-        /// Its context was emptied.
+        /// After its context was cleared.
         Clear = "clear",
-        /// Its context was summarised.
+        /// After its context was summarised.
         Compact = "compact",
-        /// It goes on from a copy of another.
+        /// As a copy of another session.
         Fork = "fork",
     }
 );
 
 word!(
-    /// Why a session is over.
+    /// Why a session ended.
     EndCause("cause of an end") {
-        /// Its client said so.
+        /// The client ended it.
         Ended = "ended",
-        /// Nothing was heard of it for too long.
+        /// It was silent for too long.
         Vanished = "vanished",
     }
 );
 
 word!(
-    /// Who said something.
+    /// The author of a message.
     Role("role") {
-        /// The human, or whoever prompts.
+        /// The human, or a program that prompts the agent.
         User = "user",
         /// The agent.
         Assistant = "assistant",
@@ -55,25 +55,25 @@ word!(
 );
 
 word!(
-    /// How an agent stands to a claim.
+    /// An agent's stance on a claim.
     Stance("stance") {
-        /// Owns or supports it.
+        /// It owns or supports the claim.
         Believes = "+",
-        /// Challenges it.
+        /// It challenges the claim.
         Disbelieves = "-",
     }
 );
 
-/// One belief: the claim, the confidence its owner gave it, and how the agent stands to it. A list on the wire:
-/// 500 of them are to fit into one event.
+/// One belief: the claim, its owner's confidence, and the agent's stance. It is serialised as a list, so that 500
+/// beliefs fit into one event.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Belief(pub ClaimId, pub Share, pub Stance);
 
-/// One session, as far as the rules look at it.
+/// A session, as far as the rules need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Whose it is.
+    /// The agent of the session.
     pub agent: AgentId,
-    /// When it last did anything.
+    /// The time of its last event.
     pub last_seen: Timestamp,
 }

@@ -1,7 +1,7 @@
-//! Words that say nothing about what a text is about.
+//! Words that carry no topic.
 
-/// The 33 words Lucene leaves out of English text, without its two negations, and the words questions are
-/// asked with. Negations stay: "works" and "does not work" are not the same text. Sorted, as folded.
+/// The 33 English stop words of Lucene without its two negations, and the question words. Negations stay, because
+/// "works" and "does not work" differ. Sorted, in folded form.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "did", "do", "does", "for",
     "from", "had", "has", "have", "he", "how", "i", "if", "in", "into", "is", "it", "its", "of", "on", "or",
@@ -9,7 +9,7 @@ const STOP_WORDS: &[&str] = &[
     "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "you", "your",
 ];
 
-/// Whether a folded word is one of them.
+/// Whether a folded word is a stop word.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

@@ -1,38 +1,38 @@
-//! Bounded text: what agents write, checked once where it enters.
+//! Text with limits: the texts of agents, checked once at input.
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-/// Text outside its bounds.
+/// A text outside its limits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadText {
-    /// Nothing but white space.
+    /// Only white space.
     #[error("{field} is empty: say something in 1 to {max_chars} characters")]
     Empty {
-        /// The argument's name.
+        /// The name of the argument.
         field: &'static str,
-        /// The longest it may be.
+        /// The limit in characters.
         max_chars: usize,
     },
-    /// Longer than its bound.
+    /// Longer than the limit.
     #[error("{field} has {chars} characters: at most {max_chars}; put the rest in a file and name it")]
     TooLong {
-        /// The argument's name.
+        /// The name of the argument.
         field: &'static str,
-        /// How long it is.
+        /// The length in characters.
         chars: usize,
-        /// The longest it may be.
+        /// The limit in characters.
         max_chars: usize,
     },
-    /// A control character where only one line of printable text fits.
+    /// A control character in a text of one line.
     #[error("{field} holds a control character: use printable characters on one line")]
     Control {
-        /// The argument's name.
+        /// The name of the argument.
         field: &'static str,
     },
 }
 
-/// Trims and bounds free text; inner line breaks and any script are kept as written.
+/// Trims free text and checks its length. Inner line breaks and all scripts are kept.
 ///
 /// # Errors
 /// [`BadText::Empty`] or [`BadText::TooLong`].
@@ -48,10 +48,10 @@ pub fn bounded(field: &'static str, text: &str, max_chars: usize) -> Result<Stri
     Ok(text.to_owned())
 }
 
-/// [`bounded`] for names: one line, no control characters.
+/// [`bounded`] for names: one line without control characters.
 ///
 /// # Errors
-/// Those of [`bounded`], and [`BadText::Control`].
+/// As for [`bounded`], and [`BadText::Control`].
 pub fn one_line(field: &'static str, text: &str, max_chars: usize) -> Result<String, BadText> {
     let text = bounded(field, text, max_chars)?;
     if text.chars().any(char::is_control) {
@@ -60,10 +60,10 @@ pub fn one_line(field: &'static str, text: &str, max_chars: usize) -> Result<Str
     Ok(text)
 }
 
-/// The form in which two statements are the same: NFKC, case folded, white space collapsed.
+/// The form in which statements are compared: NFKC, case folded, white space collapsed.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {
-        // The same, without the tables: most statements are ASCII.
+        // Fast path without Unicode tables: most statements are ASCII.
         let mut folded = String::with_capacity(text.len());
         for word in text.split_ascii_whitespace() {
             if !folded.is_empty() {
@@ -86,10 +86,10 @@ macro_rules! bounded_text {
         pub struct $name(String);
 
         impl $name {
-            /// The longest it may be, in characters.
+            /// The limit in characters.
             pub const MAX_CHARS: usize = $max;
 
-            /// The text as written, trimmed.
+            /// The trimmed text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -126,69 +126,68 @@ macro_rules! bounded_text {
 }
 
 bounded_text!(
-    /// What a claim says, in 1 to 2,000 characters.
+    /// The statement of a claim, 1 to 2,000 characters.
     Statement, "statement", 2_000
 );
 bounded_text!(
-    /// Why a position was taken or a claim deprecated, in 1 to 2,000 characters.
+    /// The reason for a position or a deprecation, 1 to 2,000 characters.
     Reason, "reason", 2_000
 );
 bounded_text!(
-    /// What the title of a task or plan does not say, in 1 to 2,000 characters.
+    /// Details of a task or plan beyond its title, 1 to 2,000 characters.
     Description, "description", 2_000
 );
 bounded_text!(
-    /// Why something was chosen, in 10 to 2,000 characters.
+    /// The reason for a decision, 10 to 2,000 characters.
     Rationale, "rationale", 2_000
 );
 bounded_text!(
-    /// What happened, in 1 to 2,000 characters.
+    /// The text of a report, 1 to 2,000 characters.
     Summary, "summary", 2_000
 );
 bounded_text!(
-    /// A command line as it was run, in 1 to 2,000 characters; stored, never executed.
+    /// A command line as it ran, 1 to 2,000 characters; stored, never executed.
     CommandLine, "command", 2_000
 );
 bounded_text!(
-    /// The end of what a command put out, without secrets, in 1 to 400 characters.
+    /// The end of a command's output without secrets, 1 to 400 characters.
     OutputTail, "tail", 400
 );
 bounded_text!(
-    /// The first line of an error, masked or not, in 1 to 500 characters.
+    /// The first line of an error, masked or not, 1 to 500 characters.
     ErrorSignature, "error_signature", 500
 );
 
 bounded_text!(
-    /// What a plan, a phase or a task is called, in 1 to 200 characters.
+    /// The title of a plan, a phase or a task, 1 to 200 characters.
     Title, "title", 200
 );
 bounded_text!(
-    /// What is wanted now, in 1 to 500 characters.
+    /// The current goal, 1 to 500 characters.
     Intent, "intent", 500
 );
 bounded_text!(
-    /// The name of an anchor, in 1 to 64 characters.
+    /// The name of an anchor, 1 to 64 characters.
     AnchorKey, "key", 64
 );
 bounded_text!(
-    /// What an anchor holds, in 1 to 2,000 characters; a pack shows 200 of them.
+    /// The value of an anchor, 1 to 2,000 characters; a pack shows 200 of them.
     AnchorValue, "value", 2_000
 );
 bounded_text!(
-    /// What was said in one message, in 1 to 2,000 characters.
+    /// The text of one message, 1 to 2,000 characters.
     Said, "text", 2_000
 );
 bounded_text!(
-    /// To whom a message goes, as the mail says it, in 1 to 128 characters.
+    /// The recipient of an imported mail message, 1 to 128 characters.
     Recipient, "to", 128
 );
 bounded_text!(
-    /// A message, in 1 to 8,000 characters: whatever the script, it fits into an event.
+    /// The text of an imported mail message, 1 to 8,000 characters; in any script it fits into an event.
     MessageText, "text", 8_000
 );
 bounded_text!(
-    /// What an agent that is sent out is asked, in 1 to 4,000 characters: it stands twice in the event that queues
-    /// it, which holds 32 KiB.
+    /// The prompt of a researcher, 1 to 4,000 characters. The queueing event, limited to 32 KiB, holds it twice.
     Prompt, "prompt", 4_000
 );
 bounded_text!(
@@ -196,22 +195,22 @@ bounded_text!(
     ToolName, "tool", 128
 );
 bounded_text!(
-    /// The name git has for a linked work tree, in 1 to 255 characters: the name of a directory.
+    /// Git's name for a linked work tree, 1 to 255 characters: a directory name.
     Worktree, "worktree", 255
 );
 bounded_text!(
-    /// The name of a branch, in 1 to 255 characters.
+    /// The name of a branch, 1 to 255 characters.
     Branch, "branch", 255
 );
 bounded_text!(
-    /// What a session hands to the one that goes on from it, in 1 to 90,000 characters: a pack, and six messages that
-    /// may be nothing but characters XML says in six.
+    /// The hand-over text of a session to its successor, 1 to 90,000 characters: a pack, and six messages whose
+    /// characters may all need six bytes in XML.
     Turn0, "turn0", 90_000
 );
 
 impl Turn0 {
-    /// The text in parts of so many bytes as JSON at most, as far as elements are that short: each begins with an
-    /// element, and a line break between two of them makes the whole again.
+    /// The text in parts of at most `max_bytes` bytes as JSON, if its elements are that short. Each part begins
+    /// with an element; the parts joined by line breaks are the whole text.
     pub fn parts(&self, max_bytes: usize) -> Vec<Self> {
         let mut parts: Vec<String> = Vec::new();
         let mut room = 0;
@@ -235,7 +234,7 @@ impl Turn0 {
 }
 
 impl Said {
-    /// What was said, cut to what is kept; `None` for white space.
+    /// A message, cut to the limit; `None` for white space.
     pub fn cut(text: &str) -> Option<Self> {
         let text = text.trim();
         let cut = match text.char_indices().nth(Self::MAX_CHARS) {
@@ -246,26 +245,26 @@ impl Said {
     }
 }
 
-/// A name of our own, such as a rule, a field or a command: 1 to 64 of `a-z 0-9 _ . -`, never free text.
+/// An internal name such as a rule, a field or a command: 1 to 64 of `a-z 0-9 _ . -`, never free text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Label(String);
 
-/// Text that is no label.
+/// A text that is no label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a label has 1 to {max} of a-z, 0-9, _, . and -", max = Label::MAX_CHARS)]
 pub struct BadLabel;
 
 impl Label {
-    /// The longest it may be, in characters.
+    /// The limit in characters.
     pub const MAX_CHARS: usize = 64;
 
-    /// A label of what is one already; what does not belong is left out.
+    /// A label from a known name; invalid characters are left out.
     pub fn of(name: &str) -> Self {
         Self(name.chars().filter(|c| Self::has(*c)).take(Self::MAX_CHARS).collect())
     }
 
-    /// The label.
+    /// The label as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

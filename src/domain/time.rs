@@ -1,4 +1,4 @@
-//! Time as the rules see it: a number that comes in as an argument.
+//! Time for the rules: a number that comes in as an argument.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// A point in time, in epoch milliseconds.
+    /// From epoch milliseconds.
     pub const fn from_ms(ms: i64) -> Self {
         Self(ms)
     }
@@ -20,41 +20,41 @@ impl Timestamp {
         self.0
     }
 
-    /// The point in time so many hours later.
+    /// The moment this many hours later.
     pub const fn plus(self, hours: Hours) -> Self {
         Self(self.0.saturating_add(hours.ms()))
     }
 
-    /// The point in time so many minutes later.
+    /// The moment this many minutes later.
     pub const fn plus_minutes(self, minutes: u32) -> Self {
         Self(self.0.saturating_add(minutes as i64 * 60_000))
     }
 
-    /// How long before `now`; nothing for what is yet to come.
+    /// The time from `self` to `now`; zero for a future moment.
     pub const fn age(self, now: Self) -> Span {
         Span(now.0.saturating_sub(self.0))
     }
 
-    /// Whether `self` lies within `hours` before `now`.
+    /// Whether `self` lies in the last `hours` before `now`.
     pub const fn is_within(self, hours: Hours, now: Self) -> bool {
         now.0.saturating_sub(self.0) <= hours.ms()
     }
 }
 
-/// A moment of the ledger: a position, or a point in time.
+/// A moment in the ledger: a position or a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// After this event.
+    /// Directly after this event.
     Seq(u64),
-    /// After everything up to this time.
+    /// After every event up to this time.
     Time(Timestamp),
 }
 
-/// A bare number from here on is epoch milliseconds (1973-03-03), below it a ledger position: no ledger holds a
+/// Numbers from here on are epoch milliseconds (1973-03-03), smaller ones ledger positions. No ledger holds a
 /// hundred billion events.
 const FIRST_MS: u64 = 100_000_000_000;
 
-/// Text that is no moment.
+/// A text that is no moment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no moment: give a time (2026-11-20T22:10:00Z), a date (2026-11-20, its beginning in UTC), epoch \
@@ -63,7 +63,7 @@ const FIRST_MS: u64 = 100_000_000_000;
 pub struct BadMoment(String);
 
 impl Moment {
-    /// The moment that a text means at `now`. Every argument that takes a moment takes it in these forms.
+    /// Parses a moment relative to `now`. Every argument for a moment accepts these forms.
     ///
     /// # Errors
     /// [`BadMoment`], which lists the forms.
@@ -100,12 +100,12 @@ impl fmt::Display for Moment {
     }
 }
 
-/// A number without a sign: `parse` would take `+5`.
+/// Parses a number without a sign; `parse` alone would accept `+5`.
 fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// `90m`: so long before `now`.
+/// Parses `90m`: 90 minutes before `now`.
 fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
     let unit_ms = match text.chars().last()? {
         's' => 1_000,
@@ -119,7 +119,7 @@ fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
     now.0.checked_sub(ms).map(Timestamp)
 }
 
-/// `2026-11-20`: its beginning in UTC.
+/// Parses `2026-11-20`: its beginning in UTC.
 fn date(text: &str) -> Option<Timestamp> {
     let date: jiff::civil::Date = text.parse().ok().filter(|_| text.len() == "2026-11-20".len())?;
     let start = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
@@ -127,7 +127,7 @@ fn date(text: &str) -> Option<Timestamp> {
 }
 
 impl fmt::Display for Timestamp {
-    /// RFC 3339 in UTC, to the second: `2026-11-20T22:10:00Z`.
+    /// Prints RFC 3339 in UTC, to the second: `2026-11-20T22:10:00Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(at) => write!(f, "{}", at.strftime("%Y-%m-%dT%H:%M:%SZ")),
@@ -136,7 +136,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// A length of time in milliseconds, shown in its largest unit: `12m`; a negative one is none.
+/// A duration in milliseconds, shown in its largest unit: `12m`. A negative one is shown as zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(pub i64);
 
@@ -158,7 +158,7 @@ impl fmt::Display for Span {
 pub struct Hours(pub u32);
 
 impl Hours {
-    /// The same span in milliseconds.
+    /// The duration in milliseconds.
     pub const fn ms(self) -> i64 {
         self.0 as i64 * 3_600_000
     }

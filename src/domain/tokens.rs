@@ -1,7 +1,7 @@
-//! The one normaliser: text becomes the tokens that index, query and similarity rules compare.
+//! The one normaliser: turns text into the tokens that the index, queries and similarity rules compare.
 //!
-//! What it gives is stored. A change here, in the stop words or in the stemmer needs a new
-//! `store::FOLD_VERSION`, so that every index is made anew.
+//! The tokens are stored. A change here, in the stop words or in the stemmer needs a new `store::FOLD_VERSION`, so
+//! that every index is rebuilt.
 
 use frostem::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
@@ -9,11 +9,11 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::domain::stop_words::is_stop_word;
 
-/// A longer token is cut here; the longest that agents quote whole is a SHA-256 in hex.
+/// The length limit of a token; the longest that agents quote whole is a SHA-256 in hex.
 const MAX_TOKEN_CHARS: usize = 64;
-/// A word in which letters and digits take turns more often is a hash.
+/// The most changes between letters and digits in a word; a word with more is a hash.
 const MAX_SEAMS: usize = 2;
-/// Shorter words are left as they are: Porter2's rules are made for longer ones.
+/// Words up to this length are not stemmed: the rules of Porter2 need longer ones.
 const MIN_STEMMED_CHARS: usize = 3;
 
 /// The Porter2 stem of a folded ASCII word.
@@ -22,10 +22,10 @@ pub(super) fn stemmer() -> impl Fn(&str) -> String {
     move |word| stemmer.stem(word).into_owned()
 }
 
-/// The tokens of a text, in its order: words folded, identifiers as their parts and then joined, stop
-/// words left out, the rest stemmed. Scripts without spaces become pairs of characters.
+/// The tokens of a text in text order: words are folded, identifiers give their parts and the joined form, stop
+/// words are left out, the rest is stemmed. Scripts without spaces give pairs of characters.
 pub fn tokens(text: &str) -> Vec<String> {
-    // The same, without the tables: most statements are ASCII.
+    // Fast path without Unicode tables: most statements are ASCII.
     let chars: Vec<char> = if text.is_ascii() { text.chars().collect() } else { unaccented(text).collect() };
     let stemmer = Stemmer::new(Algorithm::English);
     let mut found = Tokens { stemmer, tokens: Vec::new() };
@@ -41,13 +41,13 @@ pub fn tokens(text: &str) -> Vec<String> {
     found.tokens
 }
 
-/// NFKC without accents, in the case it was written in.
+/// The text in NFKC without accents, with its case unchanged.
 fn unaccented(text: &str) -> impl Iterator<Item = char> {
     let is_kept = |c: &char| !matches!(*c, '\u{300}'..='\u{36f}' | '\u{fe00}'..='\u{fe0f}' | '\u{200c}' | '\u{200d}' | '\u{ad}');
     text.nfkd().filter(is_kept).nfc()
 }
 
-/// Lower case, and one spelling for letters that have no decomposition.
+/// Appends a character in lower case; letters without a decomposition get one spelling.
 fn case_folded(c: char, into: &mut String) {
     for c in c.to_lowercase() {
         match c {
@@ -59,7 +59,7 @@ fn case_folded(c: char, into: &mut String) {
             'ł' => into.push('l'),
             'đ' => into.push('d'),
             'ı' => into.push('i'),
-            // The dot that lower case puts on a Turkish capital i.
+            // The combining dot that lowercasing adds to a Turkish capital İ.
             '\u{307}' => {}
             c => into.push(c),
         }
@@ -82,22 +82,22 @@ fn is_word(c: char) -> bool {
     (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
 }
 
-/// What holds the parts of an identifier together.
+/// Whether a character joins the parts of an identifier.
 const fn is_connector(c: char) -> bool {
     matches!(c, '_' | '-' | '\u{2010}')
 }
 
-/// What is left out inside a word.
+/// Whether a character inside a word is dropped.
 const fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}')
 }
 
-/// Where letters and digits meet.
+/// Whether letters and digits meet here.
 fn is_seam(before: char, here: char) -> bool {
     before.is_ascii_digit() != here.is_ascii_digit() && !is_combining_mark(here)
 }
 
-/// Whether letters and digits of the run that begins here are parted: in `http3` and `k8s`, not in a commit's hash.
+/// Whether letters and digits of this run are separate parts: yes for `http3` and `k8s`, no for a commit hash.
 fn has_parted_digits(chars: &[char]) -> bool {
     let run = chars.iter().take_while(|c| is_word(**c)).count();
     (1..=MAX_SEAMS).contains(&chars[..run].windows(2).filter(|pair| is_seam(pair[0], pair[1])).count())
@@ -112,7 +112,7 @@ fn starts_part(chars: &[char], at: usize) -> bool {
     if !before.is_uppercase() {
         return true;
     }
-    // The last capital of a run belongs to the word that follows: HTTPServer. Not so the s of IDs.
+    // The last capital of a run belongs to the next word, as in HTTPServer. The s of IDs is an exception.
     match (chars.get(at + 1), chars.get(at + 2)) {
         (Some('s'), after) => after.is_some_and(|c| c.is_lowercase()),
         (next, _) => next.is_some_and(|c| c.is_lowercase()),
@@ -125,7 +125,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// Takes a run of a script without spaces as pairs of characters; says how long it was.
+    /// Reads a run of a script without spaces as pairs of characters; returns its length.
     fn unspaced(&mut self, chars: &[char]) -> usize {
         let length = chars.iter().take_while(|c| is_unspaced(**c)).count();
         if length == 1 {
@@ -135,7 +135,7 @@ impl Tokens {
         length
     }
 
-    /// Takes a word or an identifier; says how long it was.
+    /// Reads a word or an identifier; returns its length.
     fn identifier(&mut self, chars: &[char]) -> usize {
         let mut parts = vec![String::new()];
         let (mut at, mut parts_digits) = (0, false);
@@ -191,7 +191,7 @@ mod tests {
         expected.assert_eq(&lines.join("\n"));
     }
 
-    /// A change of this transcript is a change of what indexes hold: raise `store::FOLD_VERSION` with it.
+    /// A change of this transcript changes the content of indexes: raise `store::FOLD_VERSION` with it.
     #[test]
     fn text_has_one_normal_form() {
         check(
@@ -234,7 +234,7 @@ mod tests {
     }
 
     proptest! {
-        // A failing case prints itself; no file is left beside the sources.
+        // Failing cases are printed; no file is written beside the sources.
         #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
         #[test]

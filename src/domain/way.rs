@@ -1,29 +1,29 @@
-//! The next step that a hint names, in words that are the same for every client: the call of a tool or an address,
-//! between back-quotes. An MCP client takes them as they are. The command line puts its own verbs in their place.
+//! The next step in a hint, in a form that is the same for every client: a tool call or an address, in back-quotes.
+//! MCP clients use it directly. The command line replaces it with its own verbs.
 
 use serde_json::Value;
 
-/// Stands for a reason that the caller has to give. As typed it says that none was given.
+/// Placeholder for a reason that the caller must give. A command with the unchanged placeholder is refused.
 pub const REASON: &str = "WHY, IN A SENTENCE";
 
-/// Stands for the text of a claim that the caller has to say.
+/// Placeholder for the text of a claim that the caller must write.
 pub const STATEMENT: &str = "STATEMENT";
-/// What stands for a text in our hints and, in capitals after an option, in the help of our verbs.
+/// The placeholders in our hints and, in capitals after an option, in the help of our verbs.
 const PLACEHOLDERS: [&str; 5] = [REASON, STATEMENT, "REASON", "RATIONALE", "TEXT"];
-/// The arguments whose hints hold one.
+/// The arguments whose hints contain a placeholder.
 const SAID: [&str; 5] = ["alternatives", "note", "rationale", "reason", "statement"];
 
-/// Whether an argument holds what stands in a hint for a sentence of the caller.
+/// Whether an argument still contains the placeholder of a hint.
 pub fn is_placeholder(argument: &str, text: &str) -> bool {
     SAID.contains(&argument) && PLACEHOLDERS.contains(&text.trim())
 }
 
-/// A step that may be taken as it is printed: a tool with its arguments.
+/// A step that can be used as printed: a tool with its arguments.
 pub fn call(tool: &str, arguments: &Value) -> String {
     format!("`{}`", bare(tool, arguments))
 }
 
-/// [`call`] without its back-quotes, for lists that hold nothing but steps.
+/// [`call`] without back-quotes, for lists of steps.
 pub fn bare(tool: &str, arguments: &Value) -> String {
     format!("{tool} {arguments}")
 }

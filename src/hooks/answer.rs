@@ -1,38 +1,38 @@
-//! From what there is to say to the JSON that a client understands at that event.
+//! Turns an [`Answer`] into the JSON that the client understands for the event.
 
 use serde_json::{Value, json};
 
 use super::{Call, Client, Moment};
 use crate::domain::clean;
 
-/// What a hook has to say.
+/// The message that a hook gives to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing: the client goes on as if there were no hook.
+    /// No message: the client continues as if there were no hook.
     Silence,
-    /// Something for the agent to read.
+    /// A text for the agent.
     Context(String),
-    /// Something for the agent to read, and for the human where the client shows it: at the latest the human sees it
-    /// together with the question whether a tool may run.
+    /// A text for the agent, which the client also shows to the human if it can. The human sees it at the latest
+    /// with the question whether a tool may run.
     Warning(String),
 }
 
 impl Call {
-    /// Whether the client hears what is said before a tool.
+    /// Whether the client passes on a message that a hook gives before a tool runs.
     pub const fn hears_before_tools(&self) -> bool {
         !matches!(self.client, Client::Gemini | Client::Cursor | Client::Qwen)
     }
 
-    /// Whether what is said now reaches the agent. What is to be said before a tool is said after it where a client
-    /// hears nothing before (Gemini, Cursor, Qwen).
+    /// Whether a message given now reaches the agent. Gemini, Cursor and Qwen ignore messages before a tool; for
+    /// them the hook gives the message after the tool.
     pub fn is_heard(&self) -> bool {
         match (&self.moment, self.client) {
-            // A turn that goes on because of a reminder is not reminded again.
+            // A turn that continues because of a reminder gets no second reminder.
             (Moment::SessionEnd { .. } | Moment::Other | Moment::Stop { already_reminded: true, .. }, _)
             | (Moment::BeforeTool(_), Client::Gemini | Client::Cursor | Client::Qwen)
             | (Moment::Prompt { .. }, Client::Cursor | Client::VsCode)
             | (Moment::Stop { .. }, Client::Opencode) => false,
-            // Cursor reads no answer to its events for one kind of tool.
+            // Cursor ignores answers to its events for a single kind of tool.
             (Moment::AfterTool(..), Client::Cursor) => self.event.starts_with("postToolUse"),
             (
                 Moment::SessionStart { .. }
@@ -45,8 +45,8 @@ impl Call {
         }
     }
 
-    /// The line to print; none for no output at all. No answer ever decides for the user: it neither denies a tool
-    /// nor approves one that the client would have asked about.
+    /// The line to print; `None` prints nothing. An answer never decides for the user: it neither denies a tool nor
+    /// approves one that the client would ask about.
     pub fn answer(&self, answer: &Answer) -> Option<String> {
         let heard = match answer {
             Answer::Context(text) | Answer::Warning(text) if self.is_heard() && !text.is_empty() => {
@@ -68,7 +68,7 @@ impl Call {
         Some(line.to_string())
     }
 
-    /// Whether the client shows its human what stands in `systemMessage`.
+    /// Whether the client shows `systemMessage` to the human.
     const fn is_shown(&self) -> bool {
         match self.client {
             Client::Claude | Client::Codex | Client::Gemini | Client::VsCode | Client::Qwen => true,
@@ -81,7 +81,8 @@ impl Call {
         match self.client {
             Client::Cursor if at_end => json!({ "followup_message": text }),
             Client::Cursor => json!({ "additional_context": text }),
-            // They know no other way to reach the agent at the end of a turn: it goes on with this, once.
+            // At the end of a turn these clients offer no other way to reach the agent: the turn continues with
+            // this text, once.
             Client::Codex | Client::Copilot | Client::Qwen if at_end => {
                 json!({ "decision": "block", "reason": text })
             }
@@ -96,7 +97,7 @@ impl Call {
         }
     }
 
-    /// What a client needs to go on: Cursor takes no answer before a tool for a refusal.
+    /// The answer that lets the client continue. Cursor treats a missing answer before a tool as a refusal.
     fn nothing(&self) -> Option<Value> {
         match (&self.moment, self.client) {
             (Moment::BeforeTool(_), Client::Cursor) => Some(json!({})),

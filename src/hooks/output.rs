@@ -1,4 +1,4 @@
-//! The end of a command's output as it may be kept: without terminal escapes and without secrets.
+//! Masks the end of a command's output: removes terminal escapes and secrets before the output is kept.
 
 use sha2::{Digest, Sha256};
 
@@ -6,27 +6,28 @@ use crate::domain::privacy::{self, Finding, Secrets};
 use crate::domain::text::OutputTail;
 use crate::runner;
 
-/// How much of the end of an output is read, in bytes: escape sequences may be most of it.
+/// Bytes read from the end of an output. The limit is generous because escape sequences can fill most of it.
 pub(super) const MAX_END_BYTES: usize = 64 * 1024;
-/// How much of that is searched for secrets, in bytes. The longest secret that has a form is a private key, and a key of
-/// 16,384 bits takes 12 KiB.
+/// Bytes of that end which are searched for secrets. The longest secret with a known form is a private key; a key
+/// of 16,384 bits takes 12 KiB.
 const SEARCHED_BYTES: usize = 32 * 1024;
-/// Where the beginning of the output is not searched, only so many bytes of its end are kept: what stands before them
-/// may be the end of a secret whose beginning was not seen.
+/// Bytes kept when the search does not cover the beginning of the output. The text before them may be the end of a
+/// secret whose beginning was not searched.
 const CERTAIN_BYTES: usize = 8 * 1024;
 
-/// The end of an output without secrets.
+/// The end of an output, with its secrets masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MaskedOutput {
-    /// Its last 400 characters.
+    /// The last 400 characters.
     pub tail: OutputTail,
-    /// SHA-256 of all that was masked, hex.
+    /// SHA-256 of the whole masked text, in hex.
     pub sha256: String,
 }
 
-/// Masks the end of an output. Secrets are replaced before the tail is cut, so that no cut leaves half of one.
+/// Masks the end of an output. The secrets are replaced before the tail is cut, so a cut never leaves half a
+/// secret.
 pub fn masked_end(output: &str, secrets: &Secrets) -> Option<MaskedOutput> {
-    // An escape sequence within a secret would hide it.
+    // An escape sequence inside a secret would hide the secret from the search.
     let clean = runner::cleaned(output);
     let searched = &clean[clean.ceil_char_boundary(clean.len().saturating_sub(SEARCHED_BYTES))..];
     let is_whole = output.len() < MAX_END_BYTES - char::MAX.len_utf8() && searched.len() == clean.len();
@@ -41,7 +42,7 @@ pub fn masked_end(output: &str, secrets: &Secrets) -> Option<MaskedOutput> {
     Some(MaskedOutput { tail, sha256 })
 }
 
-/// A text from a place on, with the secrets replaced that end behind that place.
+/// The text from byte `at` on, with each secret replaced that ends after `at`.
 fn masked_from(text: &str, mut at: usize, findings: &[Finding]) -> String {
     let mut masked = String::with_capacity(text.len() - at);
     for Finding { rule, span } in findings {
@@ -68,7 +69,8 @@ mod tests {
 
     #[test]
     fn no_cut_leaves_half_a_secret() {
-        // The key lies across the beginning of the tail, and of what is searched, at every offset.
+        // Moves the key, one offset at a time, across the start of the tail and across the start of the searched
+        // part.
         for after in (380..=421).chain(32 * 1024 - 25..32 * 1024 + 5) {
             let output = format!("{}{KEY} {}", "x ".repeat(40_000), "y".repeat(after));
             let tail = tail(&output);

@@ -1,11 +1,11 @@
-//! Patches in the form that Codex applies: which files they change, and what they add.
+//! Reads patches in the format of Codex: which files a patch changes, and which lines it adds.
 
-/// What a patch begins with, wherever it stands in a text.
+/// The first line of a patch. It may stand anywhere in a text.
 const BEGIN: &str = "*** Begin Patch";
-/// What names a file in it.
+/// The prefixes of lines that name a file.
 const HEADERS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
-/// The files a patch changes and the lines it adds; none when the text holds no patch.
+/// The files that a patch changes and the lines that it adds; `None` when the text holds no patch.
 pub(super) fn read(text: &str) -> Option<(Vec<String>, String)> {
     let patch = &text[text.find(BEGIN)?..];
     let mut paths: Vec<String> = Vec::new();

@@ -1,16 +1,17 @@
-//! From the JSON on a hook's input to a [`Call`]: what is missing or of another type is left out, never an error.
+//! Reads the JSON on a hook's input into a [`Call`]. A field that is missing or has another type is left out; it is
+//! never an error.
 
 use serde_json::Value;
 
 use super::{Call, Client, Moment, ToolCall, ToolOutcome, patch};
 use crate::pack;
 
-/// How much of an output is kept, in bytes: the first error stands in it or nowhere useful.
+/// Bytes of an output that are kept. The first error stands near the beginning, or the output is of no use.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
-/// Where clients name the file of a tool.
+/// The fields in which clients name the file of a tool.
 const PATH_FIELDS: [&str; 7] =
     ["file_path", "path", "notebook_path", "filePath", "absolute_path", "target_file", "target_notebook"];
-/// Where they put the text that is written.
+/// The fields in which clients put the text to be written.
 const TEXT_FIELDS: [&str; 9] = [
     "content",
     "contents",
@@ -22,19 +23,20 @@ const TEXT_FIELDS: [&str; 9] = [
     "file_text",
     "code",
 ];
-/// Where they put the line for the shell.
+/// The fields in which clients put a shell command.
 const COMMAND_FIELDS: [&str; 2] = ["command", "cmd"];
-/// Where they put the tool's arguments.
+/// The fields in which clients put the arguments of a tool.
 const INPUT_FIELDS: [&str; 3] = ["tool_input", "toolArgs", "args"];
-/// Where a tool puts several edits.
+/// The fields in which a tool puts several edits.
 const EDITS_FIELDS: [&str; 2] = ["edits", "replacements"];
-/// Where they put the directory it runs in.
+/// The fields in which clients put the working directory of a tool.
 const DIR_FIELDS: [&str; 5] = ["workdir", "working_directory", "dir_path", "directory", "cwd"];
-/// Tools that change a file without text for it, in lower case.
+/// Tools that change a file although their payload brings no text for it, in lower case.
 const DELETING: [&str; 2] = ["delete", "delete_file"];
 
 impl Call {
-    /// Reads what a client wrote to the hook of `named`. `in_copilot` says whether the environment is that of Copilot CLI.
+    /// Parses the payload that a client wrote to the hook of `named`. `in_copilot` tells whether the environment is
+    /// that of Copilot CLI.
     pub fn parse(named: Client, in_copilot: bool, json: &str) -> Self {
         let payload: Value = serde_json::from_str(json).unwrap_or_default();
         let client = caller(named, in_copilot, &payload);
@@ -52,9 +54,10 @@ impl Call {
     }
 }
 
-/// Which client runs the hook of `named`. Copilot CLI, Cursor and VS Code also run what `.claude/settings.json` has, and
-/// VS Code what `.github/hooks/` has. Variables of the environment are inherited by a client in another client's shell, so
-/// they count only together with the payload: that of Claude Code tells no time.
+/// The client that runs the hook of `named`. Copilot CLI, Cursor and VS Code also run the hooks in
+/// `.claude/settings.json`; VS Code also runs those in `.github/hooks/`. A client that runs in another client's
+/// shell inherits the environment variables, so they count only together with the payload. The payload of Claude
+/// Code has no timestamp.
 fn caller(named: Client, in_copilot: bool, payload: &Value) -> Client {
     let has = |field: &str| payload.get(field).is_some();
     let is_claudes = named == Client::Claude;
@@ -72,7 +75,7 @@ fn caller(named: Client, in_copilot: bool, payload: &Value) -> Client {
     }
 }
 
-/// The event of a payload that names none: each event of Copilot CLI has fields of its own.
+/// The event of a payload that does not name one. Each event of Copilot CLI has fields of its own.
 fn unnamed_event(client: Client, payload: &Value) -> &'static str {
     let has = |field: &str| payload.get(field).is_some();
     let event = |field, event| has(field).then_some(event);
@@ -90,13 +93,13 @@ fn unnamed_event(client: Client, payload: &Value) -> &'static str {
         .unwrap_or_default()
 }
 
-/// The events of all clients: no name means two things.
+/// Maps the event names of all clients. No name has two meanings.
 fn moment(client: Client, event: &str, payload: &Value) -> Moment {
     match event {
         "SessionStart" | "sessionStart" | "session.start" => {
             Moment::SessionStart { source: text(payload, &["source", "trigger"]) }
         }
-        // What is told goes into the prompt of the summary.
+        // The client adds the hook's answer to the prompt for the summary.
         "experimental.session.compacting" => Moment::SessionStart { source: Some("compact".to_owned()) },
         "UserPromptSubmit"
         | "BeforeAgent"
@@ -129,8 +132,9 @@ fn moment(client: Client, event: &str, payload: &Value) -> Moment {
     }
 }
 
-/// What the user said. Gemini CLI puts what a hook said at the start before the first prompt, and hands it all to the next
-/// hook. A reminder at the end of a turn is the next prompt of Copilot CLI and Qwen Code.
+/// The user's prompt without the text of our hooks. Gemini CLI puts the answer of the start hook before the first
+/// prompt and passes both to the next hook. Copilot CLI and Qwen Code pass a reminder at the end of a turn as the
+/// next prompt.
 fn without_our_own(prompt: &str) -> &str {
     if prompt.starts_with(pack::STOP_GATE_OPENING) {
         return "";
@@ -146,7 +150,7 @@ fn without_our_own(prompt: &str) -> &str {
 
 fn tool_call(payload: &Value) -> ToolCall {
     let name = text(payload, &["tool_name", "toolName", "tool"]).unwrap_or_default();
-    // The events of Cursor for one kind of tool have its input beside the rest.
+    // Cursor's events for a single kind of tool have the input at the top level.
     let within = INPUT_FIELDS.iter().find_map(|field| payload.get(field));
     let given = within.unwrap_or(payload);
     let parsed: Option<Value> = given.as_str().and_then(|json| serde_json::from_str(json).ok());
@@ -171,7 +175,7 @@ fn tool_call(payload: &Value) -> ToolCall {
         let parts = || std::iter::once(input).chain(edits);
         let texts = parts().flat_map(|part| TEXT_FIELDS.iter().filter_map(|field| part.get(field)?.as_str()));
         let written: Vec<&str> = texts.collect();
-        // Whoever names a file and brings no text for it only reads, be it with a tool we never heard of.
+        // A tool that names a file and brings no text for it only reads. This also holds for unknown tools.
         if !written.is_empty() || DELETING.contains(&name.to_ascii_lowercase().as_str()) {
             for path in parts().filter_map(|part| text(part, &PATH_FIELDS)) {
                 if !call.paths.contains(&path) {
@@ -184,7 +188,7 @@ fn tool_call(payload: &Value) -> ToolCall {
     ToolCall { name, ..call }
 }
 
-/// A line for the shell; a list of words as Codex has it is one, too.
+/// A shell command. Codex sends it as a list of words.
 fn command(value: &Value) -> Option<String> {
     let words = value.as_array().map(|words| words.iter().filter_map(Value::as_str));
     let line = value.as_str().map(str::to_owned).or_else(|| words.map(shell_words::join))?;
@@ -239,10 +243,11 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
     }
 }
 
-/// What Gemini CLI writes below the output of a command, in this order; Qwen Code, its fork, has an error first.
+/// The lines that Gemini CLI writes below the output of a command, in this order. Qwen Code, a fork of Gemini CLI,
+/// writes an error first.
 const BELOW: [&str; 5] = ["Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
 
-/// The exit code that Copilot CLI writes below the output of a command, and what was put out.
+/// The exit code that Copilot CLI writes below the output of a command, and the output.
 fn told_by_copilot(text: &str) -> (Option<i64>, String) {
     let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));
     let code = last.strip_prefix("<shellId: ").and_then(|last| last.strip_suffix('>'));
@@ -252,9 +257,9 @@ fn told_by_copilot(text: &str) -> (Option<i64>, String) {
     }
 }
 
-/// The exit code that a text tells, and what was put out. Claude Code and the patches of Codex have `Exit code 2` for
-/// a first line, Gemini CLI has it below the output, Qwen Code also the command above it; elsewhere it is the output,
-/// which may say anything.
+/// The exit code stated in a text, and the output. Claude Code and the patches of Codex state `Exit code 2` in the
+/// first line. Gemini CLI states it below the output; Qwen Code also puts the command above the output. Such a line
+/// anywhere else belongs to the output, which is arbitrary text.
 fn told(text: &str) -> (Option<i64>, String) {
     let code = |said: &str| said.trim_start_matches(':').trim().parse().ok();
     let framed = text.strip_prefix("<untrusted_context>\n");
@@ -284,7 +289,7 @@ fn message(error: &Value) -> Option<String> {
     error.as_str().map(str::to_owned).or_else(|| text(error, &["message"]))
 }
 
-/// The first of these fields that holds text.
+/// The text of the first of these fields that holds text.
 fn text(value: &Value, fields: &[&str]) -> Option<String> {
     let texts = fields.iter().filter_map(|field| value.get(field)?.as_str());
     texts.filter(|text| !text.is_empty()).map(str::to_owned).next()

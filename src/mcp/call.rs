@@ -1,5 +1,4 @@
-//! One tool call: arguments become types, types become a command, the command is submitted, the receipt
-//! comes back.
+//! One tool call: parses the arguments into types, builds the command, submits it and returns the receipt.
 
 use rmcp::ErrorData;
 use rmcp::RoleServer;
@@ -31,7 +30,7 @@ use crate::system;
 use crate::views;
 use crate::writer::Front;
 
-/// A tool call as it came in.
+/// A tool call as the client sent it.
 pub(super) struct Call {
     pub(super) tool: String,
     pub(super) arguments: JsonObject,
@@ -42,7 +41,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Whether an argument is `true`; what does not parse is told by the parser.
+    /// Whether an argument is `true`. A value of another type is reported by the parser.
     pub(super) fn flag(&self, name: &str) -> bool {
         self.arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
@@ -73,33 +72,33 @@ fn trace_id(traceparent: &str) -> Option<String> {
     (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
 }
 
-/// The session of a request, where its client says it.
+/// The session of a request, if its client names one.
 pub(super) fn session_of(request: &RequestContext<RoleServer>) -> Option<SessionId> {
     let is_codex = || client_of(request).is_some_and(|name| Client::named(&name) == Some(Client::Codex));
     let told = session_in(&request.meta).filter(|_| is_codex());
     told.or_else(|| http::session_of(&request.extensions))
 }
 
-/// The session Codex names in each call: it tells its server none otherwise. Its hooks name the same, in a
-/// subagent too. Another client that sends it is not believed.
+/// The session that Codex names in each call. Codex tells its server the session in no other way. Its hooks name
+/// the same session, also in a subagent. The field is ignored when another client sends it.
 fn session_in(meta: &RequestMetaObject) -> Option<SessionId> {
     meta.0.get("x-codex-turn-metadata")?.get("session_id")?.as_str()?.parse().ok()
 }
 
-/// What the client calls itself: in each request, or once at the start.
+/// The name that the client gives itself: in each request (modern protocol), or in the handshake (legacy protocol).
 pub(super) fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
     let told = || request.peer.peer_info().map(|info| info.client_info.name.clone());
     request.meta.client_info().map(|client| client.name).or_else(told)
 }
 
-/// Who asks, and the id of what is made for them.
+/// The caller of a tool, and the id for the entity that the call creates.
 pub(super) struct Asker {
     pub(super) id: Uuid,
     pub(super) agent: AgentId,
     pub(super) session: SessionId,
 }
 
-/// What every tool takes besides its own arguments.
+/// The arguments that every tool takes besides its own.
 #[derive(Deserialize)]
 struct Common {
     agent: Option<String>,
@@ -108,8 +107,8 @@ struct Common {
 }
 
 impl Server {
-    /// Runs a call whose arguments are a `T` and whose command `build` makes of them, with a fresh id
-    /// for what the command creates.
+    /// Runs a call: parses the arguments as `T`, and `build` makes the command from them and a fresh id for the
+    /// entity that the command creates.
     pub(super) async fn run<T: DeserializeOwned>(
         &self,
         call: Call,
@@ -118,7 +117,7 @@ impl Server {
         self.run_as(call, |given, asker| build(given, asker.id)).await
     }
 
-    /// [`Self::run`] for a command that also depends on who asks.
+    /// Like [`Self::run`], for a command that also depends on the caller.
     pub(super) async fn run_as<T: DeserializeOwned>(
         &self,
         call: Call,
@@ -184,7 +183,7 @@ impl Server {
         })
     }
 
-    /// Reads a resource as a tool call.
+    /// Reads a resource for a tool call.
     pub(super) async fn read_for(&self, call: Call) -> CallToolResult {
         let ReadMemoryArguments { uri } = match parse(&call.arguments) {
             Ok(given) => given,
@@ -208,8 +207,8 @@ impl Server {
         }
     }
 
-    /// Refuses the session of another agent to a pinned pane that names it. Of a pane that is not pinned the writer
-    /// says whose its sessions are, and the host of many agents knows theirs.
+    /// Refuses a call of a pinned pane that names another agent's session. For an unpinned pane the writer checks
+    /// the owner of the session. A host of many agents keeps track of its sessions itself.
     fn check_session(&self, agent: &AgentId, session: &SessionId) -> Result<(), Rejection> {
         let is_free = self.caller().is_any_agent() || *agent == AgentId::operator();
         match self.agent_of(session).filter(|other| !is_free && other != agent) {
@@ -222,7 +221,7 @@ impl Server {
         }
     }
 
-    /// Who a call speaks for, and in which session of its pane.
+    /// The agent that a call speaks for, and the session of the call.
     pub(super) fn speaker(
         &self,
         call: &Call,
@@ -232,7 +231,7 @@ impl Server {
         Ok((speaker, self.caller().session_unless(call.session.clone())))
     }
 
-    /// A refusal as it may be shown: it quotes arguments, and one of them may hold a secret.
+    /// A refusal that is safe to show. It quotes arguments, and an argument may hold a secret.
     async fn guarded(&self, call: &Call, rejection: Rejection) -> Rejection {
         let mut texts = Vec::new();
         call.arguments.iter().for_each(|(_, value)| collect_texts(value, &mut texts));
@@ -246,8 +245,8 @@ impl Server {
     }
 }
 
-/// Whether what a client asked holds a secret, as it stands or percent-encoded, so that no answer may quote it.
-/// Reads put nothing on record.
+/// Reports a secret in a request, as plain text or percent-encoded, so that no answer quotes it. Reads leave no
+/// record of the denial.
 pub(super) fn denial(front: &Front, method: &str, asked: impl Serialize) -> Option<Denial> {
     let asked = serde_json::to_value(asked).expect("a request is plain data");
     let mut texts = Vec::new();
@@ -258,7 +257,7 @@ pub(super) fn denial(front: &Front, method: &str, asked: impl Serialize) -> Opti
     })
 }
 
-/// Every text in a value, names included.
+/// Collects every text in a value, field names included.
 fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => texts.push(text),
@@ -271,9 +270,9 @@ fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// Parses arguments; what does not fit is said in the words of the type it was meant for.
+/// Parses the arguments. An error describes the problem in the words of the target type.
 fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
-    // A null stands for an argument left out: some clients send every key.
+    // A null counts as a missing argument: some clients send every key.
     let given: JsonObject =
         arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
     serde_json::from_value(Value::Object(given.clone())).map_err(|problem| {
@@ -285,8 +284,8 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
     })
 }
 
-/// The argument that a problem is about: without it, there is another problem or none. What is missing says its name
-/// itself.
+/// The argument that causes a problem: without it the problem is another one, or gone. The message for a missing
+/// argument names it already.
 fn culprit<'a, T: DeserializeOwned>(given: &'a JsonObject, problem: &str) -> Option<&'a str> {
     given.keys().map(String::as_str).find(|name| {
         let mut others = given.clone();
@@ -297,7 +296,7 @@ fn culprit<'a, T: DeserializeOwned>(given: &'a JsonObject, problem: &str) -> Opt
     })
 }
 
-/// Some clients add arguments of their own; they are ignored, and said to be.
+/// A warning about unknown arguments. Some clients add arguments of their own; the server ignores them and says so.
 fn unknown_arguments(tool: Option<&Tool>, call: &Call) -> Option<Warning> {
     let known = tool?.input_schema.get("properties").and_then(Value::as_object)?;
     let unknown: Vec<&str> =
@@ -347,7 +346,8 @@ pub(super) fn refused(rejection: &Rejection) -> CallToolResult {
     result
 }
 
-/// An answer whose sentences may quote stored text: the transport writes it, and escapes no more than JSON must.
+/// An answer whose sentences may quote stored text, cleaned for the transport. The transport escapes only what JSON
+/// requires.
 fn shown(value: Value) -> Value {
     match value {
         Value::String(text) => clean::cleaned(&text).into(),

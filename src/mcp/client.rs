@@ -1,4 +1,4 @@
-//! A pane as its client sees it: starts `hm serve` and speaks MCP to it. For the demo and the tests.
+//! An MCP client: starts `hm serve` and talks to it as a pane does. Used by the demo and the tests.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ use rmcp::transport::TokioChildProcess;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-/// Which of the two protocols in the wild a client speaks.
+/// The version of the protocol that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// 2025-06-18: `initialize`, `resources/subscribe`.
@@ -27,16 +27,16 @@ pub enum Era {
     Modern,
 }
 
-/// Why a pane does not answer.
+/// Why a pane gives no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum PaneError {
     /// The server cannot be started.
     #[error("cannot start hm serve: {0}")]
     Start(#[from] std::io::Error),
-    /// The server said no to the handshake, or nothing.
+    /// The server refused the handshake, or closed the connection.
     #[error("hm serve did not answer: {0}")]
     Handshake(#[from] Box<ClientInitializeError>),
-    /// A request failed on the protocol's level.
+    /// A request failed at the protocol level.
     #[error(transparent)]
     Service(#[from] ServiceError),
 }
@@ -50,19 +50,19 @@ pub struct Pane {
     listening: Option<Subscription>,
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolAnswer {
-    /// Whether it was a refusal.
+    /// Whether the answer is a refusal.
     pub refused: bool,
     /// The receipt, or the refusal.
     pub body: Value,
-    /// The line a model reads.
+    /// The text content, which the model reads.
     pub text: String,
 }
 
 impl ToolAnswer {
-    /// A text field of the body; empty when it is not there.
+    /// A text field of the body; empty when the field is missing.
     pub fn field(&self, name: &str) -> &str {
         self.body.get(name).and_then(Value::as_str).unwrap_or_default()
     }
@@ -70,7 +70,7 @@ impl ToolAnswer {
 
 #[derive(Debug)]
 struct Listener {
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     name: String,
     updates: mpsc::UnboundedSender<String>,
 }
@@ -88,24 +88,18 @@ impl ClientHandler for Listener {
         update: ResourceUpdatedNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        // Nobody listens any more when the pane is going.
+        // The receiver is gone while the pane closes.
         let _ = self.updates.send(update.uri);
     }
 }
 
 impl Pane {
-    /// Starts `binary serve` in a workspace, pinned to `agent` if one is named.
-    ///
-    /// # Errors
-    /// [`PaneError`].
+    /// Starts `binary serve` in a workspace, pinned to `agent` if one is given.
     pub async fn start(binary: &Path, root: &Path, agent: Option<&str>, era: Era) -> Result<Self, PaneError> {
         Self::offered(binary, root, agent, era, "core").await
     }
 
-    /// [`Pane::start`] with some of the toolsets, as `--toolsets` names them.
-    ///
-    /// # Errors
-    /// [`PaneError`].
+    /// Like [`Pane::start`], with only some toolsets, named as in `--toolsets`.
     pub async fn offered(
         binary: &Path,
         root: &Path,
@@ -118,7 +112,7 @@ impl Pane {
         command.current_dir(root);
         if let Some(agent) = agent {
             command.args(["--agent", agent]);
-            // The shell may be the pane of another agent.
+            // The shell of the tests may run in the pane of another agent.
             for variable in ["HM_AGENT", "HM_SESSION", "HM_TASK"] {
                 command.env_remove(variable);
             }
@@ -126,18 +120,12 @@ impl Pane {
         Self::run(command, era).await
     }
 
-    /// [`Pane::start`] with a command of any kind, as a client is configured to run it.
-    ///
-    /// # Errors
-    /// [`PaneError`].
+    /// Like [`Pane::start`], with any command, as a client's configuration would give it.
     pub async fn run(command: tokio::process::Command, era: Era) -> Result<Self, PaneError> {
         Self::called("hm-pane", command, era).await
     }
 
-    /// [`Pane::run`] as a client of another name.
-    ///
-    /// # Errors
-    /// [`PaneError`].
+    /// Like [`Pane::run`], with another client name.
     pub async fn called(
         name: &str,
         mut command: tokio::process::Command,
@@ -161,7 +149,7 @@ impl Pane {
     /// Calls a tool; `arguments` is a JSON object.
     ///
     /// # Errors
-    /// [`PaneError::Service`]; a refusal is an answer, not an error.
+    /// [`PaneError::Service`] when the request fails. A refusal is an answer and no error.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, PaneError> {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -175,9 +163,6 @@ impl Pane {
     }
 
     /// Reads a resource as text.
-    ///
-    /// # Errors
-    /// [`PaneError::Service`].
     pub async fn read(&self, uri: &str) -> Result<String, PaneError> {
         let result = self.client.peer().read_resource(ReadResourceRequestParams::new(uri)).await?;
         let texts = result.contents.into_iter().map(|contents| match contents {
@@ -188,10 +173,8 @@ impl Pane {
         Ok(texts.collect())
     }
 
-    /// Asks to hear of changes, in the words of the era; a modern client may ask once.
-    ///
-    /// # Errors
-    /// [`PaneError::Service`].
+    /// Subscribes to changes of these resources, with the method of the client's protocol version. A modern client
+    /// may subscribe once.
     #[expect(deprecated, reason = "clients of the older era subscribe this way")]
     pub async fn subscribe(&mut self, uris: &[&str]) -> Result<(), PaneError> {
         match self.era {
@@ -209,7 +192,7 @@ impl Pane {
         Ok(())
     }
 
-    /// The next resource that changed; `None` when nothing did within the time.
+    /// The next resource that changed; `None` when none changed within the time.
     pub async fn updated(&mut self, within: Duration) -> Option<String> {
         let next = async {
             let Some(listening) = &mut self.listening else { return self.updates.recv().await };
@@ -224,18 +207,12 @@ impl Pane {
         tokio::time::timeout(within, next).await.ok().flatten()
     }
 
-    /// Every tool the server lists.
-    ///
-    /// # Errors
-    /// [`PaneError::Service`].
+    /// Lists every tool of the server.
     pub async fn tools(&self) -> Result<Vec<Tool>, PaneError> {
         Ok(self.client.peer().list_all_tools().await?)
     }
 
-    /// What else the server lists and says of itself: resources, templates, prompts, instructions.
-    ///
-    /// # Errors
-    /// [`PaneError::Service`].
+    /// Lists everything else the server offers: resources, templates, prompts, instructions.
     pub async fn listings(&self) -> Result<Value, PaneError> {
         let peer = self.client.peer();
         Ok(serde_json::json!({
@@ -246,10 +223,7 @@ impl Pane {
         }))
     }
 
-    /// A filled prompt as text.
-    ///
-    /// # Errors
-    /// [`PaneError::Service`].
+    /// Reads a prompt, filled with these arguments, as text.
     pub async fn prompt(&self, name: &str, arguments: &[(&str, &str)]) -> Result<String, PaneError> {
         let mut request = rmcp::model::GetPromptRequestParams::new(name);
         request.arguments =
@@ -259,11 +233,7 @@ impl Pane {
         Ok(texts.map(|text| text.text.clone()).collect())
     }
 
-    /// What an argument of a template, or of a prompt, can become: values, how many there are, whether there
-    /// are more.
-    ///
-    /// # Errors
-    /// [`PaneError::Service`].
+    /// Completes an argument of a template or prompt: the values, their number, and whether there are more.
     pub async fn complete(&self, of: &str, argument: &str, typed: &str) -> Result<Value, PaneError> {
         let reference =
             if of.contains("://") { Reference::for_resource(of) } else { Reference::for_prompt(of) };
@@ -273,9 +243,9 @@ impl Pane {
         Ok(serde_json::to_value(completion).expect("a completion is plain data"))
     }
 
-    /// Closes the pane as a client does: the server hears the end of its input and leaves.
+    /// Closes the pane as a client does: the server reads the end of its input and exits.
     pub async fn close(self) {
-        // The process ends either way.
+        // The process ends even if this fails.
         let _ = self.client.cancel().await;
     }
 }

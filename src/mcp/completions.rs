@@ -1,4 +1,4 @@
-//! `completion/complete`: what an argument of a template or a prompt can become.
+//! `completion/complete`: proposes values for an argument of a template or a prompt.
 
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -14,11 +14,11 @@ use crate::domain::plan::TaskStatus;
 use crate::store::{ContradictionFilter, Matches, Reader, StoreError};
 use crate::views;
 
-/// The most values of one answer (the protocol's).
+/// The most values of one answer; the protocol sets the limit.
 const MOST: usize = CompletionInfo::MAX_VALUES;
 
 impl Server {
-    /// Completes one argument; one that can be anything has no completions.
+    /// Completes one argument. An argument that takes free text has no completions.
     pub(super) fn completion(&self, request: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
         let (argument, typed) = (request.argument.name.as_str(), request.argument.value.trim());
         let matches = match &request.r#ref {
@@ -98,12 +98,12 @@ impl Server {
 
     fn of_prompt(&self, argument: &str, typed: &str) -> Result<Matches, ErrorData> {
         match (argument, self.caller().pinned()) {
-            // It speaks for nobody else.
+            // A pinned server speaks for this agent only.
             ("agent", Some(pinned)) => Ok(starting([pinned.as_str()].into_iter(), typed)),
             ("agent" | "to", _) => Ok(self.names(self.caller().roster().panes(), typed)),
             ("claim", _) => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
             ("task", _) => self.of_store(|store| store.names_beginning(Sort::Task, typed, MOST)),
-            // What is over needs nobody.
+            // Only open contradictions need an arbiter, so finished ones are left out.
             ("id", _) => self.of_store(|store| {
                 let open = ContradictionFilter { limit: MOST, ..ContradictionFilter::default() };
                 let open = store.contradictions(&open)?.contradictions;
@@ -116,7 +116,7 @@ impl Server {
         }
     }
 
-    /// Profiles by their names.
+    /// Profiles, by name.
     fn profiles(&self, typed: &str) -> Matches {
         let workspace = self.with_reads(|reads| reads.workspace().clone());
         let (json, _) = views::profiles(&workspace, &[]);
@@ -125,7 +125,7 @@ impl Server {
         starting(names, typed)
     }
 
-    /// Agents by their names, and by the other names they go by once one is begun.
+    /// Agents by name. An alias is proposed once its first letter is typed.
     fn names<'a>(&'a self, agents: impl Iterator<Item = &'a AgentId>, typed: &str) -> Matches {
         let agents: Vec<&AgentId> = agents.collect();
         let roster = self.caller().roster();
@@ -145,14 +145,14 @@ impl Server {
     }
 }
 
-/// The words that begin so, in their order.
+/// The words that start with the typed text, in their given order.
 fn starting<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Matches {
     let typed = typed.to_lowercase();
     let values: Vec<String> = words.filter(|word| word.starts_with(&typed)).map(str::to_owned).collect();
     Matches { total: values.len() as u64, values }
 }
 
-/// A list with commas, its last word completed by one that is not in it yet.
+/// Completes the last word of a comma-separated list with words that the list does not hold yet.
 fn one_more_of<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Matches {
     let Some((before, last)) = typed.rsplit_once(',') else { return starting(words, typed) };
     let mut matches = starting(words.filter(|word| !before.split(',').any(|known| known == *word)), last);

@@ -1,4 +1,4 @@
-//! A request that panics is answered with an error, and no other request notices.
+//! Middleware that answers a request with an error when it panics. Other requests are not affected.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -6,19 +6,19 @@ use std::task::Poll;
 
 use rmcp::ErrorData;
 
-/// Answers a request; a panic on the way becomes an internal error of this request alone. What the panic said may
-/// quote what was asked, so it goes to the log of the process only.
+/// Runs a request. A panic becomes an internal error of this request alone. The panic message may quote the
+/// request, so it goes to the log of the process only.
 pub(super) async fn contained<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
     let mut work = pin!(work);
     std::future::poll_fn(|context| {
-        // A future that panicked is not polled again.
+        // A future is not polled again after it panicked.
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
         polled.unwrap_or_else(|_| Poll::Ready(Err(panicked())))
     })
     .await
 }
 
-/// What the client of a request that panicked is told.
+/// The error that the client gets when its request panicked.
 pub(super) fn panicked() -> ErrorData {
     let message =
         "the server failed at this request and serves the next: see its standard error, and report it";
@@ -42,7 +42,7 @@ mod tests {
     use crate::workspace::Workspace;
     use crate::writer::Front;
 
-    /// Calls a tool without arguments: its answer, or the code of the error.
+    /// Calls a tool without arguments; returns the answer, or the code of the error.
     async fn call(client: &Peer<RoleClient>, tool: &'static str) -> Result<bool, i32> {
         let answer = client.call_tool(CallToolRequestParams::new(tool)).await;
         answer.map(|result| result.is_error == Some(true)).map_err(|error| {
@@ -65,7 +65,7 @@ mod tests {
                 Tool::new(name, "", JsonObject::new()),
                 move |_: ToolCallContext<'_, Server>| {
                     Box::pin(async move {
-                        // Also after it has waited for something.
+                        // The panic must also be caught after an await point.
                         tokio::task::yield_now().await;
                         assert!(!fails(), "a defect");
                         Ok(rmcp::model::CallToolResult::success(Vec::new()).into())

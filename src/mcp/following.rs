@@ -1,4 +1,4 @@
-//! A call that waits for its run: progress on the way, and a cancelled request cancels the run.
+//! A tool call that waits for its run: sends progress, and cancels the run when the client cancels the request.
 
 use std::time::Duration;
 
@@ -21,16 +21,16 @@ use crate::reads::Reads;
 use crate::store::ExperimentView;
 use crate::{system, views};
 
-/// How often a waiting call looks whether its run is over: a person does not notice the difference.
+/// How often a waiting call checks whether its run is over. A person does not notice the delay.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How often a waiting client hears of it.
+/// How often a waiting client gets a progress notification.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// Longer than any run of its own, a call waits for those before it in the queue.
+/// Added to the time-out of the run, because other runs in the queue come first.
 const QUEUE_GRACE: Duration = Duration::from_secs(10);
 
 impl Server {
-    /// [`Server::run`] for a command that queues a run; the answer says where the run is and, when it waited,
-    /// how it ended.
+    /// Like [`Server::run`], for a command that queues a run. The answer names the run and, if the call waited, its
+    /// outcome.
     pub(super) async fn follow<T: DeserializeOwned>(
         &self,
         call: Call,
@@ -129,7 +129,7 @@ impl Server {
     }
 }
 
-/// The request behind a call, as far as a call that waits cares.
+/// The parts of the request that a waiting call needs.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) peer: rmcp::Peer<rmcp::RoleServer>,
@@ -142,11 +142,11 @@ impl Waiting {
         self.cancelled.cancelled().await;
     }
 
-    /// Says how long it has been, to a client that asked to hear.
+    /// Sends the elapsed time to a client that asked for progress.
     async fn tell(&self, elapsed: Duration, state: &str) {
         let Some(token) = self.progress.clone() else { return };
         let progress = ProgressNotificationParam::new(token, elapsed.as_secs_f64()).with_message(state);
-        // A client that left hears nothing; its request is cancelled anyway.
+        // This fails when the client has left, and then its request is cancelled too.
         let _ = self.peer.notify_progress(progress).await;
     }
 }

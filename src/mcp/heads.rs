@@ -1,4 +1,4 @@
-//! The ledger's head for everybody in this process who follows it, over one connection to the writer.
+//! Follows the ledger's head over one connection to the writer and shares it with all subscribers of this process.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,11 +6,11 @@ use tokio::sync::watch;
 
 use crate::writer::Front;
 
-/// Follows the head while anybody listens.
+/// Follows the head as long as there are receivers.
 #[derive(Debug, Clone)]
 pub(super) struct Heads {
     front: Front,
-    /// Where the task that follows announces it; none while no task does.
+    /// The sender for new heads; `None` while no task follows the writer.
     announced: Arc<Mutex<Option<watch::Sender<u64>>>>,
 }
 
@@ -19,7 +19,7 @@ impl Heads {
         Self { front, announced: Arc::default() }
     }
 
-    /// Changes at once to the head as it was last announced, then whenever that grows.
+    /// A receiver that gets the last announced head at once, and then each newer one.
     pub(super) fn follow(&self) -> watch::Receiver<u64> {
         let mut announced = self.locked();
         let mut receiver = match &*announced {
@@ -47,7 +47,7 @@ impl Heads {
                 },
                 () = sender.closed() => {
                     let mut announced = self.locked();
-                    // Somebody may have come while the last one left.
+                    // A new receiver may have been added after the last one was dropped.
                     if sender.receiver_count() == 0 {
                         *announced = None;
                         return;

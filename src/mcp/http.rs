@@ -1,4 +1,5 @@
-//! Serving many clients over Streamable HTTP at `/mcp`, in both protocol eras, and over what was before it.
+//! Serves many clients over Streamable HTTP at `/mcp`, in both versions of the protocol, and over the older
+//! HTTP+SSE.
 
 mod body;
 mod connections;
@@ -34,51 +35,51 @@ use crate::domain::ids::SessionId;
 use crate::system;
 use crate::tokens::{TokenError, Tokens};
 
-/// Where MCP is.
+/// The path of Streamable HTTP.
 const PATH: &str = "/mcp";
-/// Where clients of HTTP+SSE open their stream.
+/// The path where clients of HTTP+SSE open their stream.
 const SSE_PATH: &str = "/sse";
-/// Where they talk.
+/// The path where clients of HTTP+SSE post their messages.
 const MESSAGES_PATH: &str = "/messages";
-/// The header of a session of the older era.
+/// The session header of the legacy protocol.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// What is being answered when the end comes may be finished; then streams are cut.
+/// Time for requests in progress to finish after the stop signal; then streams are cut.
 const FINISH_WITHIN: Duration = Duration::from_millis(500);
-/// Who has not gone after that is left.
+/// Time for connections to close after that; then the process exits without them.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Why the front does not serve.
+/// Why the HTTP front cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Everybody on the network could write.
+    /// Without a token, every machine on the network could write.
     #[error(
         "{0} can be reached from other machines and there is no token: run `hm token add --agent NAME` first, \
          or listen on 127.0.0.1"
     )]
     NoToken(SocketAddr),
-    /// The tokens cannot be read: nobody is let in by mistake.
+    /// The token file cannot be read. The front refuses to start rather than to admit a client by mistake.
     #[error(transparent)]
     Tokens(#[from] TokenError),
-    /// The address cannot be had.
+    /// The front cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Which address.
+        /// The address from the command line or the configuration.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// What a front offers.
+/// Options of the HTTP front.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
-    /// Host names it goes by besides its address and the loopback names.
+    /// Host names that the front accepts besides its address and the loopback names.
     pub allowed_hosts: Vec<String>,
-    /// Whether it also speaks HTTP+SSE, which Streamable HTTP replaced.
+    /// Whether the front also serves HTTP+SSE, the transport that Streamable HTTP replaced.
     pub legacy_sse: bool,
 }
 
-/// A front that listens.
+/// An HTTP front that listens and is ready to serve.
 pub struct HttpFront {
     listener: TcpListener,
     address: SocketAddr,
@@ -88,10 +89,11 @@ pub struct HttpFront {
 }
 
 impl HttpFront {
-    /// Listens. `server` is what clients without a token talk to.
+    /// Binds the address. `server` answers clients without a token.
     ///
     /// # Errors
-    /// [`HttpError`].
+    /// [`HttpError`] when the address needs a token and there is none, when the tokens cannot be read, or when the
+    /// address cannot be bound.
     pub async fn bind(
         address: SocketAddr,
         options: &HttpOptions,
@@ -114,20 +116,17 @@ impl HttpFront {
         Ok(Self { listener, address, door: Arc::new(door), legacy_sse, stop })
     }
 
-    /// Where clients find it.
+    /// The URL for clients of Streamable HTTP.
     pub fn url(&self) -> String {
         format!("http://{}{PATH}", self.address)
     }
 
-    /// Where clients of HTTP+SSE find it, if it speaks that.
+    /// The URL for clients of HTTP+SSE; `None` unless `legacy_sse` is set.
     pub fn sse_url(&self) -> Option<String> {
         self.legacy_sse.then(|| format!("http://{}{SSE_PATH}", self.address))
     }
 
-    /// Serves until the process is told to stop; what is being answered then is finished.
-    ///
-    /// # Errors
-    /// When serving fails as a whole.
+    /// Serves until the process gets a stop signal. Requests in progress are finished first.
     pub async fn serve(self) -> std::io::Result<()> {
         let Self { listener, door, stop, .. } = self;
         tokio::spawn(Arc::clone(&door).watch());
@@ -170,7 +169,7 @@ async fn answer(
 async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> Result<Response, Refusal> {
     let entrance = door.admit(seat, &request)?;
     let (mut parts, body) = request.into_parts();
-    // Nothing behind the door needs the token, so nothing behind it can log or leak it.
+    // The handlers do not need the token. Without the header they cannot log it or leak it.
     parts.headers.remove(header::AUTHORIZATION);
     let is_legacy_sse = parts.uri.path() != PATH;
     if is_legacy_sse && !legacy_sse::allows(parts.uri.path(), &parts.method) {
@@ -182,7 +181,7 @@ async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> 
         bytes = body::read(body).await?;
         message = body::is_json(&parts).then(|| body::message(&bytes)).transpose()?;
     }
-    // Without a token, a whole request is all that a client can show.
+    // Without tokens, one complete request is all that a client can prove.
     seat.prove();
     let mut stream = None;
     if parts.method == Method::GET || message.as_ref().is_some_and(body::listens) {
@@ -214,7 +213,7 @@ async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> 
     Ok(while_it_lasts(response, (share, stream, session)))
 }
 
-/// Keeps something until a response has been sent. One that is whole already holds nothing up.
+/// Keeps a value alive until the response is sent. A response with a complete body does not need it.
 fn while_it_lasts(response: Response, kept: impl Send + 'static) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
@@ -227,7 +226,7 @@ fn while_it_lasts(response: Response, kept: impl Send + 'static) -> Response {
     })
 }
 
-/// What a call of a session is filed under in the ledger.
+/// The session id under which the ledger records the calls of a session.
 pub(super) fn session_of(extensions: &Extensions) -> Option<SessionId> {
     if let Some(session) = extensions.get::<SessionId>() {
         return Some(session.clone());
@@ -235,7 +234,8 @@ pub(super) fn session_of(extensions: &Extensions) -> Option<SessionId> {
     ledger_session(extensions.get::<Parts>()?.headers.get(SESSION_HEADER)?)
 }
 
-/// The name of a session in the ledger: the same for all its calls, and of no use to anybody who reads it there.
+/// The ledger's id of a session: the same for all its calls. It is a hash, so a reader of the ledger cannot use the
+/// session.
 fn ledger_session(id: impl AsRef<[u8]>) -> Option<SessionId> {
     format!("http-{}", hex::encode(&Sha256::digest(id.as_ref())[..8])).parse().ok()
 }

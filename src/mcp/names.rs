@@ -1,4 +1,4 @@
-//! Arguments of tools that name something: each may be a short name, a whole id, the end of one, or a pasted address.
+//! Resolves tool arguments that name an entity: a short name, a whole id, the end of an id, or a pasted address.
 
 use rmcp::model::{CallToolResponse, ContentBlock, JsonObject};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use crate::reads::Reads;
 use crate::steps;
 use crate::views;
 
-/// Members of answers that hold a sentence for models. Paths and commands beside them keep the ids in them.
+/// Fields of answers that hold a sentence for models. Fields with paths and commands keep their ids.
 const SENTENCES: [&str; 7] = ["hint", "meaning", "message", "next", "report", "undecided", "why"];
 
-/// What an argument names, by the name of the argument.
+/// The kind of entity that an argument names, by argument name.
 enum Names {
     Of(Sort),
     Session,
@@ -46,17 +46,17 @@ impl Names {
 }
 
 impl Server {
-    /// A text for a model, with names in place of ids.
+    /// A text for a model, with short names in place of ids.
     pub(super) fn shortened(&self, text: &str) -> String {
-        // Most answers quote none, and need no handle.
+        // Most answers quote no id, so the common case opens no handle.
         match quoted_ids(text).next() {
             Some(_) => self.with_reads(|reads| views::shortened(reads, text).into_owned()),
             None => text.to_owned(),
         }
     }
 
-    /// The answer to a tool call with names in its texts and in the sentences of its structured content, whose fields
-    /// hold whole ids. Hints name tools that this client is offered; in place of another stands the line of a shell.
+    /// The answer to a tool call: its texts and sentences get short names, its fields keep whole ids. A hint that
+    /// names a tool which the client does not have shows the shell command instead.
     pub(super) fn named_answer(
         &self,
         mut answer: CallToolResponse,
@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    /// The arguments of a call with the ids of what they name. What is no text is left to the parser.
+    /// The arguments of a call, with names replaced by ids. Values that are no text are left to the parser.
     pub(super) fn identified(&self, arguments: &JsonObject) -> Result<JsonObject, Rejection> {
         let mut arguments = arguments.clone();
         let mut identify = |argument: &str, value: &mut Value| match (Names::in_argument(argument), &*value) {
@@ -111,7 +111,7 @@ impl Server {
     }
 }
 
-/// Calls back with each value below an argument that is no list and no object, and with the name it stands under.
+/// Calls back for each scalar value below an argument, with the field name above it.
 fn each_text(
     argument: &str,
     value: &mut Value,

@@ -1,4 +1,4 @@
-//! Prompts: text of `prompts/`, compiled in, with what is known put where the text says. The table is [`PROMPTS`].
+//! Prompts: the texts of `prompts/`, compiled in, with their placeholders filled. The table is [`PROMPTS`].
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
@@ -18,7 +18,7 @@ use crate::reads::Reads;
 use crate::system;
 use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
 
-/// A prompt: what it is for, what it asks, its text, and what is put into it.
+/// A prompt: description, arguments, text, and the function that fills it.
 struct Known {
     name: &'static str,
     description: &'static str,
@@ -27,9 +27,9 @@ struct Known {
     fill: fn(&Server, &Given<'_>) -> Result<Filling, ErrorData>,
 }
 
-/// An argument: its name, what it is, and whether it must be given.
+/// An argument: name, description, and whether it is required.
 type Asked = (&'static str, &'static str, bool);
-/// What stands in the place of `{name}`, by name.
+/// The values for the placeholders `{name}`, by name.
 type Filling = Vec<(&'static str, String)>;
 
 const AGENT: Asked = ("agent", "For whom, another agent than you", false);
@@ -100,7 +100,7 @@ pub(super) fn listed() -> Vec<Prompt> {
         .collect()
 }
 
-/// The arguments of one request.
+/// The arguments and the session of one request.
 struct Given<'a>(Option<&'a JsonObject>, SessionId);
 
 impl Given<'_> {
@@ -132,20 +132,20 @@ impl Server {
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
     }
 
-    /// The id of what an argument names.
+    /// The id of the entity that an argument names.
     fn named_in(&self, given: &Given<'_>, name: &str, sort: Sort) -> Result<Uuid, ErrorData> {
         let wrong = |refused: Rejection| ErrorData::invalid_params(format!("{name}: {refused}"), None);
         self.named(sort, given.needed(name)?).map_err(wrong)
     }
 
-    /// For whom a prompt is, in the session of this server.
+    /// The agent for whom a prompt is filled, with the session of this server.
     fn asker(&self, given: &Given<'_>) -> Result<ContextOf, ErrorData> {
         let speaker = self.caller().speaks_for(given.word("agent"), None);
         let Speaker { agent, unpinned } =
             speaker.map_err(|refused| ErrorData::invalid_params(refused.to_string(), None))?;
         let agent = match unpinned {
             None => agent,
-            // What a prompt shows depends on it, and nothing is written under it.
+            // A pane that is not pinned may name any agent here: the name selects the text, and nothing is written.
             Some(Unpinned { named: Some(named), .. }) => named,
             Some(_) => self.agent_of(&given.1).unwrap_or_else(|| AgentId::recorded(UNSEATED)),
         };
@@ -153,7 +153,7 @@ impl Server {
         Ok(ContextOf { agent, session, budget: pack::DEFAULT_BUDGET_CHARS, window: None })
     }
 
-    /// Asks; what is not there is a wrong argument.
+    /// Asks a question. An entity that does not exist is reported as an invalid argument.
     fn ask<T>(&self, question: impl FnOnce(&mut Reads) -> Result<T, ViewError>) -> Result<T, ErrorData> {
         self.with_reads(question).map_err(|error| match error {
             ViewError::NotFound(message) => ErrorData::invalid_params(message, None),
@@ -222,12 +222,13 @@ fn post_mortem(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData>
     Ok(vec![("id", id.to_string()), ("task", quoted(&task))])
 }
 
-/// Stored text as a quotation, every line of it.
+/// Stored text as a quotation: each line is quoted.
 fn quoted(text: &str) -> String {
     text.lines().map(|line| format!("> {line}\n")).collect()
 }
 
-/// The text with what stands for each `{name}`. What is put in is not looked at again: a name in it stays text.
+/// The text with each `{name}` replaced. Replaced values are not searched again, so a `{name}` inside stored text
+/// stays text.
 fn filled(text: &str, filling: &[(&str, String)]) -> String {
     let mut whole = String::new();
     let mut rest = text;

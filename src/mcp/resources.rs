@@ -1,4 +1,4 @@
-//! The read side: what is listed, what the templates are, and one read.
+//! Resources: their list, their templates, and the read of one.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::store::StoreError;
 use crate::system;
 use crate::views::{self, View, ViewError};
 
-/// How long a read waits for read models that the writer makes anew; those of a large ledger take longer.
+/// How long a read waits for read models that the writer is rebuilding. A large ledger takes longer.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
-/// How often it looks.
+/// How often the read checks for them.
 const MADE_POLL: Duration = Duration::from_millis(10);
-/// `_meta` key under which every answer carries the ledger position it shows.
+/// The `_meta` key for the ledger position of an answer.
 const SEQ_KEY: &str = "hivemind/seq";
-/// `_meta` key under which an answer says how many rows could not be read.
+/// The `_meta` key for the number of rows that could not be read.
 const LEFT_OUT_KEY: &str = "hivemind/left_out";
-/// Under which name a JSON answer carries the address of the next page, where there is one.
+/// The member of a JSON answer that holds the address of the next page.
 const NEXT_KEY: &str = "next_page";
 
-/// Address, name, description of each concrete resource.
+/// Address, name and description of each resource without parameters.
 const CONCRETE: [(&str, &str, &str); 17] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
@@ -52,7 +52,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
-/// Address, name, description of each template (RFC 6570).
+/// Address, name and description of each template (RFC 6570).
 const TEMPLATES: [(&str, &str, &str); 21] = [
     (
         "hivemind://context/{agent}{?session,budget,context_window,used_tokens,explain,why}",
@@ -143,7 +143,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
         .collect()
 }
 
-/// The arguments of a listed template: `{id}`, `{?scope,type}`. An address that is not listed has none.
+/// The variables of a listed template, such as `{id}` and `{?scope,type}`. An unlisted address has none.
 pub(super) fn variables(template: &str) -> impl Iterator<Item = &str> {
     let listed = TEMPLATES.iter().any(|(uri, _, _)| *uri == template);
     let expressions = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
@@ -154,7 +154,7 @@ fn mime_type(uri: &str) -> &'static str {
     if uri.starts_with("hivemind://context") { "application/xml" } else { "text/markdown" }
 }
 
-/// Says which address shows nothing, as the protocol wants it said.
+/// The protocol's error for an address that shows nothing.
 fn not_found(message: String, address: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({ "uri": address })))
 }
@@ -180,7 +180,7 @@ impl Server {
             if !is_unmade || system::instant() >= deadline {
                 break answer;
             }
-            // A writer that cannot be had leaves the error as it is.
+            // If the writer cannot start, the read returns its own error below.
             let _ = self.front().submit_within(MADE_WITHIN, Vec::new()).await;
             tokio::time::sleep(MADE_POLL).await;
         };
@@ -205,7 +205,7 @@ impl Server {
         let (text, mime_type) = if wants_json {
             (clean::escaped_json(&json.to_string()).into_owned(), "application/json")
         } else if is_output {
-            // What a program wrote stays as it is.
+            // The output of a program is returned unchanged.
             (clean::cleaned(&text).into_owned(), answer.mime_type)
         } else {
             (clean::cleaned(&self.shortened(&text)).into_owned(), answer.mime_type)
@@ -226,7 +226,7 @@ impl Server {
         Ok(result)
     }
 
-    /// Parses an address as this caller means it.
+    /// Parses an address for this caller.
     pub(super) fn address(&self, address: &str) -> Result<uri::Address, ErrorData> {
         self.address_in(address, &self.caller().session())
     }

@@ -1,4 +1,4 @@
-//! Tool schemas that every client accepts: plain types, nothing nullable, references inlined.
+//! Tool schemas that every client accepts: plain types, no nullable types, references inlined.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::domain::experiment::Prediction;
 use crate::domain::plan::TaskStatus;
 use crate::domain::session::{Role, Source};
 
-/// The input schema of a tool that writes: its own arguments and what every such tool takes.
+/// The input schema of a tool that writes: its own arguments and the common ones.
 pub(super) fn of<T: JsonSchema>() -> Arc<JsonObject> {
     let mut object = object::<T>();
     let properties = object.entry("properties").or_insert_with(|| json!({}));
     let properties = properties.as_object_mut().expect("properties are an object");
-    // What they mean is said once, in the server's instructions: with every tool it would not fit 10 kB.
+    // The server's instructions describe these once. With every tool the listing would exceed 10 kB.
     for every_tool in ["agent", "session", "idempotency_key"] {
         properties.insert(every_tool.to_owned(), json!({ "type": "string" }));
     }
     Arc::new(object)
 }
 
-/// The input schema of a tool that takes nothing but its own arguments.
+/// The input schema of a tool that takes only its own arguments.
 pub(super) fn bare<T: JsonSchema>() -> Arc<JsonObject> {
     Arc::new(object::<T>())
 }
@@ -38,12 +38,12 @@ fn object<T: JsonSchema>() -> JsonObject {
     object.clone()
 }
 
-/// Takes out what some client was seen to break on.
+/// Removes the parts of a schema that some client fails on.
 fn portable(schema: Value) -> Value {
     match schema {
         Value::Object(mut object) => {
             for noise in ["$schema", "title", "default", "format", "uniqueItems"] {
-                // `title` and `default` may also be the name of a property, whose schema is an object.
+                // `title` and `default` may also be names of properties; a property's schema is an object.
                 if object.get(noise).is_some_and(|value| !value.is_object()) {
                     object.remove(noise);
                 }

@@ -1,5 +1,5 @@
-//! Who the pane of a server is that nothing pins: what the read models say of its session, and the word that a server
-//! leaves of itself where no client tells it a session.
+//! Finds the agent of an unpinned server through the read models of its session. Records the session of a server
+//! whose client names none.
 
 use super::server::Server;
 use crate::client_session::ClientSession;
@@ -12,16 +12,16 @@ use crate::domain::seat::Unpinned;
 use crate::domain::versions::Versions;
 use crate::system;
 
-/// The most sessions of one line that are followed: each is a context that was full.
+/// The longest chain of parent sessions that is followed; each link is one full context window.
 const MAX_PARENTS: usize = 64;
 
 impl Server {
-    /// The agent whose eyes a resource or a prompt is for: the pinned one, else that of the session.
+    /// The agent for whom a resource or prompt is shown: the pinned one, else the agent of the session.
     pub(super) fn reader(&self, session: &SessionId) -> Option<AgentId> {
         self.caller().pinned().cloned().or_else(|| self.agent_of(session))
     }
 
-    /// Who the client of this server is, as its instructions say it.
+    /// The sentence of the instructions that tells the client which agent it is.
     pub(super) fn who_reads(&self) -> String {
         let caller = self.caller();
         match (caller.pinned(), self.agent_of(&caller.session())) {
@@ -34,7 +34,7 @@ impl Server {
         }
     }
 
-    /// The agent of a session, if it took a seat or was named by a front.
+    /// The agent of a session, if the session has a seat or a front named its agent.
     pub(super) fn agent_of(&self, session: &SessionId) -> Option<AgentId> {
         self.with_reads(|reads| {
             let known = reads.store().ok()??.session(session.as_str()).ok()??;
@@ -42,8 +42,8 @@ impl Server {
         })
     }
 
-    /// A server that was started in a session, or whose client is in one, speaks in that session and in those that go on
-    /// from it. A host of many agents speaks where it likes.
+    /// Checks the session that a call names. A server with a session of its own speaks in that session and in the
+    /// sessions that continue it. A host of many agents may speak in any session.
     pub(super) fn may_speak_in(&self, named: &SessionId, own: &SessionId) -> Result<(), Rejection> {
         if self.caller().is_any_agent() || !self.caller().has_session() {
             return Ok(());
@@ -64,15 +64,16 @@ impl Server {
         ))
     }
 
-    /// Says, once, that this process is the session, where no client names one: the seat is free when it is gone.
+    /// Records once that this process is the session, where no client names one. The seat becomes free when the
+    /// process ends.
     pub(super) fn leave_word(&self, session: &SessionId) {
         if self.caller().is_itself(session) && self.word().set(session.clone()).is_ok() {
-            // Without it the seat is free after a day of silence.
+            // If this fails, the seat becomes free after a day of silence.
             let _ = ClientSession::of(self.workspace(), std::process::id()).enter(session);
         }
     }
 
-    /// Ends the session that this server was itself: its seat is free.
+    /// Ends the session of this server, which frees its seat.
     pub async fn farewell(&self) {
         let Some(session) = self.word().get() else { return };
         let _ = ClientSession::of(self.workspace(), std::process::id()).leave(session);

@@ -1,4 +1,4 @@
-//! The handler of one client: it lists, it reads, it hands commands to the writer's front.
+//! The MCP handler of one client: lists, reads, and passes commands to the writer's front.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,14 +38,14 @@ use crate::views;
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
-/// Reads at once that may take long: an answer as of then folds the ledger. More wait for their turn.
+/// Slow reads at a time: a read of the past folds the ledger. Others wait.
 const LONG_READS: usize = 4;
-/// Handles kept for the next read; each has a page cache of some MB.
+/// Read handles kept open; each has a page cache of some MB.
 const IDLE_READS: usize = 8;
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 
-/// The MCP server of one client. Clones share everything; [`Server::for_client`] shares the workspace only.
+/// The MCP server of one client. Clones share everything; [`Server::for_client`] shares only the workspace.
 #[derive(Debug, Clone)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -53,7 +53,7 @@ pub struct Server {
     client: Arc<Client>,
 }
 
-/// What all clients of a process share.
+/// The state that all clients of a process share.
 #[derive(Debug)]
 struct Shared {
     config: Config,
@@ -61,24 +61,24 @@ struct Shared {
     heads: Heads,
     workspace: Workspace,
     state_home: Option<PathBuf>,
-    /// Handles nobody reads with just now. A read takes one, or opens one, and puts it back.
+    /// Handles that are not in use. A read takes one, or opens one, and returns it here.
     idle_reads: Mutex<Vec<Reads>>,
-    /// Who may start a read that can take long.
+    /// Permits for slow reads.
     long_reads: Semaphore,
     root: String,
-    /// The tools every client is offered.
+    /// The tools for every client.
     tools: ToolRouter<Server>,
-    /// The same, and what clients need that read no resource.
+    /// The same tools, and those for clients that cannot read resources.
     all_tools: ToolRouter<Server>,
-    /// The session that this process is itself, once it has written.
+    /// The session of this process, set at its first write.
     word: OnceLock<SessionId>,
 }
 
-/// What one client has to itself; it goes when its session ends.
+/// The state of one client; dropped when its session ends.
 #[derive(Debug)]
 pub(super) struct Client {
     legacy: Legacy,
-    /// What its listeners may still subscribe to.
+    /// Permits for subscriptions of the client's listeners.
     listening: Semaphore,
     announced: Mutex<Vec<Cursor>>,
     left: watch::Sender<bool>,
@@ -102,7 +102,7 @@ impl Client {
 }
 
 impl Server {
-    /// A server for one caller of a workspace that offers some of the tools.
+    /// A server for one caller of a workspace, with these toolsets.
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads, toolsets: &Toolsets) -> Self {
         let workspace = reads.workspace().clone();
         let state_home = reads.state_home().map(Path::to_owned);
@@ -147,7 +147,7 @@ impl Server {
         &self.shared.tools
     }
 
-    /// What a client is offered: one whose model reads no resource gets a tool for that.
+    /// The tools for a client. A client whose model cannot read resources gets a tool for that.
     fn tools_for(&self, context: &RequestContext<RoleServer>) -> &ToolRouter<Self> {
         let needs_to_read = call::client_of(context).is_some_and(|client| read_memory::is_needed(&client));
         if needs_to_read { &self.shared.all_tools } else { &self.shared.tools }
@@ -169,7 +169,7 @@ impl Server {
         &self.client.legacy
     }
 
-    /// What listeners of this client may still subscribe to.
+    /// Permits for subscriptions of this client's listeners.
     pub(super) fn listening(&self) -> &Semaphore {
         &self.client.listening
     }
@@ -187,7 +187,7 @@ impl Server {
         &self.shared.heads
     }
 
-    /// Asks with a handle of its own: one client's question does not wait for another's.
+    /// Asks a question with a read handle of its own, so that clients do not wait for each other.
     pub(super) fn with_reads<T>(&self, question: impl FnOnce(&mut Reads) -> T) -> T {
         let idle = || self.shared.idle_reads.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
@@ -202,10 +202,10 @@ impl Server {
         answer
     }
 
-    /// [`Self::with_reads`] for what may take long, beside the tasks that serve everybody else.
+    /// Like [`Self::with_reads`], for slow reads; it runs off the threads that serve requests.
     ///
     /// # Errors
-    /// [`panicked`], when the question panics.
+    /// [`panicked`] when the question panics.
     pub(super) async fn with_long_reads<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Self, &mut Reads) -> T + Send + 'static,
@@ -216,10 +216,10 @@ impl Server {
         asking.await.map_err(|_| panicked())
     }
 
-    /// What was shown to the client's session is no news to it any more.
+    /// Marks entries as shown to the client's session, so that they are no news to it any more.
     pub(super) fn opened(&self, ids: &[String], as_of: u64, session: &SessionId) {
         if let Some(state_home) = self.shared.state_home.as_deref().filter(|_| !ids.is_empty()) {
-            // At worst it is told of it once more.
+            // If this fails, the session gets the entry a second time.
             let _ = SessionNews::of(state_home, &self.shared.workspace, session).open(ids, as_of);
         }
     }
@@ -239,19 +239,19 @@ impl Server {
         })
     }
 
-    /// The id of what a name, an id or the end of an id means.
+    /// Resolves a name, an id or the end of an id.
     pub(super) fn named(&self, sort: Sort, text: &str) -> Result<Uuid, Rejection> {
         self.with_reads(|reads| views::resolve(reads, sort, text))
     }
 
-    /// Scopes as the caller wrote them, in normal form.
+    /// The scopes of an argument, in normal form.
     pub(super) fn scopes(&self, argument: &str, given: &[String]) -> Result<Vec<Scope>, Rejection> {
         let scopes: Result<BTreeSet<Scope>, _> =
             given.iter().map(|scope| self.shared.workspace.scope(scope)).collect();
         scopes.map(Vec::from_iter).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
-    /// Agents named in an argument.
+    /// The agents of an argument.
     pub(super) fn agents(&self, argument: &str, given: &[String]) -> Result<Vec<AgentId>, Rejection> {
         let resolved = given.iter().map(|name| self.caller().roster().resolve(name));
         resolved.collect::<Result<_, _>>().map_err(|unknown| Rejection::invalid(argument, unknown))
@@ -260,16 +260,17 @@ impl Server {
 
 #[cfg(test)]
 impl Server {
-    /// The same server with other tools. The server must not have been cloned.
+    /// The same server with other tools. Must be called before the server is cloned.
     pub(super) fn offering(self, tools: ToolRouter<Self>) -> Self {
         let shared = Arc::into_inner(self.shared).expect("one owner");
         Self { shared: Arc::new(Shared { all_tools: tools.clone(), tools, ..shared }), ..self }
     }
 }
 
-/// Every list fits one page, and some clients would read no second one: a cursor was never given out.
+/// Checks that a list request has no cursor: every list fits one page, because some clients never read a second
+/// one.
 fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-    // An empty one counts as left out, as everywhere.
+    // An empty cursor counts as left out, as in all arguments.
     match request.and_then(|request| request.cursor).filter(|cursor| !cursor.is_empty()) {
         None => Ok(()),
         Some(_) => {

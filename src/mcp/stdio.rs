@@ -1,4 +1,4 @@
-//! Serving over stdin and stdout, and noticing at once that the client has left.
+//! Serves over stdin and stdout, and notices at once when the client leaves.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,7 +13,7 @@ use super::server::Server;
 /// Why serving ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The client did not begin as the protocol wants.
+    /// The client did not complete the handshake.
     #[error("the client did not start a session: {0}")]
     Handshake(#[from] Box<ServerInitializeError>),
     /// The serving task failed.
@@ -24,7 +24,7 @@ pub enum ServerError {
 /// Serves one client over stdin and stdout until it leaves.
 ///
 /// # Errors
-/// [`ServerError`].
+/// [`ServerError`] when the handshake or the serving task fails.
 pub async fn serve_stdio(server: Server) -> Result<(), ServerError> {
     let (stdin, stdout) = rmcp::transport::stdio_pipes();
     let input = Input { stdin, left: server.left().clone() };
@@ -33,14 +33,15 @@ pub async fn serve_stdio(server: Server) -> Result<(), ServerError> {
             running.waiting().await?;
             Ok(())
         }
-        // It looked who is there and went.
+        // The client closed the connection before the handshake.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(Box::new(error).into()),
     }
 }
 
-/// Standard input that says when it ends. The protocol library waits five seconds for answers still owed, and
-/// a subscription is owed for as long as it lives: without this a listening pane outlives its client by them.
+/// Standard input that reports its end. The protocol library waits five seconds for open answers, and a
+/// subscription stays open for its whole life. Without this type, a server with a subscription outlives its client
+/// by five seconds.
 struct Input<R> {
     stdin: R,
     left: watch::Sender<bool>,

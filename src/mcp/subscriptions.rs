@@ -1,5 +1,5 @@
-//! Subscriptions in both eras, driven by ledger positions: an event that touches what a resource shows
-//! makes it `updated`.
+//! Subscriptions in both versions of the protocol. Each new event is matched against the subscribed resources; a
+//! match sends `updated`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,21 +20,21 @@ use crate::store::ClaimFilter;
 use crate::system;
 use crate::views::{View, ViewError};
 
-/// The least time between two `updated` for one resource: a burst of writes is one piece of news.
+/// The least time between two `updated` for one resource. A burst of writes becomes one notification.
 const COALESCE: Duration = Duration::from_millis(250);
-/// Addresses that one session may be subscribed to. With as many, a write still costs its front milliseconds.
+/// The most subscribed addresses of one session. At this limit a write still costs its front a few milliseconds.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 512;
-/// Events looked at per round.
+/// Events read per round.
 const CHUNK: usize = 500;
 
-/// The subscriptions of one client of the older era.
+/// The subscriptions of one client of the legacy protocol.
 #[derive(Debug, Default)]
 pub(super) struct Legacy {
     uris: Mutex<Option<BTreeSet<String>>>,
 }
 
 impl Legacy {
-    /// Adds an address; says whether it is the first of this client.
+    /// Adds an address; returns whether it is the client's first.
     fn add(&self, uri: &str) -> Result<bool, ErrorData> {
         let mut uris = self.uris.lock().unwrap_or_else(PoisonError::into_inner);
         let first = uris.is_none();
@@ -46,7 +46,7 @@ impl Legacy {
         Ok(first)
     }
 
-    /// Removes an address; one that was never there is fine.
+    /// Removes an address; an unknown address is no error.
     pub(super) fn remove(&self, uri: &str) {
         if let Some(uris) = self.uris.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             uris.remove(uri);
@@ -66,14 +66,14 @@ fn too_many() -> ErrorData {
     ErrorData::invalid_request(message, None)
 }
 
-/// Whom to tell, in the words of its era.
+/// The receiver of notifications, by version of the protocol.
 enum Subscriber {
     Legacy { client: Weak<Client>, peer: Peer<RoleServer> },
     Listener { sink: SubscriptionSink, uris: BTreeSet<String> },
 }
 
 impl Subscriber {
-    /// What it is subscribed to; none when the client is gone.
+    /// The addresses that it is subscribed to; `None` when the client is gone.
     fn uris(&self) -> Option<BTreeSet<String>> {
         match self {
             Self::Legacy { client, .. } => client.upgrade().map(|client| client.legacy().current()),
@@ -81,7 +81,7 @@ impl Subscriber {
         }
     }
 
-    /// Says that a resource changed; false when the client is gone.
+    /// Sends `updated` for a resource; false when the client is gone.
     async fn send(&self, uri: String) -> bool {
         match self {
             Self::Legacy { peer, .. } => {
@@ -93,12 +93,12 @@ impl Subscriber {
 }
 
 impl Server {
-    /// `resources/subscribe`: one forwarder serves all addresses of the client.
+    /// `resources/subscribe`: one task forwards changes of all the client's addresses.
     pub(super) fn subscribe_legacy(&self, uri: &str, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
         self.address(uri)?;
         let since = self.head()?;
         if self.legacy().add(uri)? {
-            // It must not keep its client alive: over HTTP a session ends without the process.
+            // The task must not keep its client alive: over HTTP a session ends while the process goes on.
             let server = self.for_client(Arc::clone(self.caller()));
             let subscriber = Subscriber::Legacy { client: Arc::downgrade(self.client()), peer };
             let mut left = self.left().subscribe();
@@ -112,16 +112,16 @@ impl Server {
         Ok(())
     }
 
-    /// Notes where the ledger stands before a `subscriptions/listen` is acknowledged: a change made on
-    /// hearing the acknowledgment must not be missed.
+    /// Records the ledger's head before a `subscriptions/listen` is acknowledged. A change made right after the
+    /// acknowledgment must not be missed.
     pub(super) fn announce_listener(&self) {
         if let Ok(head) = self.head() {
             self.announced().lock().unwrap_or_else(PoisonError::into_inner).push(head);
         }
     }
 
-    /// The earliest place noted for a listener that has not started yet. With several at once one may get
-    /// another's, which costs it a needless `updated` at most.
+    /// The earliest head recorded for a listener that has not started yet. With several listeners, one may get
+    /// another's head; this costs at most a needless `updated`.
     fn announced_head(&self) -> Option<Cursor> {
         let mut announced = self.announced().lock().unwrap_or_else(PoisonError::into_inner);
         let earliest = (0..announced.len()).min_by_key(|at| announced[*at].seq)?;
@@ -153,7 +153,7 @@ impl Server {
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
-    /// Tells the client about every touched resource, until it cannot be told any more.
+    /// Notifies the client of every touched resource until the client is gone.
     async fn forward(&self, since: Cursor, subscriber: &Subscriber) {
         let mut heads = self.heads().follow();
         let mut seen = since;
@@ -186,7 +186,7 @@ impl Server {
             for uri in ripe {
                 due.remove(&uri);
                 sent.insert(uri.clone(), now);
-                // It may have been unsubscribed while it waited.
+                // The client may have unsubscribed in the meantime.
                 let Some(wanted) = subscriber.uris() else { return };
                 if wanted.contains(&uri) && !subscriber.send(uri).await {
                     return;
@@ -195,13 +195,14 @@ impl Server {
         }
     }
 
-    /// What an address shows now; the past does not change.
+    /// The current view of an address. An address of the past never changes and gives `None`.
     fn present(&self, uri: &str) -> Option<View> {
         let address = self.address(uri).ok()?;
         address.moment.is_none().then_some(address.view)
     }
 
-    /// Which addresses the next events touch, and where those end; `None` when there is nothing to read.
+    /// The addresses that the next events touch, and the position after those events; `None` when there are no new
+    /// events.
     fn touched_since(&self, seen: Cursor, uris: &BTreeSet<String>) -> Option<(BTreeSet<String>, Cursor)> {
         let views: Vec<(&String, View)> =
             uris.iter().filter_map(|uri| Some((uri, self.present(uri)?))).collect();
@@ -211,7 +212,7 @@ impl Server {
             let mut touched = BTreeSet::new();
             for event in stored.iter().filter_map(|stored| stored.recorded().ok()) {
                 for (uri, view) in &views {
-                    // A doubt costs one needless read; silence would cost a missed change.
+                    // An error counts as a match: it costs a needless read, and a miss would hide a change.
                     if !touched.contains(*uri) && touches(reads, view, &event).unwrap_or(true) {
                         touched.insert((*uri).clone());
                     }
@@ -229,7 +230,7 @@ async fn sleep_until(wake: Option<Instant>) {
     }
 }
 
-/// Whether an event locks or frees what a claim is about, which its page says.
+/// Whether an event locks or frees a scope of a claim. The claim's page shows that.
 fn is_locked(reads: &mut Reads, claim: ClaimId, event: &Event) -> Result<bool, ViewError> {
     let (Event::ScopesLocked(ScopesLocked { scopes, .. })
     | Event::ScopesReleased(ScopesReleased { scopes, .. })) = event
@@ -246,7 +247,7 @@ fn is_locked(reads: &mut Reads, claim: ClaimId, event: &Event) -> Result<bool, V
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
     if matches!(event, Event::EventRedacted(_)) {
-        // Nobody can say any more where the erased text was shown.
+        // The erased text is gone, so any view may have shown it.
         return Ok(true);
     }
     let claims = event.claims();
@@ -263,7 +264,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
     match view {
         View::Claim(id) => Ok(claims.contains(id) || is_locked(reads, *id, event)?),
         View::Claims(filter) => {
-            // A claim that left the filter by this event was shown before it.
+            // A claim that this event takes out of the filter was in the list before.
             let shown = ClaimFilter { status: Vec::new(), in_force: false, before: None, ..filter.clone() };
             any_claim(reads, &shown)
         }
@@ -291,7 +292,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         }
         View::Experiments(_) => Ok(event.run_id().is_some()),
         View::Experiment(id) | View::Output(id, _) => Ok(event.run_id() == Some(*id)),
-        // Files of the project; no event tells of them.
+        // Profiles are files of the project; no event reports their change.
         View::Profiles => Ok(false),
         View::Targets => {
             Ok(matches!(event, Event::TargetAliased(_) | Event::TargetParted(_) | Event::ClaimCreated(_)))
@@ -300,7 +301,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
         }
-        // Nearly everything may move something in it; what hooks merely see does not.
+        // Nearly every event can change a context, except observations by hooks.
         View::Context(of) | View::Explained(of, _) => Ok(match event {
             Event::ToolUsed(_)
             | Event::CommandRan(_)
@@ -358,7 +359,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             | Event::Turn0Continued(_)
             | Event::BeliefsSnapshotted(_) => true,
         }),
-        // What only time brings about, such as the end of a lease, is told when it has come.
+        // Changes by time alone, such as the end of a lease, are notified when the writer records them.
         View::Attention(_) => Ok(event.run_id().is_some()
             || matches!(
                 event,
@@ -405,7 +406,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Session(id) => {
             let of_it = |session: &SessionId| session.as_str() == id;
             Ok(recorded.session.as_ref().is_some_and(of_it)
-                // It may be that of a researcher it sent out, and what that found.
+                // The run may belong to a researcher that this agent sent out.
                 || event.run_id().is_some()
                 || event.task_id().is_some()
                 || matches!(event, Event::SessionEnded(ended) if of_it(&ended.session))

@@ -1,4 +1,4 @@
-//! The tools: each file is a schema and one submit. One reads memory, for clients that read no resource.
+//! The tools: each file has a schema and one submit. One tool reads memory, for clients that cannot read resources.
 
 mod add_evidence;
 mod alias_target;
@@ -32,23 +32,23 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::text::Statement;
 
-/// A group of tools that a front offers together.
+/// A group of tools that a server offers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolset {
-    /// What every agent needs; offered unless told otherwise.
+    /// The tools that every agent needs; the default.
     Core,
-    /// The frame that tasks stand in.
+    /// The tools for plans, phases and anchors.
     Plan,
-    /// What hooks do where a client has them.
+    /// The tools for moments that hooks cover, for clients without hooks.
     Session,
-    /// What keeps the team's memory in order.
+    /// The tools that keep the team's memory in order.
     Guard,
-    /// What clients without a resource tool read with; they are offered it unasked.
+    /// The read tool for clients without resources; those clients get it without asking.
     Read,
 }
 
 impl Toolset {
-    /// Every set, with the name it goes by.
+    /// Every toolset with its name.
     pub const ALL: [(&'static str, Self); 5] = [
         ("core", Self::Core),
         ("plan", Self::Plan),
@@ -87,17 +87,17 @@ impl Toolset {
     }
 }
 
-/// No set has this name.
+/// The name of a toolset that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no toolset: use core, plan, session, guard, read or all, several with commas")]
 pub struct BadToolset(String);
 
-/// The sets a front offers.
+/// The toolsets that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolsets(Vec<Toolset>);
 
 impl Toolsets {
-    /// The tools that every client is offered.
+    /// The tools for every client.
     pub(super) fn tools(&self) -> ToolRouter<Server> {
         self.0.iter().map(|set| set.tools()).fold(ToolRouter::new(), |all, tools| all + tools)
     }
@@ -128,7 +128,7 @@ impl FromStr for Toolsets {
     }
 }
 
-/// A known claim or the text of a new one, never both or neither.
+/// A known claim or the text of a new one: exactly one of the two.
 fn one_of(
     argument: &str,
     known: Option<ClaimId>,

@@ -1,4 +1,4 @@
-//! Resource addresses: `hivemind://…` becomes a view and a format.
+//! Resource addresses: parses `hivemind://…` into a view and a format.
 
 use url::Url;
 use uuid::Uuid;
@@ -18,11 +18,11 @@ use crate::views::{ContextOf, DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, UNSEATED, 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Address {
-    /// What it shows.
+    /// The question that the address asks.
     pub view: View,
     /// Whether `?format=json` was asked for.
     pub json: bool,
-    /// As of when; none for now.
+    /// The moment to read the memory at; `None` for now.
     pub moment: Option<Moment>,
 }
 
@@ -32,28 +32,28 @@ pub(super) enum BadAddress {
     /// No such resource.
     #[error("no resource has the address {0}: see resources/list and resources/templates/list")]
     Unknown(String),
-    /// Parts of a web address, which are not quoted: they are where passwords stand.
+    /// The parts of a web address are not quoted in the message, because passwords stand there.
     #[error(
         "an address has no user, no port and no fragment: see resources/list and resources/templates/list"
     )]
     NotPlain,
-    /// A parameter that does not parse, or that the resource does not have.
+    /// A parameter that does not parse, or that the resource does not know.
     #[error("{name}: {problem}")]
     Parameter { name: String, problem: String },
 }
 
-/// Who reads.
+/// The reader of an address.
 pub(super) struct Reader<'r> {
     pub(super) roster: &'r Roster,
     pub(super) session: &'r SessionId,
-    /// The agent of the reader; none before its session took a seat. It asks the read models.
+    /// The agent of the reader; `None` before its session has a seat. A call queries the read models.
     pub(super) me: &'r dyn Fn() -> Option<AgentId>,
-    /// The event that a text names.
+    /// Finds the event that a text names.
     pub(super) event: &'r dyn Fn(&str) -> Result<EventId, Rejection>,
 }
 
-/// Parses an address for a reader: `hivemind://context` is the reader's own, and `3d` is so long before `now`.
-/// `names` looks up what a short name means.
+/// Parses an address for a reader: `hivemind://context` is the reader's own context, and `3d` means three days
+/// before `now`. `names` resolves short names.
 pub(super) fn parse(
     text: &str,
     caller: &Reader<'_>,
@@ -115,7 +115,7 @@ pub(super) fn parse(
             View::Beliefs(agent(caller, name)?, parameters.take("session"))
         }
         ("context", "") => {
-            // A session has no agent before its first write; the receipt of that write names it.
+            // A session has no agent before its first write. The receipt of that write names the agent.
             let agent = (caller.me)().unwrap_or_else(|| AgentId::recorded(UNSEATED));
             let session = Some(caller.session.to_string());
             context(&mut parameters, agent, session)?
@@ -143,10 +143,10 @@ pub(super) fn next_page(address: &str, next: &Next) -> String {
     url.into()
 }
 
-/// The id of what a name, an id or its end means.
+/// Resolves a name, an id, or the end of an id.
 pub(super) type Names<'a> = &'a dyn Fn(Sort, &str) -> Result<Uuid, Rejection>;
 
-/// The query parameters not yet looked at.
+/// The query parameters that are not parsed yet.
 struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
@@ -154,7 +154,7 @@ impl Parameters {
         Self(url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
-    /// The value of a parameter; an empty one counts as left out.
+    /// Takes the value of a parameter; an empty value counts as left out.
     fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.remove(at).1).filter(|value| !value.is_empty())
@@ -167,7 +167,7 @@ impl Parameters {
         self.take(name).map(|value| value.parse().map_err(|problem| bad(name, problem))).transpose()
     }
 
-    /// The id that a parameter names.
+    /// The id of the entity that a parameter names.
     fn named(&mut self, sort: Sort, names: Names<'_>) -> Result<Option<Uuid>, BadAddress> {
         let name = self.take(sort.noun());
         name.map(|text| names(sort, &text).map_err(|refused| bad(sort.noun(), refused))).transpose()
@@ -200,8 +200,9 @@ fn limit(parameters: &mut Parameters) -> Result<usize, BadAddress> {
     }
 }
 
-/// `context_window` (tokens) raises the budget; with `used_tokens` beside it the context says when to split. `explain`
-/// asks why it shows what it shows, `why` about one claim.
+/// Parses the parameters of a context. `context_window` (tokens) raises the budget; with `used_tokens` the context
+/// also tells when to split the session. `explain` asks why the context shows its entries, `why` asks about one
+/// claim.
 fn context(parameters: &mut Parameters, agent: AgentId, session: Option<String>) -> Result<View, BadAddress> {
     let window_tokens = parameters.parse("context_window")?;
     let used_tokens: Option<u64> = parameters.parse("used_tokens")?;
@@ -351,7 +352,7 @@ fn event_filter(parameters: &mut Parameters, caller: &Reader<'_>) -> Result<ledg
         agent: by,
         limit: limit(parameters)?,
         until: None,
-        // Without a place to start from, the latest are wanted.
+        // Without a start position the page shows the newest events.
         newest: after.is_none(),
     })
 }

@@ -1,4 +1,4 @@
-//! The writer's schedule: a table of jobs, the thread on which those run that only read, and what they said.
+//! The writer's schedule: a table of jobs, the thread for jobs that only read, and the results of the last runs.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +16,11 @@ use crate::workspace::Workspace;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-/// Jobs that also run when a session starts, and how far apart at least: panes start together.
+/// Jobs that also run when a session starts, and the least time between two such runs, since many panes start
+/// together.
 const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
 
-/// What the writer does unasked, at its start and then at these intervals.
+/// The jobs of the writer. Each runs at the writer's start and then at its interval.
 const JOBS: [Job; 6] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, work: Work::Writes(sessions) },
@@ -35,21 +36,21 @@ struct Job {
     work: Work,
 }
 
-/// Where a job runs. Whatever takes longer than a moment only reads.
+/// Where a job runs. A job that may take longer than a moment must only read.
 #[derive(Clone, Copy)]
 enum Work {
     /// On the committing thread, between two groups.
     Writes(fn(&mut Committer) -> Result<Said, WriterError>),
-    /// Beside it, through handles of its own.
+    /// On the background thread, with read handles of its own.
     Reads(Look),
 }
 
 type Look = fn(&Workspace, &AtomicBool) -> Result<Said, ScanError>;
 
-/// How a job ended and what it has to say.
+/// How a job ended, and a sentence about it.
 type Said = (Outcome, String);
 
-/// The committing thread's handle on the schedule.
+/// The schedule, owned by the committing thread.
 #[derive(Debug)]
 pub(super) struct Background {
     schedule: Schedule,
@@ -65,7 +66,7 @@ enum Ask {
 }
 
 impl Background {
-    /// Starts the thread; jobs begin with the first [`Background::tick`].
+    /// Starts the background thread. The jobs begin with the first [`Background::tick`].
     pub(super) fn start(workspace: &Workspace) -> io::Result<Self> {
         let (asks, asked) = channel();
         let (told, done) = channel();
@@ -75,7 +76,7 @@ impl Background {
             for ask in asked {
                 match ask {
                     Ask::Run(..) if stopped.load(Ordering::Relaxed) => {}
-                    // Nobody hears it once the writer leaves.
+                    // The receiver is gone when the writer exits.
                     Ask::Run(name, look) => drop(told.send((name, run(|| look(&workspace, &stopped))))),
                     Ask::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
@@ -89,10 +90,10 @@ impl Background {
         Ok(Self { schedule, asks: Some(asks), done, stop, thread: Some(thread) })
     }
 
-    /// Begins what is due and takes note of what ended; a look at the clock when there is nothing.
+    /// Starts due jobs and records finished ones; when there are none it only reads the clock.
     ///
     /// # Errors
-    /// [`WriterError`] of a job that writes: then nobody can say any more what is on the disk.
+    /// [`WriterError`] of a job that writes: the state of the disk is then unknown.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let mut news = false;
         while let Ok((name, run)) = self.done.try_recv() {
@@ -119,14 +120,15 @@ impl Background {
         Ok(())
     }
 
-    /// A session has started: what must hold then is looked at soon.
+    /// Makes the jobs of [`AT_SESSION_START`] due, because a session has started.
     pub(super) fn session_started(&mut self) {
         for (name, apart_ms) in AT_SESSION_START {
             self.schedule.ask_for(name, apart_ms, system::now());
         }
     }
 
-    /// The read models were folded anew: what was found in them before may be mended.
+    /// The read models were rebuilt: makes the jobs due that look into them, because the rebuild may
+    /// have fixed their findings.
     pub(super) fn rebuilt(&mut self) {
         for name in ["health", "integrity"] {
             self.schedule.ask_for(name, 0, system::now());
@@ -135,12 +137,12 @@ impl Background {
 
     fn ask(&self, ask: Ask) {
         if let Some(asks) = &self.asks {
-            // A thread that ended has said why.
+            // The thread reports its own end, so this error is ignored.
             let _ = asks.send(ask);
         }
     }
 
-    /// Stops what runs at its next step and waits for it.
+    /// Stops the running job at its next step and waits for it.
     pub(super) fn finish(mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.asks = None;
@@ -152,7 +154,7 @@ impl Background {
     }
 }
 
-/// Runs a job that only reads; a panic is a failure like any other.
+/// Runs a job that only reads. A panic counts as a failure.
 fn run(look: impl FnOnce() -> Result<Said, ScanError>) -> Run {
     let (last_run_at, began) = (system::now(), system::instant());
     let (outcome, detail) = match catch_unwind(AssertUnwindSafe(look)) {
@@ -182,7 +184,7 @@ fn silence(committer: &mut Committer) -> Result<Said, WriterError> {
     Ok((Outcome::Ok, format!("{agreed} claims agreed by silence")))
 }
 
-/// What an erasure could not reach, because a reader held it or the disk was full, is tried again.
+/// Retries an erasure that was incomplete because a reader held a log or the disk was full.
 fn erasure(committer: &mut Committer) -> Result<Said, WriterError> {
     Ok(match committer.owes_erasure()? && !committer.erase()? {
         false => (Outcome::Ok, "nothing waits to be erased".to_owned()),

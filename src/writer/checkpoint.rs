@@ -1,4 +1,4 @@
-//! The thread that seals checkpoints: it reads the ledger like any front, so no commit waits for it.
+//! The thread that seals checkpoints. It reads the ledger like any front, so commits do not wait for it.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender};
@@ -9,10 +9,10 @@ use crate::ledger::{Checkpoint, Cursor, LedgerError, Origin, Reader, Tree};
 use crate::system::Sources;
 use crate::workspace::Workspace;
 
-/// Events after which a checkpoint is due even while the writer is busy.
+/// Number of events after which a checkpoint is due even while the writer is busy.
 pub(super) const EVERY_EVENTS: u64 = 1_000;
 
-/// Why a checkpoint could not be written; the next one tries again.
+/// Why a checkpoint could not be written. The next checkpoint tries again.
 #[derive(Debug, thiserror::Error)]
 enum SealError {
     #[error(transparent)]
@@ -21,7 +21,7 @@ enum SealError {
     Io(#[from] io::Error),
 }
 
-/// The committing thread's handle on the sealing one.
+/// The sealing thread, owned by the committing thread.
 #[derive(Debug)]
 pub(super) struct Sealer {
     heads: Option<Sender<Ask>>,
@@ -29,13 +29,13 @@ pub(super) struct Sealer {
     asked: u64,
 }
 
-/// A checkpoint that is due; whoever waits for it hears when `done` is dropped.
+/// A request for a checkpoint. Its sender waits until `done` is dropped.
 struct Ask {
     head: Cursor,
     done: Option<Sender<()>>,
 }
 
-/// What the sealing thread keeps between two checkpoints.
+/// The state of the sealing thread between two checkpoints.
 struct Sealing {
     checkpoints: Checkpoints,
     ledger: Reader,
@@ -44,7 +44,7 @@ struct Sealing {
 }
 
 impl Sealer {
-    /// Starts the thread; it does nothing until a head is told.
+    /// Starts the thread. It waits for the first request.
     pub(super) fn start(workspace: &Workspace, checkpoints: Checkpoints) -> io::Result<Self> {
         let (heads, told) = std::sync::mpsc::channel();
         let workspace = workspace.clone();
@@ -54,44 +54,44 @@ impl Sealer {
         Ok(Self { heads: Some(heads), thread: Some(thread), asked: 0 })
     }
 
-    /// A writer without a place for keys seals nothing.
+    /// The sealer of a writer without a directory for keys: it seals nothing.
     pub(super) fn none() -> Self {
         Self { heads: None, thread: None, asked: 0 }
     }
 
-    /// Tells the head of a busy writer: due every [`EVERY_EVENTS`].
+    /// Requests a checkpoint if the writer passed a multiple of [`EVERY_EVENTS`].
     pub(super) fn passed(&mut self, head: Cursor) {
         if head.seq / EVERY_EVENTS > self.asked / EVERY_EVENTS {
             self.seal(head);
         }
     }
 
-    /// Whether events came since the last checkpoint asked for.
+    /// Whether there are events after the last requested checkpoint.
     pub(super) fn is_behind(&self, head: Cursor) -> bool {
         self.asked < head.seq
     }
 
-    /// Asks for a checkpoint of `head`.
+    /// Requests a checkpoint of `head`.
     pub(super) fn seal(&mut self, head: Cursor) {
         self.asked = head.seq;
         if let Some(heads) = &self.heads {
-            // A thread that ended has said why.
+            // The thread logs why it ended, so this error is ignored.
             let _ = heads.send(Ask { head, done: None });
         }
     }
 
-    /// Asks for a checkpoint of `head` and waits for it.
+    /// Requests a checkpoint of `head` and waits for it.
     pub(super) fn seal_now(&mut self, head: Cursor) {
         self.asked = head.seq;
         let (done, sealed) = std::sync::mpsc::channel();
         if let Some(heads) = &self.heads {
             let _ = heads.send(Ask { head, done: Some(done) });
-            // Nothing is ever sent: it ends when the other side is dropped.
+            // The thread never sends; `recv` returns when the other end is dropped.
             let _ = sealed.recv();
         }
     }
 
-    /// Waits until everything asked for is on the disk.
+    /// Waits until every requested checkpoint is on the disk.
     pub(super) fn finish(mut self) {
         self.heads = None;
         if let Some(thread) = self.thread.take()
@@ -105,11 +105,11 @@ impl Sealer {
 fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, told: &Receiver<Ask>) {
     let (mut sealing, mut told_why) = (None, String::new());
     while let Ok(first) = told.recv() {
-        // Only the newest head matters to a thread that fell behind.
+        // A thread that is behind needs only the newest head.
         let asked: Vec<Ask> = std::iter::once(first).chain(told.try_iter()).collect();
         let Some(Ask { head, .. }) = asked.last().filter(|ask| ask.head.seq > 0) else { continue };
         if let Err(error) = seal(&mut sealing, workspace, &checkpoints, *head) {
-            // Each checkpoint that is due meets what stands in the way, until the operator accepts it.
+            // The same error repeats at each due checkpoint until the operator accepts it, so it is logged once.
             let why = error.to_string();
             if why != told_why {
                 tracing::warn!(%error, "no checkpoint");

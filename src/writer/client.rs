@@ -1,4 +1,5 @@
-//! A front's way to the writer: submit, start it if need be, spool if it cannot be had.
+//! The client of the writer: submits commands, starts the writer when needed, and uses the spool when the writer is
+//! unavailable.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -33,37 +34,38 @@ use crate::system;
 use crate::versions::{seen, seen_at_once};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// How often a starting writer is tried.
+/// How often a front tries to connect to a starting writer.
 const START_POLL: Duration = Duration::from_millis(4);
-/// After a failed start, or once a writer was found to hang, writes go to the spool at once for so long.
+/// After a failed start, or after a writer hung, writes go directly to the spool for this time.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(3);
-/// For so long when one is merely slow to come up, as over a long ledger.
+/// The same for a writer that is only slow to start, for instance over a long ledger.
 const SLOW_START: Duration = Duration::from_millis(250);
-/// How long the lock of another writer is left alone before the next one tries it.
+/// How long a front waits before it starts a writer again while another process holds the writer's lock.
 const LOCK_POLL: Duration = Duration::from_millis(25);
-/// How many times its usual answer the writer may take before a call beside another one gives up on it: a slow disk
-/// is no hang.
+/// Factor on the writer's usual answer time. A call beside another one gives up after that time; a slow disk alone
+/// does not reach it.
 const USUAL_ANSWERS: u32 = 8;
-/// Resends after a lost connection, before the spool takes over.
+/// Resends after a lost connection, before the command goes to the spool.
 const ATTEMPTS: u32 = 3;
-/// How long a hook tries to reach the writer before it queues.
+/// How long a hook tries to connect before it queues its command.
 const HURRY: Duration = Duration::from_millis(5);
-/// How long a hook waits for a writer that has taken its command: a commit takes two milliseconds, a spooled line one.
+/// How long a hook waits for the answer after it sent its command. A commit takes two milliseconds, a spooled line
+/// one.
 const ANSWER_IN_A_HURRY: Duration = Duration::from_millis(50);
-/// How often a watcher looks for a writer that went away.
+/// How often a watcher looks for a new writer after the old one exited.
 const WATCH_RETRY: Duration = Duration::from_millis(100);
 
-/// How long a front waits for its writer, each part of it a share of [`system::patience`].
+/// Time-outs of a front for its writer, each a share of [`system::patience`].
 #[derive(Debug, Clone, Copy)]
 struct Patience {
-    /// For one that is being started: 1 s.
+    /// For the start of a writer (1 s).
     start: Duration,
-    /// For an answer (1 s); a stopped or hanging writer must not hang its fronts. What it takes after that is
-    /// recognised when it comes to the spool.
+    /// For an answer (1 s), so that a stopped or hanging writer does not block its fronts. If the writer takes the
+    /// command later, it recognises the spooled copy as a duplicate.
     answer: Duration,
-    /// For the hello of one that took the connection (250 ms): it waits for no disk.
+    /// For the hello after a connection (250 ms). The hello needs no disk.
     hello: Duration,
-    /// While another call of this process finds out whether the writer hangs (50 ms).
+    /// For a call that runs while another call of this process tests whether the writer hangs (50 ms).
     beside_another: Duration,
 }
 
@@ -74,7 +76,7 @@ impl Patience {
     }
 }
 
-/// One front's handle on the writer of its workspace. Cheap to clone.
+/// A front's client for the writer of its workspace. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Front {
     shared: Arc<Shared>,
@@ -88,66 +90,66 @@ struct Shared {
     secrets: Secrets,
     patience: Patience,
     connection: tokio::sync::Mutex<Option<Connection>>,
-    /// Whether the holder of `connection` waits for a writer that is coming up.
+    /// Whether the holder of `connection` waits for a starting writer.
     is_starting: AtomicBool,
-    /// Until when no writer is asked: one verdict for every pane of this process.
+    /// No writer is asked before this time. The value is shared by all panes of this process.
     given_up_until: Mutex<Option<Instant>>,
     seen: Mutex<Seen>,
-    /// Where the scopes of claims are looked up.
+    /// Read handle for the scopes of claims.
     reads: Mutex<Reads>,
 }
 
-/// What this front has written to before: it writes to nothing else.
+/// The memory and ledger that this front has written to. It never writes to another one.
 #[derive(Debug, Default)]
 struct Seen {
     /// The id of the memory.
     memory: Option<String>,
-    /// The name of the ledger.
+    /// The id of the ledger, from its first event.
     ledger: Option<Origin>,
 }
 
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Receipt, Rejection>>>>>;
 
-/// What became of a question.
+/// The result of a request to the writer.
 enum Asked {
     Answered(Result<Box<Receipt>, Rejection>),
-    /// The connection broke.
+    /// The connection was lost.
     Lost,
-    /// The writer did not answer the one call that had all its time: it hangs.
+    /// The writer exceeded the full time-out: it hangs.
     Hung,
-    /// It did not answer this call as fast as it usually does.
+    /// The writer exceeded the short time-out of a call beside another one.
     Late,
 }
 
-/// An open connection; answers find their askers by id.
+/// An open connection. The id of an answer finds its waiting call.
 #[derive(Debug, Clone)]
 struct Connection {
     requests: mpsc::UnboundedSender<Request>,
     waiting: Waiting,
     next_id: Arc<AtomicU64>,
-    /// How long answers take, in microseconds, as a moving average; 0 before the first.
+    /// Moving average of the answer time in microseconds; 0 before the first answer.
     usual_us: Arc<AtomicU64>,
     patience: Patience,
 }
 
-/// Why the writer did not answer.
+/// Why the writer cannot be used.
 enum Unreachable {
-    /// Nobody listens, or the connection broke, or it is the writer of other files.
+    /// There is no listener, the connection was lost, or the writer serves other files.
     Gone,
-    /// It took the connection and says nothing.
+    /// It accepted the connection and sends nothing.
     Silent,
-    /// Nothing may be written: the writer is of another version, or the memory is not the one it was.
+    /// Writing is not allowed: the writer has another version, or the memory was replaced.
     Refused(Rejection),
 }
 
 impl Front {
-    /// A front of a workspace; nothing is opened yet. `binary` is started as `binary writer` on demand.
-    /// It knows the built-in secret formats only.
+    /// A front of a workspace. It opens nothing yet; `binary` is started as `binary writer` on demand. It knows
+    /// only the built-in secret formats.
     pub fn new(workspace: Workspace, binary: PathBuf) -> Self {
         Self::guarding(workspace, binary, Secrets::default())
     }
 
-    /// [`Front::new`] that also keeps the team's own patterns and this process's values out.
+    /// Like [`Front::new`], and also detects the team's own patterns and the values of this process's environment.
     pub fn guarding(workspace: Workspace, binary: PathBuf, secrets: Secrets) -> Self {
         let spool = Spool::of(&workspace);
         let seen = Mutex::new(Seen { memory: workspace.id(), ledger: None });
@@ -171,8 +173,8 @@ impl Front {
     /// Submits a command. `committed` means durable in the ledger; `queued` means durable in the spool.
     ///
     /// # Errors
-    /// `privacy_deny_sensitive` before any of it leaves this process; the writer's refusal; or
-    /// `unavailable` when neither writer nor spool can take it.
+    /// `privacy_deny_sensitive` before the command leaves this process; a refusal by the writer; `unavailable` when
+    /// neither the writer nor the spool can take the command.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
         let (submission, unversioned) = self.placed(submission).await;
         match privacy::deny(&submission, &self.shared.secrets) {
@@ -188,19 +190,20 @@ impl Front {
         }
     }
 
-    /// Submits for a process in a hurry: what the writer does not take at once is queued, and none is started.
+    /// Submits for a process with little time: it starts no writer, and commands that the writer does not take at
+    /// once are queued.
     ///
     /// # Errors
-    /// The first refusal; what came before it is taken, what comes after is not.
+    /// The first refusal. The commands before it are accepted, those after it are not sent.
     pub async fn submit_in_a_hurry(&self, submissions: Vec<Submission>) -> Result<Vec<Receipt>, Rejection> {
         self.submit_over(tokio::time::timeout(HURRY, self.open()).await.ok(), ANSWER_IN_A_HURRY, submissions)
             .await
     }
 
-    /// Submits for a process that can wait so long: a writer that is not there is started.
+    /// Submits for a process that can wait for `patience`: a missing writer is started.
     ///
     /// # Errors
-    /// Those of [`Front::submit_in_a_hurry`].
+    /// As for [`Front::submit_in_a_hurry`].
     pub async fn submit_within(
         &self,
         patience: Duration,
@@ -233,11 +236,11 @@ impl Front {
                 Some(writer) => tokio::time::timeout(patience, writer.ask(submission.clone())).await.ok(),
                 None => None,
             };
-            // Should the writer have taken it all the same, it recognises it when it reads the spool.
+            // If the writer took the command all the same, it recognises the copy in the spool.
             receipts.push(match answer {
                 Some(Asked::Answered(answer)) => *answer?,
                 Some(Asked::Lost | Asked::Hung | Asked::Late) | None => {
-                    // Who did not answer once is not waited for again.
+                    // A writer that was late once gets no further wait.
                     connection = None;
                     self.queue(submission).await?
                 }
@@ -246,20 +249,20 @@ impl Front {
         Ok(receipts)
     }
 
-    /// Has a writer started that is not there, and does not wait for it.
+    /// Starts the writer if it is missing, without waiting for it.
     pub async fn wake_writer(&self) {
         if !matches!(tokio::time::timeout(HURRY, self.open()).await, Ok(Ok(_))) {
-            // A writer that cannot be started leaves everything queued, and `hm doctor` says why.
+            // If the start fails, commands stay queued, and `hm doctor` reports the reason.
             let _ = self.start_writer();
         }
     }
 
-    /// Looks for a secret in texts that are no submission yet; `None` when they may pass.
+    /// Looks for a secret in texts before they become a submission; `None` when they hold none.
     pub fn deny<'t>(&self, command: &str, texts: impl Iterator<Item = (&'t str, &'t str)>) -> Option<Denial> {
         privacy::deny_texts(command, texts, &self.shared.secrets)
     }
 
-    /// Puts a denial on record, durable like any command, and says what the caller is told.
+    /// Records a denial, durable like any command, and returns the refusal for the caller.
     pub async fn refuse(
         &self,
         denial: Denial,
@@ -285,8 +288,8 @@ impl Front {
         denial.into()
     }
 
-    /// A submission with the work tree and branch that this front is in, and what the files that it is about hold there.
-    /// Besides, a warning for each file whose content is not known.
+    /// Adds to a submission the work tree and branch of this front, and the current content of the files that the
+    /// submission is about. Also returns a warning for each file whose content is unknown.
     async fn placed(&self, submission: Submission) -> (Submission, Vec<Warning>) {
         let is_secret = |text: &str| !privacy::scan(text, &self.shared.secrets).is_empty();
         let checkout = self.shared.workspace.checkout().without(is_secret);
@@ -297,7 +300,8 @@ impl Front {
         (Submission { checkout, versions, ..submission }, unversioned)
     }
 
-    /// What the files that a command is about hold now. No thread that serves waits for a database or a large file.
+    /// The current content of the files that a command is about. Runs on a blocking thread, because it reads a
+    /// database and possibly large files.
     async fn look(&self, looks: Looks) -> (Versions, Vec<Warning>) {
         let at_once = match &looks {
             Looks::Scopes(scopes) => seen_at_once(self.shared.workspace.root(), scopes),
@@ -324,7 +328,7 @@ impl Front {
         (versions, warnings.collect())
     }
 
-    /// The scopes of a claim that is in the ledger, or waits for it in the spool; none of one that is not known.
+    /// The scopes of a claim in the ledger or in the spool; empty for an unknown claim.
     fn scopes_of(&self, claim: ClaimId) -> Vec<Scope> {
         let stored = {
             let mut reads = self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -352,13 +356,13 @@ impl Front {
                 Err(Unreachable::Refused(rejection)) => return Err(rejection),
                 Err(Unreachable::Gone | Unreachable::Silent) => break,
             };
-            // The same command id every time: a lost answer cannot become a second event.
+            // Every attempt uses the same command id, so a lost answer cannot cause a second event.
             match connection.ask(submission.clone()).await {
                 Asked::Answered(answer) => return answer.map(|receipt| *receipt),
                 Asked::Lost => self.hang_up(&connection).await,
                 Asked::Hung => {
                     self.give_up(TRIED_AGAIN_AFTER);
-                    // Everybody who waits for this writer hears of it.
+                    // Wakes every call that waits for this writer.
                     locked(&connection.waiting).clear();
                     self.hang_up(&connection).await;
                     break;
@@ -369,14 +373,14 @@ impl Front {
         self.queue(submission).await
     }
 
-    /// Follows the ledger's head: the current one at once, then whenever it grows. Reconnects by itself
-    /// and never starts a writer: without one, nothing changes.
+    /// Follows the ledger's head: reports the current one at once, then each newer one. Reconnects by itself and
+    /// never starts a writer; while there is no writer the ledger does not change.
     pub fn watch(&self) -> Watch {
         let (heads, receiver) = mpsc::unbounded_channel();
         let front = self.clone();
         let task = tokio::spawn(async move {
             while !heads.is_closed() {
-                // The connection ends when the writer does.
+                // The connection ends when the writer exits.
                 let _ = front.follow(&heads).await;
                 tokio::time::sleep(WATCH_RETRY).await;
             }
@@ -384,10 +388,10 @@ impl Front {
         Watch { heads: receiver, task }
     }
 
-    /// Has the writer do what is never queued, however long it takes: an erasure, and the acceptance of a loss.
+    /// Submits a command that is never queued (an erasure, or the acceptance of a loss), without a time-out.
     ///
     /// # Errors
-    /// Why not, or that no writer could be started.
+    /// The writer's refusal; `unavailable` when no writer could be started.
     pub async fn submit_unqueued(&self, submission: Submission) -> Result<Receipt, Rejection> {
         if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
             let Submission { agent, unpinned, session, .. } = submission;
@@ -402,10 +406,10 @@ impl Front {
         }
     }
 
-    /// Asks the writer to drop every projection and fold the ledger again; `progress` hears (seq, of).
+    /// Makes the writer drop every projection and fold the ledger again. `progress` gets the position and the head.
     ///
     /// # Errors
-    /// What the writer said, or that none could be started.
+    /// The writer's refusal; `unavailable` when no writer could be started.
     pub async fn rebuild(&self, mut progress: impl FnMut(u64, u64)) -> Result<u64, Rejection> {
         let mut stream = self.ask_for(&Request::Rebuild).await?;
         loop {
@@ -422,11 +426,11 @@ impl Front {
         }
     }
 
-    /// Asks the writer to append what an export holds; `progress` hears the seq. Returns how many events
-    /// were added, how many were there already, and who speaks in those that were added.
+    /// Makes the writer append the events of an export; `progress` gets the position. Returns the number of added
+    /// events, the number of known ones, and the agents of the added ones.
     ///
     /// # Errors
-    /// Why the file was refused, or that no writer could be started.
+    /// Why the file was refused; `unavailable` when no writer could be started.
     pub async fn import(
         &self,
         file: PathBuf,
@@ -448,7 +452,7 @@ impl Front {
         }
     }
 
-    /// A connection of its own for long work, with its request sent.
+    /// Opens a separate connection for a long operation and sends the request.
     async fn ask_for(&self, request: &Request) -> Result<Stream, Rejection> {
         let mut stream = match self.open_or_start().await {
             Ok(stream) => stream,
@@ -461,12 +465,12 @@ impl Front {
         Ok(stream)
     }
 
-    /// Whether a writer answers right now; starts none.
+    /// Whether a writer answers right now. Starts none.
     pub async fn writer_is_up(&self) -> bool {
         self.open().await.is_ok()
     }
 
-    /// An open connection, or the verdict of the call that is finding out.
+    /// An open connection, or the result of the call that is connecting now.
     async fn connection(&self) -> Result<Connection, Unreachable> {
         if self.has_given_up() {
             return Err(Unreachable::Gone);
@@ -479,7 +483,8 @@ impl Front {
             {
                 break current;
             }
-            // Beside a call that waits for a hello nobody waits long; a writer that comes up is worth it.
+            // Calls wait only briefly while another call waits for a hello. They wait longer for a writer that is
+            // starting.
             let is_starting = self.shared.is_starting.load(Ordering::Relaxed);
             if !is_starting || since.elapsed() > patience.start {
                 return Err(Unreachable::Gone);
@@ -536,7 +541,7 @@ impl Front {
             .map_err(gone)?
             .ok_or(Unreachable::Gone)?;
         if theirs.is_older() {
-            // It has heard who asks, and leaves.
+            // The writer learned this front's version and exits.
             return Err(Unreachable::Gone);
         }
         if theirs.protocol != PROTOCOL {
@@ -547,14 +552,14 @@ impl Front {
             )));
         }
         if theirs.file.is_some() && theirs.file != private::name_of(&workspace.ledger()) {
-            // It writes to files that lay here once, or that this directory was copied from.
+            // The writer serves files that were here before, or files that this directory was copied from.
             return Err(Unreachable::Gone);
         }
         self.recognise(theirs.ledger).map_err(Unreachable::Refused)?;
         Ok(stream)
     }
 
-    /// Fails when the ledger is not the one that was written to before.
+    /// Fails when the ledger is another one than the front wrote to before.
     fn recognise(&self, ledger: Option<Origin>) -> Result<(), Rejection> {
         let mut seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.ledger.is_none() {
@@ -565,8 +570,8 @@ impl Front {
         Ok(())
     }
 
-    /// Makes sure that there is a memory to write to, and that it is the one that was there before: one that is gone
-    /// is not made again, and one in its place gets nothing.
+    /// Makes sure that the memory exists and is the one that was here before. A memory that disappeared is not
+    /// created again, and a memory in its place gets no writes.
     fn ground(&self) -> Result<(), Rejection> {
         let workspace = &self.shared.workspace;
         let mut seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -613,8 +618,8 @@ impl Front {
                 Err(Unreachable::Gone) => {}
                 other => return other,
             }
-            // One that was killed, or left because another one held the lock, is started again: the other one may be
-            // gone by now. One that says it cannot run is believed.
+            // A writer that was killed, or exited because another one held the lock, is started again: the other
+            // one may be gone by now. Other exit codes mean that it cannot run.
             match started.try_wait() {
                 Ok(Some(status)) if status.success() => {
                     tokio::time::sleep(LOCK_POLL).await;
@@ -632,14 +637,14 @@ impl Front {
         Err(Unreachable::Gone)
     }
 
-    /// Starts a detached writer; it makes itself leader of its own session.
+    /// Starts a detached writer, which makes itself leader of its own session.
     ///
     /// # Errors
-    /// What the system said.
+    /// The error of the operating system when the process cannot start.
     pub fn start_writer(&self) -> std::io::Result<tokio::process::Child> {
         let workspace = &self.shared.workspace;
         let log = private::options().create(true).append(true).open(workspace.writer_log())?;
-        // A dropped child of tokio goes on, and is reaped when it ends.
+        // Tokio keeps a dropped child running and reaps it later.
         tokio::process::Command::new(&self.shared.binary)
             .args(["writer", "--detached", "--dir"])
             .arg(workspace.rules())
@@ -663,10 +668,10 @@ impl Front {
         Ok(())
     }
 
-    /// Accepts a command without a writer: durable in the spool, and said to be no more than that.
+    /// Puts a command into the spool without a writer. The receipt says `queued`.
     async fn queue(&self, submission: Submission) -> Result<Receipt, Rejection> {
         let front = self.clone();
-        // Another process may hold the spool: no thread that serves waits for that.
+        // Another process may hold the spool's lock, so this runs on a blocking thread.
         let queued = tokio::task::spawn_blocking(move || front.queue_now(submission)).await;
         queued.unwrap_or_else(|problem| Err(unavailable(format!("the spool cannot be used: {problem}"))))
     }
@@ -680,7 +685,7 @@ impl Front {
         self.shared.spool.accept(&submission, "no writer answers", next)
     }
 
-    /// A retry whose first attempt is in the ledger is told so even without a writer.
+    /// The receipt of a retry whose first attempt is in the ledger. This needs no writer.
     fn committed_before(&self, submission: &Submission) -> Option<Result<Receipt, Rejection>> {
         let key = submission.idempotency_key.as_ref()?;
         let ledger = crate::ledger::Reader::open(&self.shared.workspace.ledger()).ok().flatten()?;
@@ -701,7 +706,7 @@ impl Connection {
                     if let Reply::Answer { id, outcome } = reply
                         && let Some(asker) = locked(&answered).remove(&id)
                     {
-                        // An asker that gave up does not hear it.
+                        // The waiting call may have timed out; then the receiver is gone.
                         let _ = asker.send(outcome.into());
                     }
                 }
@@ -718,13 +723,13 @@ impl Connection {
                 () = writing => {}
             }
             outgoing.close();
-            // Their senders drop: everybody still waiting hears that the connection is gone.
+            // Dropping the senders tells every waiting call that the connection is lost.
             locked(&answered).clear();
         });
         Self { requests, waiting, next_id: Arc::default(), usual_us: Arc::default(), patience }
     }
 
-    /// Asks and waits as long as there is hope.
+    /// Sends a request and waits for the answer up to the time-out.
     async fn ask(&self, submission: Submission) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (asker, answer) = oneshot::channel();
@@ -784,7 +789,7 @@ fn lost(error: &std::io::Error) -> Rejection {
     unavailable(format!("the writer went away: {error}"))
 }
 
-/// The next thing the writer says.
+/// Reads the next reply of the writer.
 async fn said(stream: &mut Stream) -> Result<Reply, Rejection> {
     let reply = wire::read(stream).await.map_err(|error| lost(&error))?;
     reply.ok_or_else(|| unavailable("the writer went away".to_owned()))
@@ -796,7 +801,7 @@ fn locked(
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The ledger's head, as the writer announces it.
+/// The ledger's head, as announced by the writer.
 #[derive(Debug)]
 pub struct Watch {
     heads: mpsc::UnboundedReceiver<u64>,
@@ -804,7 +809,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Waits for the next announcement and returns the newest one; `None` when watching ended.
+    /// Waits for the next announcement and returns the newest head; `None` when watching ended.
     pub async fn changed(&mut self) -> Option<u64> {
         let mut seq = self.heads.recv().await?;
         while let Ok(newer) = self.heads.try_recv() {

@@ -46,30 +46,31 @@ use crate::system::Sources;
 use crate::versions::{Marks, marks, seen, written};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// The most commands in one group; more only delays the first one's answer.
+/// The most commands in one group. A larger group would only delay its first answer.
 pub(super) const MAX_GROUP: usize = 256;
-/// Events folded per read at start: enough to amortise the statement, few enough to leave no hole in memory.
+/// Events read at a time for the fold at start: many enough to amortise the statement, few enough to need little
+/// memory.
 const FOLD_CHUNK: usize = 256;
 
-/// A place on the write path where a test can make the writer abort, to prove that a retry is safe.
+/// A place on the write path where a test makes the writer abort, to prove that a retry is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrashPoint {
-    /// Decided, nothing appended.
+    /// After the decision, before the append.
     Decided,
-    /// In the ledger, not in the read models.
+    /// After the append, before the projection.
     Appended,
-    /// In both, not answered.
+    /// After the projection, before the answer.
     Projected,
-    /// Answered.
+    /// After the answer.
     Answered,
-    /// Spooled commands committed, the spool not truncated.
+    /// After the spooled commands are committed, before the spool is truncated.
     Replayed,
-    /// Erased payloads deleted, and not yet removed from everywhere else.
+    /// After the erased payloads are deleted from the ledger, before they are removed from other files.
     Erased,
 }
 
 impl CrashPoint {
-    /// Every point, in the order in which a write passes them.
+    /// Every crash point with its name, in the order of the write path.
     pub const ALL: [(&'static str, Self); 6] = [
         ("decided", Self::Decided),
         ("appended", Self::Appended),
@@ -93,13 +94,13 @@ impl std::str::FromStr for CrashPoint {
     }
 }
 
-/// Why the writer cannot start or must stop. What is acknowledged is safe in every case.
+/// Why the writer cannot start or must stop. Acknowledged writes are safe in every case.
 #[derive(Debug, thiserror::Error)]
 pub enum WriterError {
     /// Another writer serves this workspace.
     #[error("another writer already serves this workspace")]
     Locked,
-    /// A file of the memory is not the one that was opened: what would be acknowledged now would be nowhere.
+    /// A file of the memory was replaced: a write to the open file would be lost.
     #[error("{0} is not the file that this writer opened: it leaves, and the next one serves what is there")]
     Replaced(String),
     /// The workspace's files cannot be used.
@@ -111,18 +112,18 @@ pub enum WriterError {
     /// The read models cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An append failed in a way that only a restart clears up.
+    /// An append failed; only a restart can recover.
     #[error(transparent)]
     Append(#[from] AppendError),
     /// The spool cannot be read or emptied.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// An event this binary cannot fold.
+    /// This binary cannot fold an event.
     #[error("event {seq} cannot be folded: {problem}")]
     Fold {
-        /// Which event.
+        /// The position of the event.
         seq: u64,
-        /// Why not.
+        /// Why it cannot be folded.
         problem: String,
     },
     /// The socket or the lock file cannot be used.
@@ -130,30 +131,29 @@ pub enum WriterError {
     Io(#[from] std::io::Error),
 }
 
-/// What an idle or busy writer has done.
+/// The result of a replay of the spool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Commands committed.
+    /// Commands that are now committed.
     pub committed: u32,
-    /// Commands that were in the ledger already.
+    /// Commands that the ledger already held.
     pub duplicates: u32,
-    /// Lines that did not pass.
+    /// Lines that were refused or unreadable, and set aside.
     pub rejected: u32,
 }
 
-/// One thing to append.
+/// An entry of a group.
 enum Item<'a> {
     /// A command to decide.
     Asked(&'a Submission),
-    /// A fact of the writer itself.
-    /// `minted` is the id of its first event, where something refers to it.
+    /// An event of the writer itself. `minted` is the id of the first event, if something refers to it.
     Fact { agent: AgentId, causation: CommandId, events: Vec<Event>, minted: Option<Uuid> },
 }
 
-/// What became of one item while its group is under way.
+/// The progress of one item while its group is committed.
 enum Progress {
     Refused(Rejection),
-    /// In the ledger from before.
+    /// The ledger already held the command.
     Known(Receipt),
     /// A batch of this group, by index.
     New {
@@ -181,30 +181,30 @@ pub struct Committer {
     workspace: Workspace,
     state_home: Option<PathBuf>,
     standing: Standing,
-    /// The files of the claim of the run under way, as they were when it began.
+    /// The files of the current run's claim, as they were when the run began.
     began: Option<(RunId, Marks)>,
     crash_at: Option<CrashPoint>,
-    /// Whether the commands come out of the spool: their authors had their receipts.
+    /// Whether the commands come from the spool. Their authors already have receipts.
     is_replaying: bool,
-    /// Last, so that it is dropped after the ledger.
+    /// The last field, because it must be dropped after the ledger.
     ground: Option<Ground>,
 }
 
 impl Committer {
-    /// [`Committer::open_sealed`] without a place for keys.
+    /// Like [`Committer::open_sealed`], without a directory for keys.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Committer::open_sealed`].
     pub fn open(workspace: &Workspace, policy: Policy, sources: Sources) -> Result<Self, WriterError> {
         Self::open_sealed(workspace, policy, sources, None)
     }
 
     /// Opens a workspace for writing: folds the state and brings the read models up to the ledger's head. A ledger
-    /// that lost events is opened too, and takes none until the operator accepts the loss.
+    /// that lost events opens too, but accepts none until the operator accepts the loss.
     ///
     /// # Errors
-    /// [`WriterError`]. Read models that cannot be folded do not stop the writer; they stay behind
-    /// until `hm rebuild`.
+    /// [`WriterError`] when a file cannot be used. Read models that cannot be folded do not stop the writer; they
+    /// stay behind until `hm rebuild`.
     pub fn open_sealed(
         workspace: &Workspace,
         policy: Policy,
@@ -213,7 +213,8 @@ impl Committer {
     ) -> Result<Self, WriterError> {
         workspace.ensure()?;
         let ledger = Ledger::open(&workspace.ledger())?;
-        // Before the read models are opened and folded: their position is evidence.
+        // This runs before the read models are opened and folded, because their old position shows a loss of
+        // events.
         let standing = Standing::of(workspace, state_home)?;
         let is_whole = !standing.damage.as_ref().is_some_and(Damage::stops_writes);
         let state = fold(&ledger)?;
@@ -244,55 +245,55 @@ impl Committer {
         };
         committer.drop_lost_imports()?;
         if owes_erasure && is_whole {
-            // A crash came between the redaction and its end.
+            // A crash interrupted an erasure after its redaction.
             committer.erase()?;
         }
         Ok(committer)
     }
 
-    /// Also keeps the team's own patterns out; the built-in rules hold anyway.
+    /// Also refuses the team's own patterns. The built-in rules always apply.
     #[must_use]
     pub fn guarding(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// Also plans runs, from the profiles of a workspace; agents among them are those of the roster.
+    /// Also plans runs, from the profiles of a workspace, with the agents of the roster.
     #[must_use]
     pub fn planning(mut self, workspace: &Workspace, roster: &Roster) -> Self {
         self.profiles = Some(Profiles::of(workspace, roster.clone()));
         self
     }
 
-    /// Makes the writer abort at a place, for tests of recovery.
+    /// Makes the writer abort at a crash point, for tests of recovery.
     #[must_use]
     pub const fn crashing_at(mut self, point: Option<CrashPoint>) -> Self {
         self.crash_at = point;
         self
     }
 
-    /// Also acknowledges nothing once these files are not at their paths any more.
+    /// Also checks that these files stay at their paths; otherwise the writer acknowledges nothing.
     #[must_use]
     pub(super) fn standing_on(mut self, ground: Ground) -> Self {
         self.ground = Some(ground);
         self
     }
 
-    /// Fails when a file under the writer was removed or replaced: the process must end.
+    /// Checks that no file of the writer was removed or replaced.
     ///
     /// # Errors
-    /// [`WriterError::Replaced`].
+    /// [`WriterError::Replaced`]; the process must then exit.
     pub(super) fn check_ground(&self) -> Result<(), WriterError> {
         let Some(ground) = &self.ground else { return Ok(()) };
         if let Some(lost) = ground.lost() {
             return Err(WriterError::Replaced(lost.display().to_string()));
         }
-        // What is folded into a file without a name nobody reads: the next writer makes it anew.
+        // Read models in a removed file have no readers. The next writer builds them again.
         let models = self.workspace.team_memory();
         if models.exists() { Ok(()) } else { Err(WriterError::Replaced(models.display().to_string())) }
     }
 
-    /// The name of the ledger; none before its first event.
+    /// The id of the ledger; `None` before its first event.
     ///
     /// # Errors
     /// [`WriterError`] when the ledger cannot be read.
@@ -301,12 +302,12 @@ impl Committer {
         Ok(first.first().map(|first| Origin::of(&first.hash)))
     }
 
-    /// The last event.
+    /// The position of the last event.
     pub const fn head(&self) -> Cursor {
         self.ledger.head()
     }
 
-    /// What is wrong with the ledger or its checkpoints, until the operator accepts it.
+    /// The damage of the ledger or its checkpoints, until the operator accepts it.
     pub const fn damage(&self) -> Option<&Damage> {
         self.standing.damage.as_ref()
     }
@@ -316,22 +317,22 @@ impl Committer {
         self.damage().is_some_and(Damage::stops_writes)
     }
 
-    /// What the next command is decided against.
+    /// The state against which the next command is decided.
     pub const fn state(&self) -> &State {
         &self.state
     }
 
-    /// Decides and appends a group of commands: one ledger transaction, one fsync, one projection
-    /// transaction. A refused command harms no other.
+    /// Decides and appends a group of commands with one ledger transaction, one fsync and one projection
+    /// transaction. A refused command does not affect the others.
     ///
     /// # Errors
-    /// [`WriterError`] when nobody can say any more what is on the disk: then the process must end.
+    /// [`WriterError`] when the state of the disk is unknown; the process must then exit.
     pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
         let mut outcomes = Vec::with_capacity(group.len());
         let is_forget = |submission: &Submission| matches!(submission.command, Command::Forget(_));
         let accepts = |submission: &Submission| matches!(submission.command, Command::AcceptLoss(_));
         let stands_alone = |submission: &Submission| is_forget(submission) || accepts(submission);
-        // An erasure finds what came before it in the ledger, and what comes after it finds it done.
+        // An erasure needs the commands before it in the ledger, and the commands after it need the erasure done.
         for part in group.chunk_by(|one, next| !stands_alone(one) && !stands_alone(next)) {
             if self.is_stopped() && !part.iter().any(accepts) {
                 for submission in part {
@@ -340,7 +341,7 @@ impl Committer {
                 continue;
             }
             if part.iter().any(accepts) {
-                // What lies there may have changed since the writer came.
+                // The directory may have changed since the writer started.
                 self.standing = Standing::of(&self.workspace, self.state_home.as_deref())?;
             }
             outcomes.extend(self.commit_items(&part.iter().map(Item::Asked).collect::<Vec<_>>())?);
@@ -358,7 +359,7 @@ impl Committer {
         Ok(outcomes)
     }
 
-    /// Lets a command wait in the spool while events are missing from the ledger.
+    /// Puts a command into the spool while events are missing from the ledger.
     fn wait(&self, submission: &Submission) -> Result<Result<Receipt, Rejection>, WriterError> {
         if let Some(answer) = self.known(submission)? {
             return Ok(answer);
@@ -379,8 +380,8 @@ impl Committer {
         }))
     }
 
-    /// Goes on from what is left of the ledger, after its acceptance stands there: a crash before this is done
-    /// leaves the damage as it was, to be accepted again.
+    /// Continues from the remaining events after the acceptance is in the ledger. A crash before the end leaves the
+    /// damage as it was, and the operator accepts it again.
     fn start_anew(&mut self) -> Result<(), WriterError> {
         if self.standing.acceptable.is_none() {
             return Ok(());
@@ -399,7 +400,7 @@ impl Committer {
     fn commit_items(&mut self, items: &[Item<'_>]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
         let is_acceptance = |item: &Item<'_>| matches!(item, Item::Asked(asked) if matches!(asked.command, Command::AcceptLoss(_)));
         if self.is_stopped() && !items.iter().all(is_acceptance) {
-            // What the writer itself would put on record.
+            // These are records of the writer itself.
             return Ok(items.iter().map(|_| Err(stopped())).collect());
         }
         let mut batches: Vec<Batch> = Vec::new();
@@ -415,7 +416,7 @@ impl Committer {
                         progress.push(
                             match (self.known(submission)?, privacy::deny(submission, &self.secrets)) {
                                 (Some(answer), _) => answer.map_or_else(Progress::Refused, Progress::Known),
-                                // Its sentence may quote the session.
+                                // The sentence of the refusal may quote the session.
                                 (None, Some(denial)) => Progress::Refused(denial.into()),
                                 (None, None) => Progress::Refused(rejection),
                             },
@@ -435,7 +436,7 @@ impl Committer {
             let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
             let twin = match by_command.get(&submission.command_id) {
                 Some(batch) => Some(*batch),
-                // As in `known`, the command's own id comes before its key.
+                // As in `known`, the command's own id takes precedence over its key.
                 None => match key.as_ref().and_then(|key| by_key.get(key)) {
                     Some(batch) if self.ledger.find_command(submission.command_id)?.is_empty() => {
                         Some(*batch)
@@ -451,7 +452,7 @@ impl Committer {
             } else if let Some(answer) = self.known(submission)? {
                 answer.map_or_else(Progress::Refused, Progress::Known)
             } else if let Some(denial) = privacy::deny(submission, &self.secrets) {
-                // Fronts look before they send; this one did not, or knew other patterns.
+                // Fronts scan before they send. This front did not, or it knew other patterns.
                 let (batch, decision) = self.denied(&submission.agent, denial.clone());
                 self.stage(batch, &decision, &mut batches, &mut recorded);
                 Progress::Refused(denial.into())
@@ -486,7 +487,7 @@ impl Committer {
         let head = match self.ledger.append(start, &batches) {
             Ok(head) => head,
             Err(AppendError::Unavailable(failure)) => {
-                // Nothing was written, and the state has run ahead: take it back to the ledger's.
+                // The append wrote nothing, but the state already includes the batch. Fold the ledger again.
                 self.state = fold(&self.ledger)?;
                 let refusal = Rejection::new(
                     Code::Unavailable,
@@ -514,7 +515,7 @@ impl Committer {
         Ok(progress.into_iter().map(|done| self.named(answer(done, &appended))).collect())
     }
 
-    /// An answer with the short name of what it is about.
+    /// Adds the short name of the entity to an answer.
     fn named(&self, answer: Result<Receipt, Rejection>) -> Result<Receipt, Rejection> {
         let names = self.state.work().names();
         answer.map(|receipt| {
@@ -523,7 +524,7 @@ impl Committer {
         })
     }
 
-    /// Puts the rules of this writer on record where the ledger last recorded others.
+    /// Records the rules of this writer if the ledger last recorded other ones.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -544,7 +545,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Brings the read models to `head`. A fold that fails leaves them behind; the events stay.
+    /// Brings the read models to `head`. If the fold fails, they stay behind and the events stay in the ledger.
     fn project(&mut self, start: Cursor, recorded: &[Recorded], head: Cursor) {
         let projection = &mut self.projection;
         let ledger = &self.ledger;
@@ -562,7 +563,7 @@ impl Committer {
         }
     }
 
-    /// The answer to a request the ledger already holds.
+    /// The answer to a request that the ledger already holds.
     fn known(&self, submission: &Submission) -> Result<Option<Result<Receipt, Rejection>>, WriterError> {
         let mut stored = self.ledger.find_command(submission.command_id)?;
         if stored.is_empty()
@@ -573,7 +574,7 @@ impl Committer {
         Ok(receipt_of(&stored, submission))
     }
 
-    /// A command with the agent it speaks for, and the seat its pane takes with it.
+    /// Resolves the agent of a command, and the seat that its pane takes.
     fn seated<'s>(
         &mut self,
         asked: &'s Submission,
@@ -589,7 +590,7 @@ impl Committer {
             named.is_some_and(|named| named != *agent)
         };
         let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
-        // An end takes no seat.
+        // The end of a session takes no seat.
         let may_take = !matches!(asked.command, Command::EndSession(_));
         let parent = if let Command::StartSession(start) = &asked.command {
             start.parent_session.as_ref()
@@ -602,11 +603,11 @@ impl Committer {
         Ok((Cow::Owned(submission), Some(seat)))
     }
 
-    /// What the rules say of a command, with what only the writer knows: the profiles of the workspace.
+    /// Decides a command, with the facts that only the writer has: the profiles of the workspace.
     fn decided(&mut self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
         let Submission { agent, session, checkout, versions, command, .. } = submission;
         decide::check_last(&self.state, session.as_ref(), command, submission.command_id)?;
-        // Its front may know other patterns.
+        // The front may know other patterns.
         let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
         let decide = |command: &Command| {
             let session = session.as_ref();
@@ -642,7 +643,7 @@ impl Committer {
         let mut decision = decide(command)?;
         if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
             && let Some(claim) = self.state.claim(*claim_id)
-            // Only a contested claim waits for a run. A proposal to the operator leaves a claim as it is.
+            // Only a contested claim waits for a run. An override proposal does not contest a claim.
             && decision.events.iter().any(|event| contests(event, claim))
             && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
         {
@@ -651,7 +652,7 @@ impl Committer {
         Ok(decision)
     }
 
-    /// What a claim says, as the ledger has it; none where that was erased.
+    /// The statement of a claim in the ledger; `None` when it was erased.
     fn statement(&self, id: ClaimId) -> Option<Statement> {
         let stored = self.ledger.event(id.creation_event()).ok()??;
         let Event::ClaimCreated(created) = stored.recorded().ok()?.event? else { return None };
@@ -673,7 +674,7 @@ impl Committer {
             self.decided(submission, now)?
         };
         if self.is_replaying && !matches!(command, Command::RecordFiring(_)) {
-            // What a receipt warns of now, no agent reads.
+            // The author of a replayed command already has its receipt and never sees its warnings.
             decision.events.retain(|event| !matches!(event, Event::GuardFired(_)));
         }
         if let Some(seat) = seat {
@@ -690,7 +691,7 @@ impl Committer {
                 Event::PlanAdded(added) => Some(added.plan_id.uuid()),
                 Event::PhaseAdded(added) => Some(added.phase_id.uuid()),
                 Event::TaskAdded(added) => Some(added.task_id.uuid()),
-                // A claim goes by the id of its creation.
+                // The id of a claim is the id of the event that created it.
                 Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
                 Event::ExperimentQueued(queued) => Some(queued.run_id.uuid()),
                 Event::EventReported(_)
@@ -698,7 +699,7 @@ impl Committer {
                 | Event::ToolUsed(_)
                 | Event::CommandRan(_)
                 | Event::FileEdited(_) => submission.command.minted(),
-                // A run that is recorded goes by the id of its record.
+                // The id of a run that was recorded afterwards is the id of its record.
                 Event::ExperimentCompleted(completed) => {
                     Some(completed.run_id.uuid()).filter(|id| submission.command.minted() == Some(*id))
                 }
@@ -768,7 +769,7 @@ impl Committer {
         Ok((batch, decision))
     }
 
-    /// Decides an erasure with what the ledger holds of its target.
+    /// Decides an erasure, with the payloads of its target from the ledger.
     fn decide_erasure(&self, agent: &AgentId, command: &Forget) -> Result<Decision, Rejection> {
         let unread = |error: LedgerError| {
             Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
@@ -785,7 +786,7 @@ impl Committer {
                 Some(id) => self.ledger.mentioning(&id).map_err(unread)?,
                 None => Vec::new(),
             };
-            // Others name a task and are about another one: what waits for it, what is a part of it.
+            // Some events name a task and are about another one: a task that waits for it, or a part of it.
             if task.is_some() {
                 let of_it = |event: &Stored| recorded(event)?.event.as_ref().and_then(Event::task_id);
                 stored.retain(|event| of_it(event) == task);
@@ -798,7 +799,8 @@ impl Committer {
         decide::forget(&self.state, agent, &Erasure { command, target: target.as_ref(), related: &related })
     }
 
-    /// The record of a denial, under a command id of its own: the denied one may come again, corrected.
+    /// The record of a denial. It has a command id of its own, so that the author can correct the denied command
+    /// and send it again.
     fn denied(&mut self, agent: &AgentId, denial: Denial) -> (Batch, Decision) {
         let Denial { rule, field, command } = denial;
         let events: Vec<Event> = vec![MemoryDenied { rule, field, command }.into()];
@@ -807,13 +809,13 @@ impl Committer {
         (batch, Decision { events, ..Decision::default() })
     }
 
-    /// An agent as it may stand in a record: what came without a front may hold anything for a name.
+    /// An agent name that is safe to record. A submission that came without a front may hold any text as its name.
     fn recordable(&self, agent: &AgentId) -> AgentId {
         let clean = privacy::scan(agent.as_str(), &self.secrets).is_empty();
         if clean { agent.clone() } else { AgentId::system() }
     }
 
-    /// Keeps a spool line that did not pass for a human to look at, without the secrets it may hold.
+    /// Keeps a rejected spool line for a human, without the secrets that it may hold.
     fn set_aside(&self, spool: &Spool, line: &str, reason: &str) -> Result<(), SpoolError> {
         let clean = |text: &str| privacy::redacted(text, &self.secrets);
         spool.set_aside(&clean(line), &clean(reason))
@@ -877,15 +879,15 @@ impl Committer {
         batches.push(batch);
     }
 
-    /// Removes what redactions name from every file of the workspace: payloads, read models, both logs, the
-    /// spools. Running it again changes nothing; a crash in the middle is made up for by the next open. False
-    /// when something stands in the way: then the payloads are gone, and their bytes may still lie somewhere.
+    /// Removes redacted data from every file of the workspace: payloads, read models, both logs, the spools. The
+    /// operation is idempotent, and the next open completes it after a crash. Returns false when it is incomplete:
+    /// the payloads are deleted, but their bytes may remain in a file.
     ///
     /// # Errors
     /// [`WriterError`] when the ledger cannot be read any more.
     pub fn erase(&mut self) -> Result<bool, WriterError> {
         if self.is_stopped() {
-            // It would fold anew the read models, whose position says what is missing.
+            // The erasure would rebuild the read models, and their position is the evidence of the loss.
             return Ok(false);
         }
         let erased = self.ledger.erase();
@@ -915,7 +917,7 @@ impl Committer {
         Ok(done)
     }
 
-    /// Removes what runs left whose end was erased.
+    /// Removes the files of runs whose end was erased.
     fn scrub_artifacts(&self) -> std::io::Result<()> {
         let Some(profiles) = &self.profiles else { return Ok(()) };
         for run in self.state.erased_runs() {
@@ -927,7 +929,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Whether [`Committer::erase`] is to be tried again.
+    /// Whether [`Committer::erase`] must be tried again.
     ///
     /// # Errors
     /// [`WriterError`] when the ledger cannot be read any more.
@@ -935,7 +937,7 @@ impl Committer {
         Ok(self.ledger.owes_erasure()?)
     }
 
-    /// Folds the read models into a file that holds nothing else. What cannot be folded is dropped.
+    /// Rebuilds the read models in a new file. Events that cannot be folded are left out.
     fn renew_projection(&mut self) -> Result<bool, StoreError> {
         let (projection, ledger) = (&mut self.projection, &self.ledger);
         match catch_unwind(AssertUnwindSafe(|| projection.rebuild(ledger, |_| ()))) {
@@ -947,10 +949,10 @@ impl Committer {
         Ok(true)
     }
 
-    /// Commits what the spool holds, in order, then empties it.
+    /// Commits the commands of the spool in order, then empties it.
     ///
     /// # Errors
-    /// [`WriterError`]; lines stay in the spool unless they are in the ledger or set aside.
+    /// [`WriterError`]. A line leaves the spool only when it is in the ledger or set aside.
     pub fn replay(&mut self, spool: &Spool) -> Result<Replayed, WriterError> {
         let mut done = Replayed::default();
         if self.is_stopped() {
@@ -961,7 +963,7 @@ impl Committer {
             let lines = spool.read_after(offset)?;
             for chunk in lines.complete.chunks(MAX_GROUP) {
                 if !self.replay_lines(spool, chunk, &mut done)? {
-                    // The store cannot take them now: they wait where they are.
+                    // The store cannot take the commands now; they stay in the spool.
                     return Ok(done);
                 }
             }
@@ -981,7 +983,7 @@ impl Committer {
                 break;
             }
         }
-        // Told even when a crash before the truncation left nothing but duplicates to this replay.
+        // Logs the replay also when it found only duplicates, which a crash before the truncation leaves behind.
         if done != Replayed::default() {
             let Replayed { committed, duplicates, rejected } = done;
             let events = vec![SpoolFlushed { committed, duplicates, rejected }.into()];
@@ -999,17 +1001,17 @@ impl Committer {
         done: &mut Replayed,
     ) -> Result<bool, WriterError> {
         let mut submissions: Vec<(&str, Submission)> = Vec::new();
-        // Written when all got through: lines that wait are looked at again.
+        // Both lists are written at the end, because lines that stay in the spool are read again.
         let (mut aside, mut later) = (Vec::new(), Vec::new());
         for line in lines {
             match serde_json::from_str::<Submission>(line) {
-                // A file may say what the operator says at a terminal only.
+                // Only the operator at a terminal may accept a loss, never a file.
                 Ok(Submission { command: Command::AcceptLoss(_), .. }) => {
                     let why = "a loss is accepted by the operator at a terminal, never from a spool";
                     aside.push((line.as_str(), why.to_owned()));
                 }
                 Ok(submission) => submissions.push((line, submission)),
-                // Whole, and of a version that knows more: its writer takes it.
+                // A complete line of a newer version of hm is kept for the writer of that version.
                 Err(_) if is_of_a_newer_version(line) => later.push(line),
                 Err(error) => {
                     aside.push((line.as_str(), format!("not a command this version knows: {error}")));
@@ -1028,11 +1030,11 @@ impl Committer {
                 Ok(receipt) if receipt.duplicate => done.duplicates += 1,
                 Ok(_) => done.committed += 1,
                 Err(rejection) if rejection.code == Code::Unavailable => return Ok(false),
-                // Recorded by a replay that was cut short.
+                // An interrupted replay has recorded this refusal already.
                 Err(_) if !self.ledger.find_command(submission.command_id)?.is_empty() => {
                     done.duplicates += 1;
                 }
-                // The same request queued twice is refused once: a command has one refusal on record.
+                // A request that was queued twice is refused once, because a command has one refusal on record.
                 Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
                 Err(rejection) => {
                     aside.push((*line, rejection.to_string()));
@@ -1070,7 +1072,7 @@ impl Committer {
         Ok(true)
     }
 
-    /// Runs that a writer began and that are not over.
+    /// Runs that a writer started and that have not ended.
     pub(super) fn runs_under_way(&self) -> Vec<RunId> {
         let under_way = |(queued, run): (&ExperimentQueued, &Run)| {
             (run.state == RunState::Running).then_some(queued.run_id)
@@ -1078,13 +1080,13 @@ impl Committer {
         self.state.unfinished_runs().filter_map(under_way).collect()
     }
 
-    /// Runs that are not over.
+    /// Runs that have not ended, queued ones included.
     pub(super) fn unfinished_runs(&self) -> Vec<RunId> {
         self.state.unfinished_runs().map(|(queued, _)| queued.run_id).collect()
     }
 
-    /// Begins the run that waits longest, unless one is under way. A run that the trusted profiles of this memory do
-    /// not give, such as one that was imported, ends instead.
+    /// Starts the oldest queued run, unless a run is in progress. A queued run that no trusted profile produces,
+    /// such as an imported one, is ended instead.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -1109,7 +1111,7 @@ impl Committer {
         Ok(begun.iter().all(Result::is_ok).then_some((run_id, plan)))
     }
 
-    /// Puts the end of a run on record, with what it says about its claim.
+    /// Records the end of a run and its consequences for the claim.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -1117,7 +1119,7 @@ impl Committer {
         let Some(run) = self.state.run(run_id) else { return Ok(()) };
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
-        // What was put back before the files were read is another file now.
+        // A file that was restored before this read has other marks now.
         let began = self.began.take_if(|(began, _)| *began == run_id).map(|(_, marks)| marks);
         let written = began.map(|began| written(&began, &self.marks_of(run))).unwrap_or_default();
         let outcome = &RunOutcome { written, ..outcome.clone() };
@@ -1132,13 +1134,13 @@ impl Committer {
         Ok(())
     }
 
-    /// Which files those are that a run saw, in its work tree; nothing when that is gone.
+    /// Marks of the files that a run saw, in its work tree; empty when the work tree is gone.
     fn marks_of(&self, run: &Run) -> Marks {
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
         there.map(|there| marks(there.root(), run.saw.versions.keys())).unwrap_or_default()
     }
 
-    /// What of its work tree a run is about.
+    /// The part of its work tree that a run is about.
     pub(super) fn about(&self, run_id: RunId) -> Option<About> {
         let run = self.state.run(run_id)?;
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
@@ -1146,14 +1148,14 @@ impl Committer {
         Some(About { root: there.root().to_owned(), claim: claim.unwrap_or_default() })
     }
 
-    /// What the files that a run saw hold now, in its work tree; nothing when that is gone.
+    /// The current content of the files that a run saw, in its work tree; empty when the work tree is gone.
     fn files_of(&self, run: &Run) -> Versions {
         let scopes: Vec<Scope> = run.saw.versions.keys().cloned().collect();
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
         there.map(|there| seen(there.root(), &scopes).0).unwrap_or_default()
     }
 
-    /// Deprecates the claims whose time is over; says how many. Running it again changes nothing.
+    /// Deprecates expired claims and returns their number. The operation is idempotent.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -1173,8 +1175,8 @@ impl Committer {
         Ok(swept)
     }
 
-    /// Confirms the claims to which no objection was made in time and against which nothing stands; says how many. Running
-    /// it again changes nothing.
+    /// Confirms the claims whose deadline passed without an objection and without open disputes; returns their
+    /// number. The operation is idempotent.
     ///
     /// # Errors
     /// [`WriterError`], as for any write.
@@ -1182,7 +1184,7 @@ impl Committer {
         let now = (self.sources.clock)();
         let mut agreed = 0;
         for id in self.state.silent(now) {
-            // One at a time: the first may replace what the next one would replace, too.
+            // Each claim is decided after the one before it was committed, because both may replace the same claim.
             let events = decide::agree(&self.state, id, now);
             if events.is_empty() {
                 continue;
@@ -1197,10 +1199,10 @@ impl Committer {
         Ok(agreed)
     }
 
-    /// Frees the tasks whose lease ran out, and closes the sessions of which nothing was heard for too long.
+    /// Releases tasks with expired leases and closes sessions that were silent for too long.
     ///
     /// # Errors
-    /// As for [`Committer::sweep`].
+    /// [`WriterError`], as for any write.
     pub fn close_overdue(&mut self) -> Result<usize, WriterError> {
         let now = (self.sources.clock)();
         let mut closed = 0;
@@ -1219,18 +1221,19 @@ impl Committer {
         Ok(closed)
     }
 
-    /// Work for a moment when nobody waits: both write-ahead logs go back into their files.
+    /// Work for idle moments: checkpoints both write-ahead logs into their databases.
     pub fn tidy(&self) {
         self.ledger.checkpoint();
         self.projection.checkpoint();
     }
 
-    /// Appends what an export holds, then folds state and read models anew. The file is read here: it may
-    /// be larger than any frame, and all of it is appended or nothing. Its texts pass the gate, unless they are taken
-    /// `as_is`. A refusal is not put on record: an event of its own would part this history from the file's.
+    /// Appends the events of an export, then folds state and read models again. The writer reads the file itself,
+    /// because it may be larger than any frame. Either all events are appended or none. The texts are scanned for
+    /// secrets unless `as_is` is set. A refusal leaves no record: an extra event would make this history differ
+    /// from the file's.
     ///
     /// # Errors
-    /// [`WriterError`] when nobody can say any more what is on the disk; a refusal is in the answer.
+    /// [`WriterError`] when the state of the disk is unknown. A refusal is returned as the answer.
     pub fn import(
         &mut self,
         file: &Path,
@@ -1261,11 +1264,11 @@ impl Committer {
         };
         self.check_ground()?;
         if self.is_stopped() {
-            // It brought back what was missing.
+            // The import brought back the missing events.
             self.standing = Standing::default();
         }
         if self.ledger.owes_erasure()? {
-            // The file says what to erase here, and whatever it says is folded anew with that.
+            // The file may hold redactions, which apply here too. Everything imported is folded again.
             self.erase()?;
         } else if imported.added > 0 {
             self.state = fold(&self.ledger)?;
@@ -1279,7 +1282,7 @@ impl Committer {
         Ok(Ok(imported))
     }
 
-    /// An import is noted before it is committed: what came to nothing is taken out again.
+    /// Removes the notes of imports that did not commit. An import is noted before its commit.
     fn drop_lost_imports(&self) -> Result<(), WriterError> {
         let mut imports = Imports::load(&self.imports);
         let is_there = |seq: u64, hash: &str| {
@@ -1310,7 +1313,7 @@ impl Committer {
     }
 }
 
-/// The first secret in what an event says, and in the names that stand beside it.
+/// The first secret in the payload of an event or in the names beside it.
 fn secret_in(event: &Stored, secrets: &Secrets) -> Option<Denial> {
     let payload: Option<Value> = event.payload.as_ref().and_then(|(text, _)| serde_json::from_str(text).ok());
     let mut texts = Vec::new();
@@ -1322,7 +1325,7 @@ fn secret_in(event: &Stored, secrets: &Secrets) -> Option<Denial> {
     privacy::deny_texts("import", texts.into_iter(), secrets)
 }
 
-/// Every text in a value, with the name of the field it stands in.
+/// Collects every text in a value, with the name of its field.
 fn texts_of<'v>(field: &'v str, value: &'v Value, texts: &mut Vec<(&'v str, &'v str)>) {
     match value {
         Value::String(text) => texts.push((field, text)),
@@ -1377,8 +1380,8 @@ fn fold(ledger: &Ledger) -> Result<State, WriterError> {
     }
 }
 
-/// Whether a spool line is a submission in all but its command, which this version cannot read. One that holds a
-/// secret is set aside without it instead.
+/// Whether a spool line is a submission with a command that this version cannot read. A line with a secret does not
+/// count: it is set aside without the secret.
 fn is_of_a_newer_version(line: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Named {
@@ -1395,7 +1398,7 @@ fn is_of_a_newer_version(line: &str) -> bool {
     serde_json::from_str::<Named>(line).is_ok() && privacy::scan(line, &Secrets::default()).is_empty()
 }
 
-/// Whether a spool line holds the command of an event: as it was queued, as it was set aside, or half of it.
+/// Whether a spool line holds the command of an event: queued, set aside, or torn.
 fn holds(line: &str, event: &Stored) -> bool {
     #[derive(serde::Deserialize)]
     struct SetAside {
@@ -1414,7 +1417,7 @@ fn holds(line: &str, event: &Stored) -> bool {
     }
 }
 
-/// SHA-256 over the canonical form of what the caller meant, in hex.
+/// SHA-256 over the canonical form of the caller's command, in hex.
 fn command_hash(command: &Command) -> String {
     let canonical = serde_json_canonicalizer::to_vec(&command.intent())
         .expect("commands are plain data with finite numbers");
@@ -1426,7 +1429,7 @@ struct HashOnly {
     command_hash: Option<String>,
 }
 
-/// Whether a payload was made by the same command; an erased or older one is taken to be.
+/// Checks that a payload was made by the same command. An erased payload and one without a hash count as the same.
 fn same_request(submission: &Submission, first_payload: &str) -> Result<(), Rejection> {
     let stored = serde_json::from_str::<HashOnly>(first_payload).ok().and_then(|first| first.command_hash);
     if stored.is_none_or(|stored| stored == command_hash(&submission.command)) {
@@ -1435,7 +1438,7 @@ fn same_request(submission: &Submission, first_payload: &str) -> Result<(), Reje
     Err(idempotency_conflict(submission))
 }
 
-/// The refusal of a key that was used for something else.
+/// The refusal of a key that was used for another request.
 pub(super) fn idempotency_conflict(submission: &Submission) -> Rejection {
     let key = submission.idempotency_key.as_ref().map_or("", IdempotencyKey::as_str);
     Rejection::new(
@@ -1449,7 +1452,7 @@ pub(super) fn idempotency_conflict(submission: &Submission) -> Rejection {
 pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<Result<Receipt, Rejection>> {
     let (first, last) = (stored.first()?, stored.last()?);
     if first.payload.is_none() && first.causation != submission.command_id {
-        // Its hash is gone with its payload: nobody can say whether this is the same request.
+        // The hash was erased with the payload, so the requests cannot be compared.
         return Some(Err(erased_request(first, submission)));
     }
     if let Some((payload, _)) = &first.payload {
@@ -1474,12 +1477,12 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
     Some(Ok(Receipt { duplicate: true, proposed, lease, ..committed(first.causation, entity_id, last.seq) }))
 }
 
-/// The refusal of what cannot wait while events are missing from the ledger.
+/// The refusal of a command that cannot wait in the spool while events are missing from the ledger.
 fn stopped() -> Rejection {
     Rejection::new(Code::Unavailable, "the ledger lost its end, and takes nothing until then", Damage::FIX)
 }
 
-/// What an operator is told whose erasure is on record, and not yet everywhere.
+/// The warning for an erasure that is recorded but not complete.
 fn unfinished() -> Warning {
     let message = "its bytes may still lie in a file that a reader holds, or that cannot be written: the writer \
                    tries again by itself, see writer.log in the memory";
@@ -1498,7 +1501,7 @@ fn erased_request(first: &Stored, submission: &Submission) -> Rejection {
     .with("event_id", first.id)
 }
 
-/// What a command made or changed, by the first of its events.
+/// The entity that a command created or changed, from its first event.
 fn entity_of(first: &Recorded) -> Option<Uuid> {
     match &first.event {
         Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
@@ -1519,7 +1522,7 @@ fn entity_of(first: &Recorded) -> Option<Uuid> {
         Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
         Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
         Some(Event::GuardFired(fired)) => Some(fired.guard.uuid()),
-        // Fronts of ours mint UUIDs.
+        // Our fronts use UUIDs as ids of child sessions.
         Some(Event::SessionSplit(split)) => split.child.as_str().parse().ok(),
         Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),
         Some(Event::ExperimentCompleted(completed)) => Some(completed.run_id.uuid()),
@@ -1534,12 +1537,13 @@ fn contests(event: &Event, claim: &Claim) -> bool {
         || (claim.status == Status::Contested && matches!(event, Event::PositionTaken(_)))
 }
 
-/// Whether all that a command did is a proposal to the operator.
+/// Whether the only effect of a command is an override proposal.
 const fn is_proposal(first: &Recorded) -> bool {
     matches!(first.event, Some(Event::OverrideProposed(_)))
 }
 
-/// The hold that a command began or made longer for its own session; a researcher's is not its sender's.
+/// The lease that a command created or extended for its own session. The lease of a researcher does not count for
+/// its sender.
 fn lease_of(events: &[Recorded]) -> Option<Lease> {
     events.iter().find_map(|recorded| {
         let Some(Event::TaskClaimed(claimed)) = &recorded.event else { return None };
@@ -1568,7 +1572,7 @@ const fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> 
     }
 }
 
-/// The bare receipt of each batch just appended.
+/// The receipts of the batches just appended, without names and warnings.
 fn receipts(start: Cursor, batches: &[Batch], recorded: &[Recorded]) -> Vec<Receipt> {
     let mut seen = 0;
     batches

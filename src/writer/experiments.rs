@@ -1,4 +1,4 @@
-//! The runs of experiments: planned from the profiles of the workspace, one at a time, each in a helper process.
+//! Runs of experiments: planned from the workspace's profiles, one at a time, each in a helper process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -37,13 +37,13 @@ use crate::system;
 use crate::trusted::{Trust, TrustedProfiles};
 use crate::workspace::Workspace;
 
-/// Profiles that the answer to a challenge names.
+/// The most profiles that the answer to a challenge names.
 const MAX_FITTING: usize = 5;
 
-/// What a researcher is told besides its prompt.
+/// The instructions that a researcher gets besides its prompt.
 const RESEARCHER: &str = include_str!("../../prompts/researcher.md");
 
-/// Where profiles come from, and where runs leave their files.
+/// The source of profiles, and the directory for the files of runs.
 #[derive(Debug, Clone)]
 pub(super) struct Profiles {
     workspace: Workspace,
@@ -55,12 +55,12 @@ impl Profiles {
         Self { workspace: workspace.clone(), roster }
     }
 
-    /// Whom the roster knows by a name.
+    /// The agent of this name on the roster.
     pub(super) fn resolve(&self, name: &str) -> Option<AgentId> {
         self.roster.resolve(name).ok()
     }
 
-    /// The profiles of a work tree of the same memory, and where they run.
+    /// The profiles of another work tree of the same memory, with its root.
     ///
     /// # Errors
     /// `unknown_worktree`.
@@ -72,17 +72,17 @@ impl Profiles {
         Ok(Self { workspace: found, roster: self.roster.clone() })
     }
 
-    /// The profiles as they are now: each file is read once, and what a human trusted is asked for then.
+    /// The current profiles. Each file is read once, and its trust is checked at that moment.
     fn catalog(&self) -> Catalog {
         Catalog::load(&self.workspace.marker_dir(), &TrustedProfiles::of_workspace(&self.workspace))
     }
 
-    /// Where a run leaves its files.
+    /// The directory for the files of a run.
     pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
         self.workspace.artifacts(run)
     }
 
-    /// What a request would run.
+    /// The plan for a request.
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
         let catalog = self.catalog();
         let Known { profile, sha256, .. } = find(&catalog, &run.profile)?;
@@ -103,12 +103,12 @@ impl Profiles {
             timeout_ms: run.timeout_ms,
             output_cap_bytes: run.output_cap_bytes,
         };
-        // A workspace's root is canonical.
+        // The root of a workspace is always canonical.
         let plan = profile.plan(&request, self.workspace.root())?;
         Ok(Plan { profile_sha256: Some(sha256.clone()), ..plan })
     }
 
-    /// Who would be sent out by `spawner`, and what would run.
+    /// The agent that `spawner` sends out, and the plan of its run.
     pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
         let catalog = self.catalog();
         let known = find(&catalog, &spawn.profile)?;
@@ -149,7 +149,7 @@ impl Profiles {
         Ok(Mission { agent: researcher.agent, plan })
     }
 
-    /// What runs as a researcher.
+    /// The plan for the run of a researcher.
     fn researcher_plan(
         &self,
         Known { profile, sha256, .. }: &Known,
@@ -176,7 +176,7 @@ impl Profiles {
         Ok(plan)
     }
 
-    /// Whether a run that waits is still what a trusted profile gives: the file may have changed since, and an
+    /// Checks that a trusted profile still produces this queued run. The file may have changed since, and an
     /// imported event may hold any plan.
     ///
     /// # Errors
@@ -213,13 +213,13 @@ impl Profiles {
             }
             _ => return Err(elsewhere()),
         };
-        // A plan of an older release names no scopes, and settles nothing.
+        // A plan of an older release has no scopes and settles nothing.
         let older = plan.scopes.is_empty() && plan.version.is_empty();
         let again = if older { Plan { scopes: Vec::new(), version: Vec::new(), ..again } } else { again };
         if again == *plan { Ok(()) } else { Err(elsewhere()) }
     }
 
-    /// The refusal of a profile that cannot settle a claim, with the profiles that could.
+    /// The refusal of a profile that cannot settle a claim, extended by the profiles that can.
     pub(super) fn naming_who_settles(
         &self,
         refused: Rejection,
@@ -235,8 +235,9 @@ impl Profiles {
         Rejection { hint, ..refused }.with("profiles", names.join(", "))
     }
 
-    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`], each with the
-    /// arguments that it takes. Those that take none come first: a hint that names one can be run as it is.
+    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`], each with
+    /// its arguments. Profiles without required arguments come first, because a hint can name them as a complete
+    /// command.
     fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<(String, Vec<String>)> {
         let catalog = self.catalog();
         let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
@@ -248,13 +249,14 @@ impl Profiles {
                 && here.can_run(profile)
         };
         let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
-        // What the project wrote for itself knows it best.
+        // Profiles of the project come before built-in ones: they fit the project best.
         fitting.sort_by_key(|known| (!needed(&known.profile).is_empty(), known.origin == Origin::BuiltIn));
         let named = |known: &Known| (known.profile.name.to_string(), needed(&known.profile));
         fitting.into_iter().take(MAX_FITTING).map(named).collect()
     }
 
-    /// What would settle a dispute about these scopes; nothing when no profile says what its exit means.
+    /// A hint that names the run which would settle a dispute about these scopes; `None` when no profile can settle
+    /// it.
     pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
         if claim_type == ClaimType::Decision {
             return None;
@@ -273,7 +275,7 @@ impl Profiles {
     }
 }
 
-/// The arguments that a profile has to be given, each with what the profile says it is: `name=the test to run`.
+/// The required arguments of a profile, each with its description: `name=the test to run`.
 fn needed(profile: &Profile) -> Vec<String> {
     let needed = profile.params.iter().filter(|(_, param)| param.default.is_none());
     let said = |(name, param): (&String, &Param)| match (&param.kind, &param.description) {
@@ -284,7 +286,7 @@ fn needed(profile: &Profile) -> Vec<String> {
     needed.map(said).collect()
 }
 
-/// The profile of this name that may run, or why there is none.
+/// The trusted profile of this name, or the reason why it cannot run.
 fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejection> {
     if let Some(known) = catalog.find(name) {
         let why = match known.trust {
@@ -319,7 +321,7 @@ fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejec
     ))
 }
 
-/// The run that is under way, if one is.
+/// The run in progress, if there is one.
 pub(super) struct Runs {
     orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
     current: Option<(RunId, watch::Sender<bool>)>,
@@ -329,7 +331,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Runs begin with the first [`Runs::tick`]; they go out as orders.
+    /// Runs start with the first [`Runs::tick`]; `orders` sends them to [`follow`].
     pub(super) fn new(
         workspace: &Workspace,
         secret_patterns: Vec<String>,
@@ -339,7 +341,7 @@ impl Runs {
         Self { orders, current: None, busy, workspace: workspace.clone(), secret_patterns }
     }
 
-    /// Ends the runs of a writer that is gone: nobody will hear their end.
+    /// Ends the runs of a previous writer, whose helpers cannot report to this one.
     pub(super) fn reconcile(committer: &mut Committer) -> Result<(), WriterError> {
         for run in committer.runs_under_way() {
             let ended = tree::end_marked(run.uuid());
@@ -350,7 +352,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Ends the runs that came with a memory or a file made elsewhere: this user did not ask for them.
+    /// Ends the runs that came with a copied memory or an imported file: this user did not request them.
     pub(super) fn disown(committer: &mut Committer) -> Result<(), WriterError> {
         for run in committer.unfinished_runs() {
             let problem = "it came with a memory that was made elsewhere, and was not begun here";
@@ -360,7 +362,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Begins the next run when none is under way, and stops the current one when somebody asked for that.
+    /// Starts the next run when none is in progress, and cancels the current one when its end was requested.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         if let Some((run, cancel)) = &self.current {
             if committer.state().is_to_be_cancelled(*run) {
@@ -372,7 +374,7 @@ impl Runs {
         match self.order(run, plan, committer.about(run)) {
             Ok(order) => {
                 let (cancel, cancelled) = watch::channel(false);
-                // The receiver is gone when the process is leaving; the next writer ends the run then.
+                // The receiver is gone while the process exits; the next writer ends the run.
                 let _ = self.orders.send((order, cancelled));
                 self.busy.store(true, Ordering::Relaxed);
                 self.current = Some((run, cancel));
@@ -397,7 +399,7 @@ impl Runs {
         })
     }
 
-    /// Puts the end of the current run on record.
+    /// Records the end of the current run.
     pub(super) fn ended(&mut self, committer: &mut Committer, ended: Ended) -> Result<(), WriterError> {
         self.current = None;
         self.busy.store(false, Ordering::Relaxed);
@@ -409,19 +411,19 @@ impl Runs {
     }
 }
 
-/// A run that is over.
+/// A finished run and its outcome.
 pub(super) struct Ended {
     run: Uuid,
     report: Result<Box<Report>, String>,
 }
 
-/// Follows orders one after the other, each in a helper of its own.
+/// Executes orders one after the other, each in its own helper process.
 pub(super) async fn follow(
     binary: PathBuf,
     mut orders: mpsc::UnboundedReceiver<(Order, watch::Receiver<bool>)>,
     work: Sender<Work>,
 ) {
-    // A process of a run whose helper was killed becomes a child of the writer, which finds and ends it.
+    // If the helper of a run is killed, its children become children of the writer, which finds and ends them.
     if let Err(error) = tree::adopt_orphans() {
         tracing::warn!(%error, "what a killed helper leaves behind is found by its mark alone");
     }
@@ -451,7 +453,7 @@ async fn one(
                     return Err("the helper was lost: stopped, killed or stuck; what it left was ended".to_owned());
                 }
             },
-            // A sender that is gone means that the writer is leaving, and with it the helper.
+            // A closed sender means that the writer is exiting, and the helper with it.
             changed = cancelled.changed(), if !told => {
                 told = true;
                 if changed.is_ok() {
@@ -462,7 +464,7 @@ async fn one(
     }
 }
 
-/// What the ledger keeps of a report.
+/// The part of a report that goes into the ledger.
 pub fn outcome_of(report: &Report) -> RunOutcome {
     let meta = &report.meta;
     RunOutcome {
@@ -492,7 +494,7 @@ pub fn outcome_of(report: &Report) -> RunOutcome {
     }
 }
 
-/// What the ledger keeps of a stream.
+/// The part of a stream that goes into the ledger.
 pub fn stream_facts(captured: &Captured) -> RunStream {
     RunStream {
         total_bytes: captured.total_bytes,
@@ -503,7 +505,7 @@ pub fn stream_facts(captured: &Captured) -> RunStream {
     }
 }
 
-/// Text as a reason, cut to its bounds; none when nothing is left of it.
+/// A text as a reason, cut to the length limit; `None` when it is empty.
 fn sentence(text: &str) -> Option<Reason> {
     text.chars().take(Reason::MAX_CHARS).collect::<String>().parse().ok()
 }

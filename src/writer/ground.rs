@@ -1,4 +1,4 @@
-//! The files a writer stands on: it acknowledges nothing once they are not the ones at its path any more.
+//! The open files of a writer. The writer acknowledges nothing once one of them is not at its path any more.
 
 use std::fs::File;
 use std::io;
@@ -8,13 +8,13 @@ use std::time::UNIX_EPOCH;
 use crate::private;
 use crate::workspace::Workspace;
 
-/// Ledger, log and lock as they were opened. Closing a handle on a file of SQLite's drops the locks of the whole
-/// process on it, so this outlives every connection to the ledger.
+/// The ledger, its log and the lock, as they were opened. Closing any handle on a file of SQLite drops the locks of
+/// the whole process on that file, so this value must outlive every connection to the ledger.
 #[derive(Debug)]
 pub(super) struct Ground(Vec<(PathBuf, File)>);
 
 impl Ground {
-    /// Takes hold of the files at the paths of a workspace; the ledger is open already.
+    /// Opens the files of a workspace. The ledger must be open already.
     pub(super) fn of(workspace: &Workspace) -> io::Result<Self> {
         let paths = [workspace.ledger(), workspace.ledger_log(), workspace.writer_lock()];
         let held = paths.into_iter().map(|path| {
@@ -29,7 +29,7 @@ impl Ground {
         self.0.iter().find(|(path, file)| !is_at(file, path)).map(|(path, _)| &**path)
     }
 
-    /// Puts on record which log belongs to which ledger, for [`set_aside_log`] of the next writer.
+    /// Records which log belongs to which ledger. The next writer's [`set_aside_log`] reads it.
     pub(super) fn record_log(&self, workspace: &Workspace) -> io::Result<()> {
         let pair = pair_of(workspace);
         match private::read_to_string(&workspace.ledger_pair()) {
@@ -45,13 +45,13 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     held.is_some() && held == private::name_of(path)
 }
 
-/// Moves a log aside that belongs to another ledger than the one beside it. A killed writer leaves its log, and SQLite
-/// would put its pages over a backup that was renamed into the place of the ledger. A copy of both is a pair as well:
-/// there, neither is the recorded file. Only the holder of the writer's lock may call this.
+/// Moves a log aside that belongs to another ledger than the one beside it. A killed writer leaves its log behind;
+/// SQLite would apply it to a backup that was renamed into the ledger's place. A copy of both files is a valid
+/// pair: there, neither is the recorded file. Only the holder of the writer's lock may call this.
 pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
     let log = workspace.ledger_log();
     if !log.exists() {
-        // The next log may get the inode of the one that is gone.
+        // The next log may reuse the inode of the missing one.
         return private::gone(std::fs::remove_file(workspace.ledger_pair()));
     }
     let recorded = private::read_to_string(&workspace.ledger_pair()).unwrap_or_default();
@@ -65,14 +65,14 @@ pub(super) fn set_aside_log(workspace: &Workspace) -> io::Result<()> {
     }
     let aside = workspace.aside(&log);
     tracing::warn!(file = %aside.display(), "the ledger was replaced: the log of the one before it is set aside");
-    // The index over the log goes first: without the log it would lead nowhere.
+    // The index of the log is removed first, because it is useless without the log.
     private::gone(std::fs::remove_file(workspace.ledger_index()))?;
     std::fs::rename(&log, aside)?;
     private::sync_dir(workspace.memory())
 }
 
-/// The names of ledger and log, a line each. A file system gives the inode of a removed file to the next one, so a name
-/// also says when the file was made, where the system knows.
+/// The identities of ledger and log, one per line. File systems reuse inodes, so an identity includes the birth
+/// time where the system provides it.
 fn pair_of(workspace: &Workspace) -> String {
     let named = |path: &Path| {
         let metadata = std::fs::symlink_metadata(path).ok()?;
@@ -91,7 +91,7 @@ mod tests {
     use crate::system::Environment;
     use crate::workspace::Workspace;
 
-    /// Ledger and log were removed and made anew, and the new log got the inode of the old one.
+    /// Ledger and log were removed and created again, and the new log reused the inode of the old one.
     #[test]
     fn a_log_that_was_given_the_inode_of_another_is_left_alone() {
         let dir = tempfile::tempdir().expect("a temporary directory");

@@ -32,23 +32,23 @@ use crate::standing::Damage;
 use crate::system::{self, Sources};
 use crate::workspace::Workspace;
 
-/// How often an idle writer looks whether somebody spooled in spite of it.
+/// How often an idle writer looks for commands in the spool.
 const SPOOL_TICK: Duration = Duration::from_millis(250);
-/// How long a client may take to read an answer before it is dropped.
+/// How long a client may take to read an answer; then its connection is dropped.
 const STALLED_AFTER: Duration = Duration::from_secs(10);
-/// Answers a client may leave unread before it is dropped.
+/// The most unread answers of a client; with more, its connection is dropped.
 const MAX_UNREAD: usize = 4_096;
 
-/// How a writer runs.
+/// Options of a writer process.
 #[derive(Debug, Clone, Default)]
 pub struct ServeOptions {
-    /// Where the keys of checkpoints lie; without it none are written.
+    /// Directory for the keys of checkpoints; without it no checkpoints are written.
     pub state_home: Option<PathBuf>,
-    /// Abort there, for tests.
+    /// Where to abort, for tests.
     pub crash_at: Option<CrashPoint>,
 }
 
-/// What the committing thread is asked to do.
+/// A request to the committing thread.
 pub(super) enum Work {
     Submit {
         id: u64,
@@ -56,7 +56,7 @@ pub(super) enum Work {
         reply: UnboundedSender<Reply>,
     },
     RunEnded(Ended),
-    /// A newer version of hm asks: it brings a writer of its own.
+    /// A newer version of hm asks the writer to exit, so that it can start its own.
     Leave,
     Rebuild {
         reply: UnboundedSender<Reply>,
@@ -68,12 +68,12 @@ pub(super) enum Work {
     },
 }
 
-/// Serves a workspace until it is idle or told to stop.
+/// Serves a workspace until the writer is idle for long enough or gets a stop signal.
 ///
 /// # Errors
-/// [`WriterError::Locked`] when there is another writer; every other one with what to do.
+/// [`WriterError::Locked`] when another writer runs. Every other error names a way forward.
 pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> Result<(), WriterError> {
-    // Everything the writer makes is the owner's alone.
+    // Files of the writer must be private to the owner.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     workspace.ensure()?;
@@ -105,7 +105,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
         replay(&mut committer, &spool)?;
     }
     let identity = Identity { file, ledger: Arc::default() };
-    // A front that knows the ledger takes no writer that does not name it.
+    // A front that knows the ledger rejects a writer that does not name it.
     identity.learn(&committer)?;
     let sealer = match &options.state_home {
         Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, Some(home)))?,
@@ -114,7 +114,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
             Sealer::none()
         }
     };
-    // Where the lock is another file by now, another writer may listen.
+    // If the lock path holds another file by now, another writer may be listening.
     let is_here = || ground::is_at(&lock, &workspace.writer_lock());
     if !is_here() {
         return Err(WriterError::Replaced(workspace.writer_lock().display().to_string()));
@@ -130,7 +130,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let (failed, failure) = tokio::sync::oneshot::channel();
     let told = Told { head, identity: identity.clone(), workspace: workspace.clone() };
     let committing = std::thread::Builder::new().name("commit".to_owned()).spawn(move || {
-        // The receiver is gone when the process is leaving anyway.
+        // The receiver is gone only while the process exits.
         let _ = failed.send(commit_loop(committer, sealer, background, runs, &spool, &queue, &told));
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -149,7 +149,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     if is_here() || !socket.starts_with(workspace.memory()) {
         workspace.remove_socket(&socket);
     }
-    // Dropping the runtime drops every sender; the thread finishes its group and ends.
+    // Dropping the runtime drops every sender; the committing thread finishes its group and ends.
     drop(runtime);
     if ended.is_ok() && committing.join().is_err() {
         tracing::error!("the committing thread panicked");
@@ -161,7 +161,7 @@ fn lock(workspace: &Workspace) -> Result<File, WriterError> {
     let file = private::options().create(true).truncate(false).write(true).open(workspace.writer_lock())?;
     match file.try_lock() {
         Ok(()) => {
-            // Whoever wants to know, or to end, the writer finds its process id here.
+            // Tools that inspect or stop the writer read its process id here.
             file.set_len(0)?;
             writeln!(&file, "{}", std::process::id())?;
             Ok(file)
@@ -171,18 +171,18 @@ fn lock(workspace: &Workspace) -> Result<File, WriterError> {
     }
 }
 
-/// What the committing thread says to the one that serves, and of which workspace.
+/// What the committing thread sends to the serving one, and the workspace it serves.
 struct Told {
     workspace: Workspace,
     head: watch::Sender<u64>,
     identity: Identity,
 }
 
-/// What fronts are told of the ledger behind this writer.
+/// The identity of the ledger, which the writer sends to fronts.
 #[derive(Debug, Clone)]
 struct Identity {
     file: Option<FileName>,
-    /// Known from the first event on.
+    /// Set after the first event.
     ledger: Arc<OnceLock<Origin>>,
 }
 
@@ -195,15 +195,15 @@ impl Identity {
         if self.ledger.get().is_none()
             && let Some(origin) = committer.origin()?
         {
-            // It has one first event.
+            // The first event never changes, so a second `set` has no effect.
             let _ = self.ledger.set(origin);
         }
         Ok(())
     }
 }
 
-/// What a writer puts on record before anything else: the rules it decides by, and the end of runs that are no one's.
-/// A ledger that lost events takes it once the loss is accepted.
+/// Records the facts that come before all commands: the rules of this writer, and the end of runs without a helper.
+/// A ledger that lost events gets them once the loss is accepted.
 fn record_start(committer: &mut Committer, workspace: &Workspace) -> Result<(), WriterError> {
     if committer.is_stopped() {
         return Ok(());
@@ -216,7 +216,7 @@ fn record_start(committer: &mut Committer, workspace: &Workspace) -> Result<(), 
     Runs::reconcile(committer)
 }
 
-/// Commits what was spooled. A spool that cannot be read now is tried again.
+/// Commits the spooled commands. If the spool cannot be read now, the writer tries again later.
 fn replay(committer: &mut Committer, spool: &Spool) -> Result<(), WriterError> {
     match committer.replay(spool) {
         Ok(replayed) => tracing::info!(?replayed, "replayed the spool"),
@@ -248,18 +248,18 @@ fn commit_loop(
                 return Ok(());
             }
         };
-        // What was spooled was accepted before what comes in now: it goes first.
+        // Spooled commands were accepted before the new ones, so they come first.
         if !spool.is_empty() && !committer.is_stopped() {
             replay(&mut committer, spool)?;
             head.send_replace(committer.head().seq);
         }
-        // Also when nobody writes: a writer of files that are gone is in the way of the next one.
+        // This also runs without writes: a writer whose files are gone blocks the next writer.
         committer.check_ground()?;
         background.tick(&mut committer)?;
         runs.tick(&mut committer)?;
         head.send_if_modified(|seen| std::mem::replace(seen, committer.head().seq) != committer.head().seq);
         let Some(first) = first else {
-            // The spool may have moved the head while nobody called.
+            // A replay of the spool may have moved the head without any request.
             if std::mem::replace(&mut untidy, false) || sealer.is_behind(committer.head()) {
                 committer.tidy();
                 sealer.seal(committer.head());
@@ -291,14 +291,14 @@ fn commit_loop(
         let was_stopped = committer.is_stopped();
         let outcomes = committer.commit(&submissions)?;
         if submissions.iter().any(|submission| matches!(submission.command, Command::AcceptLoss(_))) {
-            // Before the answer: a `hm verify` that follows expects a checkpoint.
+            // The checkpoint comes before the answer, because a `hm verify` after the answer expects it.
             sealer.seal_now(committer.head());
         }
         if submissions.iter().any(|submission| matches!(submission.command, Command::StartSession(_))) {
             background.session_started();
         }
         for ((id, reply), outcome) in replies.into_iter().zip(outcomes) {
-            // A client that left does not hear its answer; it will ask again with the same id.
+            // A client that left gets no answer; it asks again with the same command id.
             let _ = reply.send(Reply::Answer { id, outcome: outcome.into() });
         }
         for ended in over {
@@ -312,9 +312,10 @@ fn commit_loop(
                 let _ = reply.send(Reply::Importing { seq });
             })?;
             if let Ok(imported) = &done {
-                // What waits in a file that somebody handed over is nothing this user asked for.
+                // This user did not request the queued runs of a file from elsewhere.
                 Runs::disown(&mut committer)?;
-                // Before the answer: whoever verifies next expects a checkpoint where there is a key.
+                // The checkpoint comes before the answer, because a `hm verify` after the answer expects it where
+                // there is a key.
                 sealer.seal_now(imported.head);
                 head.send_replace(imported.head.seq);
             }
@@ -324,12 +325,12 @@ fn commit_loop(
             });
         }
         if was_stopped && !committer.is_stopped() {
-            // What the writer could not put on record when it came.
+            // Now the records are possible that the writer skipped at its start.
             record_start(&mut committer, workspace)?;
         }
         for reply in rebuilds {
             if let Some(damage) = committer.damage().filter(|damage| damage.stops_writes()) {
-                // The position of the read models says what is missing.
+                // The position of the read models is the evidence of the loss.
                 let message = format!("{}: {}", damage.loss.fault, Damage::FIX);
                 let _ = reply.send(Reply::Failed { message });
                 continue;
@@ -374,7 +375,7 @@ async fn listen(
                 let hello = identity.hello();
                 tokio::spawn(async move {
                     if let Err(error) = serve_client(stream, work, heads, hello).await {
-                        // What does not parse is quoted in the error, and may be anything.
+                        // The error quotes the frame, which may hold a secret.
                         let error = privacy::redacted(&error.to_string(), &Secrets::default());
                         tracing::debug!(%error, "dropped a client");
                     }
@@ -397,11 +398,11 @@ async fn listen(
 }
 
 fn bind(socket: PathBuf) -> Result<Listener, WriterError> {
-    // The library would remove whatever lies there in the end.
+    // The library would also remove a socket that replaced ours, so it must not reclaim the name.
     Ok(ListenerOptions::new().name(socket_name(socket)?).reclaim_name(false).create_tokio()?)
 }
 
-/// A socket's name on this platform.
+/// The name of a socket in the form of this platform.
 pub(super) fn socket_name(path: PathBuf) -> std::io::Result<interprocess::local_socket::Name<'static>> {
     #[cfg(unix)]
     return path.to_fs_name::<interprocess::local_socket::GenericFilePath>();
@@ -412,8 +413,8 @@ pub(super) fn socket_name(path: PathBuf) -> std::io::Result<interprocess::local_
         .to_ns_name::<interprocess::local_socket::GenericNamespaced>();
 }
 
-/// Whether the process at the other end of a connection is this user's; where the system does not tell, the modes of
-/// the directories have to do.
+/// Whether the process at the other end of a connection belongs to this user. Where the system cannot tell, the
+/// modes of the directories protect the socket.
 pub(super) fn is_ours(stream: &Stream) -> bool {
     #[cfg(unix)]
     return stream
@@ -423,7 +424,7 @@ pub(super) fn is_ours(stream: &Stream) -> bool {
     return true;
 }
 
-/// Talks to one client until it leaves, stalls or sends garbage; no other client notices.
+/// Serves one client until it leaves, stalls or sends an invalid frame. Other clients are not affected.
 async fn serve_client(
     mut stream: Stream,
     work: Sender<Work>,
@@ -437,7 +438,7 @@ async fn serve_client(
     wire::write(&mut stream, &ours).await?;
     let Some(theirs) = hello else { return Ok(()) };
     if theirs.is_newer() {
-        // The committing thread is gone when the process is leaving anyway.
+        // The committing thread is gone only while the process exits.
         let _ = work.send(Work::Leave);
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The spool: commands accepted while the writer is away, durable before they are acknowledged.
+//! The spool: commands accepted without a writer, made durable before they are acknowledged.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,21 +14,21 @@ use crate::private::{self, FileName};
 use crate::system;
 use crate::workspace::Workspace;
 
-/// How long a front waits for the lock of the spool, off the threads that serve: on a busy disk each of many panes holds
-/// it for a sync, and a write that is refused is worse than a slow one.
+/// How long a front waits for the lock of the spool, on a blocking thread. On a busy disk each of many panes holds
+/// it for a sync, and a slow write is better than a refused one.
 const APPENDED_WITHIN: Duration = Duration::from_secs(3);
-/// How long the writer waits for it, which comes again.
+/// How long the writer waits for the lock. It comes again later.
 const LOCKED_AT_MOST: Duration = Duration::from_millis(500);
-/// How often it is tried meanwhile.
+/// How often the lock is tried in that time.
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
-/// Why nothing could be spooled; the command was not accepted.
+/// Why a command could not be spooled. The command was not accepted.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot spool to {path}: {source}")]
 pub struct SpoolError {
-    /// Which file.
+    /// The path of the file.
     pub path: String,
-    /// What the system said.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
@@ -37,20 +37,20 @@ pub struct SpoolError {
 pub struct Spool {
     path: PathBuf,
     rejected: PathBuf,
-    /// What only a newer version of hm can read.
+    /// Lines that only a newer version of hm can read.
     later: PathBuf,
 }
 
-/// What stands in the spool from some offset on.
+/// The content of the spool after some offset.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// Complete lines, in order.
     pub complete: Vec<String>,
-    /// A line whose writer died in the middle of it; it was never acknowledged.
+    /// A line whose writer died in the middle of it. It was never acknowledged.
     pub torn: Option<String>,
-    /// Where reading stopped.
+    /// The offset where reading stopped.
     pub end: u64,
-    /// Which file was read: the one at the path may be of another memory by now.
+    /// The file that was read. The path may hold the file of another memory by now.
     file: Option<FileName>,
 }
 
@@ -60,11 +60,11 @@ impl Spool {
         Self { path: workspace.spool(), rejected: workspace.rejected_spool(), later: workspace.later_spool() }
     }
 
-    /// Appends a command and makes it durable. When another queued command of the same agent carries
-    /// the same key, nothing is written and that one is returned.
+    /// Appends a command and makes it durable. If the spool already holds a command of the same agent with the same
+    /// key, returns that one and writes nothing.
     ///
     /// # Errors
-    /// [`SpoolError`]: then the command is nowhere.
+    /// [`SpoolError`]: the command was not written.
     pub fn append(&self, submission: &Submission) -> Result<Option<Submission>, SpoolError> {
         self.try_append(submission).map_err(|source| self.failed(source))
     }
@@ -81,27 +81,28 @@ impl Spool {
         line.push(b'\n');
         let len = file.metadata()?.len();
         if !ends_line(&mut file, len)? {
-            // Somebody died in the middle of a line; close it so that ours stands alone.
+            // A process died in the middle of the last line. A line break separates it from the new one.
             line.insert(0, b'\n');
         }
         let durable = file.write_all(&line).and_then(|()| file.sync_all()).and_then(|()| match len {
-            // The file may be new: its name must survive a power cut as well.
+            // The file may be new, and its directory entry must survive a power cut too.
             0 => self.path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all()),
             _ => Ok(()),
         });
         if let Err(error) = durable {
-            // A line that is not acknowledged must not be half there.
+            // Removes the partial line, which is not acknowledged.
             file.set_len(len)?;
             return Err(error);
         }
         Ok(None)
     }
 
-    /// Accepts a command for later: durable in the spool, and said to be no more than that. `why` says why it is
+    /// Accepts a command for later: durable in the spool, with a receipt that says `queued`. `why` states why it is
     /// not committed now, and `next` when it will be.
     ///
     /// # Errors
-    /// `unavailable` when the spool cannot take it; `idempotency_conflict`.
+    /// `unavailable` when the spool cannot take it; `idempotency_conflict` when its key was used for another
+    /// request.
     pub(super) fn accept(
         &self,
         submission: &Submission,
@@ -142,18 +143,18 @@ impl Spool {
         })
     }
 
-    /// Commands that wait, without taking the lock: 0 when there is no spool.
+    /// The number of waiting commands, read without the lock; 0 when there is no spool.
     pub fn waiting(&self) -> u64 {
         let bytes = private::read(&self.path).unwrap_or_default();
         whole_lines(&bytes).filter(|line| !line.trim_ascii().is_empty()).count() as u64
     }
 
-    /// Whether anything waits; one stat.
+    /// Whether the spool is empty; costs one stat.
     pub(super) fn is_empty(&self) -> bool {
         std::fs::metadata(&self.path).map_or(true, |metadata| metadata.len() == 0)
     }
 
-    /// What waits in it, in order; none when nobody can tell. Lines that cannot be read are left out.
+    /// The waiting commands in order; `None` when the spool cannot be read. Unreadable lines are left out.
     pub fn submissions(&self) -> Option<Vec<Submission>> {
         let lines = self.read_after(0).ok()?;
         Some(lines.complete.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
@@ -185,7 +186,7 @@ impl Spool {
         read().map_err(|source| self.failed(source))
     }
 
-    /// Empties the spool if nothing was added after these lines; says whether it did.
+    /// Empties the spool unless lines were added after these; returns whether it did.
     pub(super) fn truncate_after(&self, lines: &Lines) -> Result<bool, SpoolError> {
         let truncate = || -> io::Result<bool> {
             let file = private::options().write(true).open(&self.path)?;
@@ -204,18 +205,18 @@ impl Spool {
         truncate().map_err(|source| self.failed(source))
     }
 
-    /// Keeps a line that did not pass, with the reason, for a human to look at.
+    /// Keeps a rejected line for a human, with the reason.
     pub(super) fn set_aside(&self, line: &str, reason: &str) -> Result<(), SpoolError> {
         let record = serde_json::json!({ "reason": reason, "line": line }).to_string();
         append_line(&self.rejected, &record)
     }
 
-    /// Keeps a line of a command that only a newer version of hm knows, for the writer of that one.
+    /// Keeps a line with a command of a newer version of hm, for the writer of that version.
     pub(super) fn keep_for_later(&self, line: &str) -> Result<(), SpoolError> {
         append_line(&self.later, line)
     }
 
-    /// Adds what was kept for a newer version of hm to what waits: this may be that version.
+    /// Moves the lines that were kept for a newer version back into the spool: this may be that version.
     pub(super) fn take_up(&self) -> Result<(), SpoolError> {
         let take_up = || -> io::Result<()> {
             let kept = match private::read(&self.later) {
@@ -227,7 +228,7 @@ impl Spool {
             if known.is_empty() {
                 return Ok(());
             }
-            // A line that is taken up twice is recognised by its command.
+            // A line that is moved twice is recognised by its command id.
             append_lines(&self.path, &known.join("\n"))?;
             let left: String = kept
                 .lines()
@@ -239,7 +240,7 @@ impl Spool {
         take_up().map_err(|source| SpoolError { path: self.later.display().to_string(), source })
     }
 
-    /// Lines that did not pass, and lines that only a newer version of hm can read.
+    /// The number of rejected lines, and of lines for a newer version of hm.
     pub fn left_behind(&self) -> (u64, u64) {
         let count = |path: &Path| {
             let bytes = private::read(path).unwrap_or_default();
@@ -248,8 +249,8 @@ impl Spool {
         (count(&self.rejected), count(&self.later))
     }
 
-    /// Blanks the lines of both files in which `holds` sees what was erased, torn ones too. Nothing moves: a
-    /// crash in the middle harms no other line, and whoever appends meanwhile only waits.
+    /// Blanks the lines of both files for which `holds` finds erased data, torn ones included. No bytes move, so a
+    /// crash in the middle harms no other line; appending processes wait for the lock.
     pub(super) fn scrub(&self, holds: impl Fn(&str) -> bool) -> Result<(), SpoolError> {
         for path in [&self.path, &self.rejected, &self.later] {
             let scrub = || -> io::Result<()> {
@@ -279,13 +280,13 @@ impl Spool {
         SpoolError { path: self.path.display().to_string(), source }
     }
 
-    /// Where the spool lies.
+    /// The path of the spool.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The lines that were finished.
+/// The complete lines, without their line breaks.
 fn whole_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     bytes[..end].split(|byte| *byte == b'\n')
@@ -299,9 +300,9 @@ fn queued_under(
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut bytes)?;
-    // Parsing is left to the lines that name the key somewhere: a spool may be long.
+    // Only lines that contain the key are parsed, because a spool may be long.
     let named = serde_json::to_string(key)?;
-    // A torn line may be no UTF-8; the one we look for was written whole.
+    // A torn line may be invalid UTF-8; the line we look for is complete.
     Ok(String::from_utf8_lossy(&bytes)
         .lines()
         .filter(|line| line.contains(&named))
@@ -324,7 +325,7 @@ fn append_line(path: &Path, line: &str) -> Result<(), SpoolError> {
     append_lines(path, line).map_err(|source| SpoolError { path: path.display().to_string(), source })
 }
 
-/// Appends whole lines behind what a process may have left torn, or nothing.
+/// Appends whole lines behind a possibly torn line: all of them or none.
 fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
     let mut file = private::options().create(true).read(true).append(true).open(path)?;
     lock(LOCKED_AT_MOST, || file.try_lock())?;
@@ -337,8 +338,8 @@ fn append_lines(path: &Path, lines: &str) -> io::Result<()> {
     written
 }
 
-/// Takes a lock that others hold for moments only. Another process may be stopped while it holds it: then there is an
-/// error and no waiting for ever.
+/// Takes a lock that other processes hold only briefly. A process may be stopped while it holds the lock, so
+/// waiting ends with an error.
 fn lock(within: Duration, mut attempt: impl FnMut() -> Result<(), TryLockError>) -> io::Result<()> {
     let deadline = system::instant() + within;
     loop {

@@ -13,9 +13,9 @@ use crate::domain::rejection::Rejection;
 use crate::ledger::Origin;
 use crate::private::FileName;
 
-/// Raised whenever a frame changes its meaning; both sides must agree.
+/// Version of the protocol, raised when a frame changes its meaning. Both sides must have the same.
 pub(super) const PROTOCOL: u32 = 3;
-/// Frames above this are refused: four times the longest command.
+/// Larger frames are refused. The limit is four times the longest command.
 pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
 
 /// The first frame in either direction.
@@ -23,10 +23,10 @@ pub(super) const MAX_FRAME_BYTES: u32 = 1024 * 1024;
 pub(super) struct Hello {
     pub protocol: u32,
     pub version: String,
-    /// The name of the writer's ledger; none of a front, and while nothing was written.
+    /// The id of the writer's ledger; `None` from a front, and before the first event.
     #[serde(default)]
     pub ledger: Option<Origin>,
-    /// The file of the writer's ledger; none of a front.
+    /// The file of the writer's ledger; `None` from a front.
     #[serde(default)]
     pub file: Option<FileName>,
 }
@@ -47,33 +47,33 @@ impl Hello {
     }
 }
 
-/// The numbers of a version, without what follows them, as in `1.2.3-beta`.
+/// The numbers of a version, without a suffix as in `1.2.3-beta`.
 fn numbers(version: &str) -> Vec<u64> {
     let plain = version.split(['-', '+']).next().unwrap_or_default();
     plain.split('.').map(|number| number.parse().unwrap_or_default()).collect()
 }
 
-/// What a front asks.
+/// A request of a front.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(super) enum Request {
-    /// Decide and append; answered by `Answer` with the same `id`.
+    /// Decide and append a command; answered by `Answer` with the same `id`.
     Submit { id: u64, submission: Box<Submission> },
-    /// Send `Head` now and whenever the ledger grows.
+    /// Send `Head` now and each time the ledger grows.
     Watch,
     /// Drop every projection and fold the ledger again; answered by `Rebuilding` and `Rebuilt`.
     Rebuild,
-    /// Append what an export holds; the writer reads the file, which may be larger than any frame.
-    /// Answered by `Importing` and `Imported` or `Refused`.
+    /// Append the events of an export. The writer reads the file itself, because it may be larger than any frame.
+    /// Answered by `Importing`, and then `Imported` or `Refused`.
     Import {
         file: std::path::PathBuf,
-        /// Whether its texts are taken without a look at the secrets in them.
+        /// Whether the texts are accepted without a scan for secrets.
         #[serde(default)]
         as_is: bool,
     },
 }
 
-/// What the writer says.
+/// A reply of the writer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub(super) enum Reply {
@@ -131,7 +131,7 @@ impl From<Outcome> for Result<Receipt, Rejection> {
     }
 }
 
-/// One frame as bytes.
+/// Encodes one frame.
 pub(super) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;

@@ -1,4 +1,4 @@
-//! What an agent is told when it is about to walk into a dead end: one short paragraph.
+//! The warning for an agent that is about to repeat a dead end: one short paragraph.
 
 use serde::Serialize;
 
@@ -8,39 +8,39 @@ use crate::domain::clean;
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
-/// The longest statement that is quoted whole, in characters; the claim has the rest.
+/// The longest statement that is quoted whole, in characters. Read the claim for the rest.
 const MAX_STATEMENT_CHARS: usize = 400;
 /// The longest first line of a statement that is quoted whole, in characters.
 const MAX_FIRST_LINE_CHARS: usize = 160;
 /// The longest trigger that is quoted whole, in characters.
 const MAX_MET_CHARS: usize = 120;
-/// Dead ends that are told of at once; who is told more reads none.
+/// The most dead ends in one warning. Agents stop reading longer ones.
 pub const MAX_TOLD: usize = 3;
 
-/// A dead end in the way of an action.
+/// A dead end that an action meets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeadEnd {
     /// The claim that reports it.
     pub claim_id: ClaimId,
-    /// What happened.
+    /// The statement of the claim: what failed.
     pub statement: String,
-    /// To whom.
+    /// The agent that reported it.
     pub owner: String,
-    /// The session it was reported in.
+    /// The session in which it was reported.
     #[serde(skip)]
     pub session: Option<String>,
-    /// Where the claim is in its life; never deprecated.
+    /// The status of the claim; never deprecated.
     pub status: Status,
     /// When it was reported, epoch ms.
     pub created_at: Timestamp,
-    /// What kind of trigger meets the action.
+    /// The kind of trigger that meets the action.
     pub kind: Kind,
-    /// The trigger.
+    /// The trigger as its author wrote it.
     pub met: String,
 }
 
-/// The paragraph: what happened, to whom, when, why it is told now, and what to do if it no longer holds. Empty when
-/// there is nothing to tell.
+/// The paragraph: what failed, for which agent, when, why the warning comes now, and what to do if the dead end no
+/// longer holds. Empty without dead ends.
 pub fn advise(dead_ends: &[DeadEnd], now: Timestamp) -> String {
     let told: Vec<String> = dead_ends.iter().take(MAX_TOLD).map(|dead_end| sentence(dead_end, now)).collect();
     let Some(first) = dead_ends.first() else { return String::new() };
@@ -73,8 +73,8 @@ fn sentence(dead_end: &DeadEnd, now: Timestamp) -> String {
     )
 }
 
-/// Stored text on one line, cut to so many characters: it cannot drive a terminal, and holds no quotation mark that
-/// would end the quotation.
+/// Stored text on one line, cut to `max_chars` characters. Control characters and quotation marks are replaced, so
+/// that the text cannot drive a terminal or end the quotation.
 pub fn quoted(text: &str, max_chars: usize) -> String {
     let plain = clean::cut_line(text, max_chars).replace(['"', '`'], "'");
     clean::untagged(&plain).into_owned()
@@ -86,7 +86,7 @@ pub fn first_line(statement: &str) -> String {
     format!("\"{}\"", quoted(first, MAX_FIRST_LINE_CHARS))
 }
 
-/// What the author of a claim is told when another agent edited a file that it is about.
+/// The warning for the author of a claim after another agent edited one of the claim's files.
 pub fn edited_since(
     path: &str,
     (by, at): (&str, Timestamp),
@@ -97,7 +97,7 @@ pub fn edited_since(
     format!("{path} was edited by {by} {}, after your {id} ({})", age(at, now), first_line(says))
 }
 
-/// How long ago, in the largest whole unit.
+/// The age of a moment, in the largest whole unit.
 pub fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.ms().saturating_sub(then.ms()) / 1_000;
     let minutes = seconds / 60;

@@ -1,4 +1,4 @@
-//! The signature of an error: its first line, without what differs from one run to the next.
+//! The signature of an error: its first line, without the parts that differ between runs.
 
 use std::sync::LazyLock;
 
@@ -6,19 +6,20 @@ use regex::{Regex, RegexSet};
 
 use crate::domain::text::ErrorSignature;
 
-/// How much of an output is looked at, in lines; what failed says so at its beginning or not at all.
+/// Lines of an output that are searched. A failed command reports its error at the beginning, or in no useful
+/// place.
 const MAX_LINES: usize = 2_000;
-/// How much of a line is looked at, in bytes.
+/// Bytes of each line that are searched.
 const MAX_LINE_BYTES: usize = 2_000;
 
-/// What the first line of an error looks like, in the tools that agents run.
+/// Patterns for the first line of an error, for the tools that agents run.
 static ERROR: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new([
-        // rustc, git, cargo, docker, gcc without a place; GNU make; npm.
+        // Without a place: rustc, git, cargo, docker, gcc, GNU make, npm.
         r"^(?i:error|fatal|panic|failure)(?:\[[A-Z]*\d+\])?:",
         r"^(?:\S+: )?\*\*\* ",
         r"^npm (?i:err!|error) ",
-        // A place before it: gcc, clang, tsc, go vet, eslint.
+        // With a place first: gcc, clang, tsc, go vet, eslint.
         r"^\S+?[:(]\d+(?:[:,]\d+)?\)?:? +(?i:fatal )?(?i:error)\b",
         // `ld: error: …`, `docker: Error response …`
         r"^[\w./-]+: (?i:fatal )?(?i:error)\b",
@@ -31,7 +32,7 @@ static ERROR: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^--- FAIL: ",
         r"^FAIL(?:ED)?[: \t]",
         r"^\s*[✗✖✕×●] ",
-        // Shells and the system.
+        // Shells and the operating system.
         r": (?:command not found|[Nn]o such file or directory|[Pp]ermission denied|not found)\b",
         r"(?:undefined reference to|cannot find -l|[Ss]egmentation fault|[Cc]onnection refused|[Tt]imed out)",
         r"^(?i:error|failed to|could not|cannot|unable to)\b",
@@ -39,7 +40,7 @@ static ERROR: LazyLock<RegexSet> = LazyLock::new(|| {
     .expect("patterns of our own, used by the tests below")
 });
 
-/// What an error line begins with before it says anything: a place, a severity, a thread.
+/// The start of an error line that says nothing about the error itself: a place, a severity, a thread.
 static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"^(?:\s*(?:[✗✖✕×●]|E {2,}|(?:\S+?[:(]\d+(?:[:,]\d+)*\)?:? )|(?i:npm (?:err!|error) )|(?i:(?:uncaught|unhandled|fatal|error|panic|failure|caused by)(?:\[[a-z]*\d+\])?: )|Exception in thread \S+ |thread '[^']*' (?:\(\d+\) )?panicked at (?:\S+:\d+:\d+:? )?))+",
@@ -59,9 +60,9 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a pattern of our own, used by the tests below")
 }
 
-/// The signature of the first error in what a tool wrote, or of an error as somebody quotes it: the same function
-/// for both, so that they meet. Numbers, paths, hex and quoted text are masked, case and severity dropped. None when
-/// several lines hold nothing that looks like an error.
+/// The signature of the first error in the output of a tool, or of an error quoted by an agent. Both use this
+/// function, so that they match. Masks numbers, paths, hex and quoted text; drops case and severity. `None` when
+/// several lines contain nothing that looks like an error.
 pub fn error_signature(text: &str) -> Option<ErrorSignature> {
     let clean = |line: &str| {
         let line: String = line.chars().filter(|c| !c.is_control()).collect();
@@ -72,13 +73,13 @@ pub fn error_signature(text: &str) -> Option<ErrorSignature> {
     let mut first = None;
     while let Some(line) = lines.next() {
         if lines.peek().is_none() && first.is_none() {
-            // The only line: somebody quotes it.
+            // A single line is a quoted error.
             return masked(&clean(line));
         }
         first.get_or_insert(line);
         let line = clean(head(line));
         if line.starts_with("Traceback (most recent call last)") {
-            // What was raised stands below the frames, which are indented.
+            // The exception stands below the stack frames, which are indented.
             return lines.find(|line| !line.starts_with([' ', '\t'])).and_then(|line| masked(&clean(line)));
         }
         if ERROR.is_match(&line) {
@@ -95,13 +96,13 @@ fn head(line: &str) -> &str {
     &line[..line.floor_char_boundary(MAX_LINE_BYTES)]
 }
 
-/// A text without the escape sequences that colour it in a terminal.
+/// The text without the terminal escapes for colours.
 fn without_colours(text: &str) -> String {
     static COLOUR: LazyLock<Regex> = LazyLock::new(|| regex("\u{1b}\\[[0-9;?]*[A-Za-z]"));
     COLOUR.replace_all(text, "").into_owned()
 }
 
-/// Passes of [`masked_once`] after which a line has its form; two do for all but what is made up.
+/// The most passes of [`masked_once`]. All real lines reach their final form after two.
 const MAX_PASSES: usize = 5;
 
 fn masked(line: &str) -> Option<ErrorSignature> {
@@ -122,7 +123,7 @@ fn masked(line: &str) -> Option<ErrorSignature> {
 
 fn masked_once(line: &str) -> String {
     let beginning = BEGINNING.find(line).map_or(0, |found| found.end());
-    // What is nothing but a place or a severity says what it is.
+    // A line with nothing but a place or a severity keeps it as its message.
     let line = if line[beginning..].trim().is_empty() { line } else { &line[beginning..] };
     let line = QUOTED.replace_all(line, "${1}{quoted}");
     let line = PATH.replace_all(&line, "${1}{path}");

@@ -1,17 +1,17 @@
-//! Commands in a normal form, in which two ways to type the same are the same.
+//! The normal form of commands: different spellings of the same command become equal.
 
 use std::fmt;
 
 use super::shell::{Joint, Step, VALUE, cut};
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
 
-/// The longest line that is looked at; longer ones are generated, not typed.
+/// The longest line that is parsed, in bytes. Longer lines are generated and not typed.
 const MAX_LINE_BYTES: usize = 64 * 1024;
-/// Lines within lines (`bash -c`, `$(…)`) that are followed.
+/// How deep lines within lines are followed (`bash -c`, `$(…)`).
 pub(super) const MAX_DEPTH: usize = 4;
 
-/// Commands that only run another one: the options of theirs that take a value, and how many words of their own
-/// stand before it.
+/// Commands that only run another command: name, options that take a value, and number of own words before the
+/// other command.
 const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t", "-D", "-R", "--user", "--group"], 0),
     ("doas", &["-u", "-C"], 0),
@@ -26,19 +26,19 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("command", &[], 0),
     ("exec", &["-a"], 0),
 ];
-/// Options of wrappers after which it is open what is run: a lookup, a line as one word, another directory.
+/// Options of wrappers that make the command unknown: a lookup, a line as one word, another directory.
 const OPEN_OPTIONS: [&str; 6] = ["-v", "-V", "-S", "-C", "--split-string", "--chdir"];
 pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
-/// Words of the shell before a command.
+/// Words of the shell that stand before a command.
 pub(super) const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
-/// What else the shell reads itself: none of it is a program.
+/// Other words that the shell handles itself. None of them is a program.
 const RESERVED: [&str; 10] = ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd"];
-/// What only prepares or says something: whether a dead end is walked into does not hang on it.
+/// Commands that only prepare or print. They never decide whether an action meets a dead end.
 pub(super) const SETUP: [&str; 20] = [
     ".", ":", "alias", "echo", "exit", "export", "false", "printf", "pwd", "return", "set", "shopt", "sleep",
     "source", "trap", "true", "ulimit", "umask", "unset", "wait",
 ];
-/// What only looks at the output of what stands before it in a pipe.
+/// Commands that only filter the output of a pipe.
 pub(super) const FILTERS: [&str; 17] = [
     "awk", "cat", "column", "cut", "egrep", "grep", "head", "jq", "less", "more", "rg", "sed", "sort",
     "tail", "tee", "uniq", "wc",
@@ -48,7 +48,7 @@ pub(super) const FILTERS: [&str; 17] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NormalCommand {
     words: Vec<String>,
-    /// The directory it runs in, when that is not the root of the workspace and no word says so already.
+    /// The directory of the command, unless it is the root of the workspace or a word already names it.
     dir: Option<String>,
 }
 
@@ -58,14 +58,14 @@ impl NormalCommand {
         &self.words
     }
 
-    /// Under what a trigger with this command is found: its first two words without directories.
+    /// The key of a trigger with this command: its first two words without directories.
     pub fn key(&self) -> String {
         let names: Vec<&str> = self.words.iter().take(2).map(|word| name(word)).collect();
         names.join(" ")
     }
 
-    /// Every key of a trigger that can match this command. Who wrote the trigger may have named a file of the
-    /// workspace by its whole path, which without the workspace looks like a temporary one.
+    /// The keys of every trigger that can match this command. The author of a trigger may have named a file of the
+    /// workspace by its absolute path. Without the workspace such a path looks like a temporary file.
     pub fn keys_of_triggers(&self) -> Vec<String> {
         let spellings = |word: &String| [name(word).to_owned(), TEMPORARY.to_owned()];
         match self.words.as_slice() {
@@ -78,9 +78,9 @@ impl NormalCommand {
         }
     }
 
-    /// Whether a trigger with this command matches `action`: the same words, and more may follow. A single word
-    /// must be all of it, as there is hardly an action that does not begin with `cargo` or `git`. A trigger that
-    /// names no directory is about any directory of the workspace.
+    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more. A
+    /// trigger of one word must equal the whole action, because nearly every action begins with `cargo` or `git`. A
+    /// trigger without a directory matches in any directory of the workspace.
     pub fn covers(&self, action: &Self) -> bool {
         let same_words = if self.words.len() == 1 {
             self.words == action.words
@@ -95,7 +95,7 @@ impl NormalCommand {
     }
 }
 
-/// What a temporary file without an extension is called.
+/// The mask for a temporary file without an extension.
 const TEMPORARY: &str = "{tmp}";
 
 pub(super) fn name(word: &str) -> &str {
@@ -103,7 +103,7 @@ pub(super) fn name(word: &str) -> &str {
 }
 
 impl fmt::Display for NormalCommand {
-    /// A line that has this normal form, when it is run in the root of the workspace.
+    /// Prints a line that has this normal form when it runs in the root of the workspace.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(dir) = &self.dir {
             write!(f, "cd {} && ", shell_words::quote(dir))?;
@@ -112,12 +112,12 @@ impl fmt::Display for NormalCommand {
     }
 }
 
-/// The commands that a shell line runs, each in its normal form: without environment, `sudo` and the like,
-/// redirections and what only filters output; paths relative to the workspace; hashes, ports, times and temporary
-/// files masked. `cwd` and `root` are absolute paths.
+/// The commands that a shell line runs, each in its normal form: without environment variables, wrappers such as
+/// `sudo`, redirections and output filters. Paths are relative to the workspace. Hashes, ports, times and temporary
+/// files are masked. `cwd` and `root` are absolute paths.
 ///
-/// What cannot be told from the text alone (an open quote, a here-document, a command in a variable, a directory
-/// that is computed) gives nothing.
+/// Parts that the text alone does not determine give no command: an open quote, a here-document, a command in a
+/// variable, a computed directory.
 pub fn normalise(line: &str, cwd: &str, root: &str) -> Vec<NormalCommand> {
     let mut reading = Reading { root, found: Vec::new() };
     reading.line(line, &absolute(cwd, "/"), MAX_DEPTH);
@@ -134,7 +134,7 @@ impl Reading<'_> {
         if depth == 0 || line.len() > MAX_LINE_BYTES {
             return;
         }
-        // None: computed by the line itself, or dependent on how something ends.
+        // `None`: the line computes the directory, or the directory depends on how a command ends.
         let mut cwd = Some(cwd.to_owned());
         let mut outside = Vec::new();
         let mut compounds = 0_usize;
@@ -157,14 +157,14 @@ impl Reading<'_> {
                         compounds += usize::from(matches!(first.as_str(), "if" | "while" | "until"));
                         words = rest;
                     }
-                    // Runs only where `cd` did not lead.
+                    // This command runs only if `cd` failed.
                     let is_instead = std::mem::take(&mut after_cd) && before == Joint::Else;
                     match words.first().map(String::as_str) {
                         Some("case" | "function") => return,
                         Some("for") => compounds += 1,
                         Some("fi" | "done") => compounds = compounds.saturating_sub(1),
                         Some("cd" | "pushd" | "popd") => {
-                            // In a pipe or in the background it leads only itself away.
+                            // In a pipe or in the background, `cd` changes only the directory of its own subshell.
                             let leads = before != Joint::Pipe
                                 && matches!(after, Joint::Next | Joint::Then | Joint::Else);
                             let is_certain = compounds == 0 && before != Joint::Else;
@@ -236,7 +236,7 @@ impl Reading<'_> {
     }
 }
 
-/// A program by its name when it is installed, by its path when it belongs to the workspace.
+/// A program: an installed one by its name, one of the workspace by its path.
 fn program(program: &str, place: Place<'_>) -> String {
     if !program.contains('/') || program.starts_with('{') {
         return program.to_owned();
@@ -250,7 +250,7 @@ fn program(program: &str, place: Place<'_>) -> String {
     path
 }
 
-/// A command without what only runs it; none when that cannot be told.
+/// The command that wrappers run; `None` when it is unknown.
 pub(super) fn unwrapped(mut words: &[String]) -> Option<&[String]> {
     loop {
         while words.first().is_some_and(|word| is_assignment(word)) {
@@ -281,7 +281,7 @@ pub(super) fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// The line that a shell is given instead of a script: `-c`, `-lc`, `-o pipefail -c`.
+/// The command line that a shell gets as an argument: `-c`, `-lc`, `-o pipefail -c`.
 pub(super) fn line_for_shell(arguments: &[String]) -> Option<&str> {
     let mut arguments = arguments.iter();
     loop {
@@ -298,7 +298,7 @@ pub(super) fn line_for_shell(arguments: &[String]) -> Option<&str> {
     }
 }
 
-/// Where `cd` leads; none when that is not written there.
+/// The target directory of `cd`; `None` when the text does not name it.
 fn enter(words: &[String], cwd: &str) -> Option<String> {
     if words[0] == "popd" {
         return None;
@@ -450,7 +450,7 @@ mod tests {
         );
     }
 
-    /// Pieces from which lines are made that look like what people type, and like what they mistype.
+    /// Lines made of pieces that people type, and of pieces with typical mistakes.
     fn lines() -> impl Strategy<Value = String> {
         let pieces = prop::sample::select(vec![
             "cargo",

@@ -1,17 +1,18 @@
-//! Lines for the shell that only call `hm`: what they do is in the ledger by itself, and what they print comes from there.
+//! Detects shell lines that only call `hm`: the ledger already records their effect, and their output comes from
+//! the ledger.
 
 use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell, name, unwrapped};
 use super::shell::{self, Joint, Step};
 
-/// What the shell reads itself, between the commands.
+/// Words that the shell handles itself, between commands.
 const BETWEEN: [&str; 8] = ["}", "cd", "done", "esac", "fi", "for", "popd", "pushd"];
 
-/// Whether a line calls `hm` and does nothing else that could be seen. In doubt it does something else.
+/// Whether a line calls `hm` and has no other visible effect. An unclear line counts as having one.
 pub fn is_own_call(line: &str) -> bool {
     read(line, MAX_DEPTH) == Some(true)
 }
 
-/// Whether a line calls `hm`; none where it also does something else.
+/// Whether a line calls `hm`; `None` if it also has another effect.
 fn read(line: &str, depth: usize) -> Option<bool> {
     let depth = depth.checked_sub(1)?;
     let (steps, is_whole) = shell::read(line);
@@ -29,7 +30,8 @@ fn read(line: &str, depth: usize) -> Option<bool> {
         let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
         let words = &words[spoken..];
         let [program, arguments @ ..] = unwrapped(words).unwrap_or_default() else {
-            // Only assignments stand there, or nothing after `do`; of an unknown wrapper it is open what it runs.
+            // The words are only assignments, or the command after `do` is empty. The command of an unknown wrapper
+            // is unknown.
             if words.iter().all(|word| super::normal::is_assignment(word)) {
                 continue;
             }
@@ -41,10 +43,10 @@ fn read(line: &str, depth: usize) -> Option<bool> {
         } else if program == "hm" {
             calls = true;
         } else if before == Joint::Pipe {
-            // It only looks at what stands before it in the pipe. `tee` writes a file.
+            // The command only filters the pipe before it. `tee` is an exception: it writes a file.
             (FILTERS.contains(&program) && program != "tee").then_some(())?;
         } else {
-            // What `.`, `source` and a trap run is open.
+            // The commands that `.`, `source` and `trap` run are unknown.
             let is_setup = SETUP.contains(&program) && ![".", "source", "trap"].contains(&program);
             (is_setup || BETWEEN.contains(&program)).then_some(())?;
         }

@@ -1,15 +1,15 @@
-//! What the exit code of a line for the shell hides: that of a pipe is that of its last command, and that of a whole line
-//! says nothing about a command whose end the line passes over.
+//! Finds commands whose result the exit code of a shell line hides. A pipe has the exit code of its last command,
+//! and a line continues after a failed command unless `&&` or `set -e` stops it.
 
 use std::fmt;
 
 use super::normal::{KEYWORDS, MAX_DEPTH, SETUP, SHELLS, is_assignment, line_for_shell, name, unwrapped};
 use super::shell::{self, Joint, Step, VALUE};
 
-/// Commands whose own exit code tells nothing: they only feed the pipe.
+/// Commands whose own exit code is of no interest: they only feed the pipe.
 const FEEDERS: [&str; 3] = ["echo", "printf", "yes"];
-/// What the shell reads itself, and commands that show nothing about the files of a workspace, besides those that only
-/// prepare or say something.
+/// Words that the shell handles itself, and commands that tell nothing about the files of a workspace, besides
+/// those in [`SETUP`].
 const QUIET: [&str; 16] = [
     "basename",
     "cd",
@@ -29,31 +29,31 @@ const QUIET: [&str; 16] = [
     "}",
 ];
 
-/// A command whose end the exit code of its line hides.
+/// A command whose result is hidden by its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piped {
-    /// The command whose end is hidden.
+    /// The command whose result is hidden.
     pub first: String,
-    /// What hides it.
+    /// The construct that hides it.
     pub by: Hides,
 }
 
-/// What hides how a command ended.
+/// The ways in which a line hides the result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hides {
-    /// A pipe that ends in another command.
+    /// A pipe, whose exit code is that of its last command.
     Pipe {
         /// The last command of the pipe.
         last: String,
-        /// Whether the line ends with the pipe, so that the exit code of the line is that of `last`.
+        /// Whether the pipe ends the line, so that the line has the exit code of `last`.
         ends_line: bool,
     },
-    /// `||`, `;`, `&`, `!`, a condition, or a substitution: the line goes on whatever the command did.
+    /// `||`, `;`, `&`, `!`, a condition or a substitution: the line continues whatever the command returned.
     Line,
 }
 
 impl fmt::Display for Piped {
-    /// What follows an exit code: `of …`.
+    /// Prints the text after an exit code: `of …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { first, by } = self;
         match by {
@@ -68,18 +68,18 @@ impl fmt::Display for Piped {
     }
 }
 
-/// The last pipe of a line whose first command may have failed unseen, else the first command whose end the line passes
-/// over. A line with `set -o pipefail` has no such pipe, one with `set -e` no such `;`.
+/// The last pipe of a line that may hide a failure of its first command, else the first command whose result the
+/// line ignores. `set -o pipefail` makes pipes safe, `set -e` makes `;` safe.
 pub fn piped(line: &str) -> Option<Piped> {
     read(line, false, MAX_DEPTH)
 }
 
-/// What a line says so far.
+/// State while a line is read.
 struct Line {
     piped: Option<Piped>,
-    /// The first command whose end the line passes over.
+    /// The first command whose result the line ignores.
     passed: Option<String>,
-    /// The first command that may say something since the line last passed over one.
+    /// The first command with a meaningful result since the line last ignored one.
     loud: Option<String>,
     errexit: bool,
 }
@@ -91,7 +91,8 @@ impl Line {
         }
     }
 
-    /// What stands before a command passes over those before it, unless the command tells how they ended.
+    /// An operator before a command makes the line ignore the commands before it, unless the command reports their
+    /// result.
     fn meet(&mut self, before: Joint, text: &str) {
         let told = match before {
             Joint::Next | Joint::Pipe => return,
@@ -110,7 +111,7 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
     let depth = depth.checked_sub(1)?;
     let mut said = Line { piped: None, passed: None, loud: None, errexit: false };
     let mut within = Vec::new();
-    // The first command of the pipe that is being read, and whether it only feeds the pipe.
+    // The first command of the current pipe, and whether it only feeds the pipe.
     let mut first = (String::new(), false);
     let mut ends_subshell = false;
     let mut last_after = Joint::Next;
@@ -154,7 +155,7 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
         if let Some(Piped { by: Hides::Pipe { ends_line, .. }, .. }) = &mut said.piped {
             *ends_line = false;
         }
-        // The end of a group is that of its last command.
+        // A group has the exit code of its last command.
         if text != "}" {
             said.meet(before, &text);
         }
@@ -174,7 +175,7 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
         } else if program == "eval" {
             read(&command[1..].join(" "), pipefail, depth)
         } else if assigned {
-            // The exit code of an assignment is that of the substitution in it.
+            // An assignment has the exit code of the substitution in it.
             within.iter().rev().find_map(|line| read(line, pipefail, depth))
         } else {
             None
@@ -193,7 +194,7 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
         }
     }
     let ends_aside = line.trim_end().strip_suffix('&').is_some_and(|rest| !rest.ends_with('&'));
-    // What follows and cannot be read may do anything.
+    // Unreadable text after this point may do anything.
     let goes_on = !is_whole && matches!(last_after, Joint::Then | Joint::Else | Joint::Aside);
     if ends_aside || goes_on {
         let loud = said.loud.take();
@@ -202,12 +203,13 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
     said.piped.or_else(|| said.passed.map(|first| Piped { first, by: Hides::Line }))
 }
 
-/// Whether a command may say something about the files of a workspace.
+/// Whether a command may tell something about the files of a workspace.
 fn is_loud(program: &str) -> bool {
     !program.is_empty() && !QUIET.contains(&program) && !SETUP.contains(&program)
 }
 
-/// Whether a line that is substituted runs a command that may say something. What git tells of its own files is a name.
+/// Whether a substituted line runs a command whose output matters. The output of `git` about its own files is only
+/// a name.
 fn says(line: &str, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return true };
     let (steps, is_whole) = shell::read(line);
@@ -224,7 +226,7 @@ fn says(line: &str, depth: usize) -> bool {
         })
 }
 
-/// Whether a command only says that what stands before it failed.
+/// Whether a command only reports that the command before it failed.
 fn fails(text: &str) -> bool {
     match text.split_once(' ').map_or((text, ""), |(program, code)| (program, code.trim())) {
         ("false", "") => true,
@@ -275,7 +277,7 @@ mod tests {
         .assert_eq(&told.join("\n"));
     }
 
-    /// Red before: only pipes were seen through.
+    /// Operators and substitutions hide results as pipes do.
     #[test]
     fn the_exit_code_of_a_line_is_not_that_of_a_command_which_it_passes_over() {
         let lines = [

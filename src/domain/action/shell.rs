@@ -1,14 +1,14 @@
-//! A shell line cut into its simple commands: quotes, operators, redirections, substitutions.
+//! Splits a shell line into its simple commands: quotes, operators, redirections, substitutions.
 
-/// What stands for a value that only the shell knows: of a substitution, or of a parameter with operators.
+/// The mask for a value that only the shell knows: of a substitution, or of a parameter with operators.
 pub(super) const VALUE: &str = "{value}";
-/// Substitutions within substitutions that are followed; people write two.
+/// How deep nested substitutions are followed. People write two levels.
 const MAX_NESTING: usize = 8;
 
-/// What stands between two commands.
+/// The operator between two commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joint {
-    /// `&&`, an end of the line or of a subshell.
+    /// `&&`, or the end of the line or of a subshell.
     Next,
     /// `;` or a new line.
     Then,
@@ -20,19 +20,19 @@ pub(super) enum Joint {
     Aside,
 }
 
-/// What a shell comes across, in its order.
+/// A step of the shell, in execution order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A simple command without its redirections and comments, still quoted.
     Run {
-        /// As it is written; what is substituted in it is [`VALUE`].
+        /// The text as written, with [`VALUE`] in place of substitutions.
         text: String,
-        /// What stands before it.
+        /// The operator before it.
         before: Joint,
-        /// What stands after it.
+        /// The operator after it.
         after: Joint,
     },
-    /// The line within a substitution, before the command that it is substituted in.
+    /// The line inside a substitution. It comes before the command that contains the substitution.
     Within(String),
     /// A subshell begins.
     Enter,
@@ -40,13 +40,13 @@ pub(super) enum Step {
     Leave,
 }
 
-/// Cuts a line. From where it cannot be understood on (an open quote, a here-document, a function), nothing of
-/// it is given: a shell may read that in another way.
+/// Splits a line. Nothing is returned from the first unclear part on (an open quote, a here-document, a function),
+/// because a shell may read the rest differently.
 pub(super) fn cut(line: &str) -> Vec<Step> {
     read(line).0
 }
 
-/// [`cut`], and whether all of the line was understood.
+/// Like [`cut`], and tells whether the whole line was understood.
 pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
     let mut cutter = Cutter {
         line,
@@ -57,16 +57,16 @@ pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
         subshells: 0,
         steps: Vec::new(),
     };
-    // Without an answer what was understood before stays.
+    // `None` keeps the steps that were understood before.
     let is_whole = cutter.run().is_some();
     (cutter.steps, is_whole)
 }
 
 struct Cutter<'l> {
     line: &'l str,
-    /// How far it is read, in bytes; always on a character boundary.
+    /// Bytes read so far; always on a character boundary.
     at: usize,
-    /// The command that is being read.
+    /// The text of the current command.
     text: String,
     within: Vec<String>,
     before: Joint,
@@ -100,7 +100,7 @@ impl Cutter<'_> {
                 (b'|', _) => self.join(1, Joint::Pipe),
                 // The end of a branch of `case`.
                 (b';', Some(b';' | b'&')) => return None,
-                // A command may go on in the next line after `&&`, `||` and `|`.
+                // A command may continue on the next line after `&&`, `||` and `|`.
                 (b'\n', _)
                     if self.text.trim().is_empty() && !matches!(self.steps.last(), Some(Step::Leave)) =>
                 {
@@ -113,7 +113,7 @@ impl Cutter<'_> {
                     self.subshells += 1;
                     self.steps.push(Step::Enter);
                 }
-                // A function, or a list of values.
+                // A function definition, or an array.
                 (b'(', _) => return None,
                 (b')', _) => {
                     self.end(Joint::Next);
@@ -138,7 +138,7 @@ impl Cutter<'_> {
         self.at += bytes;
     }
 
-    /// The command ends here.
+    /// Ends the current command.
     fn end(&mut self, after: Joint) {
         self.steps.extend(self.within.drain(..).map(Step::Within));
         let text = std::mem::take(&mut self.text);
@@ -148,7 +148,7 @@ impl Cutter<'_> {
         self.before = after;
     }
 
-    /// Reads one piece of a word; false at what ends a word.
+    /// Reads one piece of a word; false at the end of the word.
     fn piece(&mut self) -> Option<bool> {
         let rest = &self.line[self.at..];
         match rest.as_bytes() {
@@ -171,7 +171,7 @@ impl Cutter<'_> {
         Some(true)
     }
 
-    /// Takes over so many bytes as they are.
+    /// Copies this many bytes unchanged.
     fn take(&mut self, bytes: usize) {
         self.text.push_str(&self.line[self.at..self.at + bytes]);
         self.at += bytes;
@@ -192,7 +192,7 @@ impl Cutter<'_> {
         Some(())
     }
 
-    /// Reads `$(…)`, backticks or `${…}`; false when none stands here.
+    /// Reads `$(…)`, backticks or `${…}`; false when the text here is none of them.
     fn substitution(&mut self) -> Option<bool> {
         let (first, close) = match (self.byte(0), self.byte(1)) {
             (Some(b'`'), _) => (self.at + 1, b'`'),
@@ -219,7 +219,7 @@ impl Cutter<'_> {
         Some(true)
     }
 
-    /// Leaves out `>file`, `2>&1` and the like; none for a here-document, whose text would look like commands.
+    /// Skips `>file`, `2>&1` and the like. `None` for a here-document, whose text would look like commands.
     fn redirection(&mut self) -> Option<()> {
         let number = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
         if number.is_empty() || number.ends_with(' ') {
@@ -250,7 +250,7 @@ impl Cutter<'_> {
     }
 }
 
-/// Where the quote, bracket or backtick that was opened before `at` is closed.
+/// The position where the quote, bracket or backtick opened before `at` is closed.
 fn closing(bytes: &[u8], mut at: usize, close: u8, nesting: usize) -> Option<usize> {
     let nesting = nesting.checked_sub(1)?;
     loop {

@@ -1,4 +1,4 @@
-//! What a command that a hook saw names of a claim: a file in its scopes, or the command of its trigger.
+//! Matches a command that a hook saw with a claim: a file in the claim's scopes, or the command of its trigger.
 
 use super::normal::NormalCommand;
 use super::{Action, Kind, SOME_WORKSPACE, met, normalise};
@@ -6,13 +6,13 @@ use crate::domain::claim::Trigger;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
 
-/// The first scope that a file lies in which these lines name. Lines are run in the root of the workspace.
+/// The first scope with a file that one of these lines names. The lines run in the root of the workspace.
 pub fn scope_named<'s>(lines: &[CommandLine], scopes: &'s [Scope]) -> Option<&'s Scope> {
     let named: Vec<Scope> = commands(lines).iter().flat_map(paths).collect();
     scopes.iter().filter(|scope| scope.is_path()).find(|scope| named.iter().any(|path| scope.covers(path)))
 }
 
-/// The command of a trigger that these lines run.
+/// The command of a trigger that one of these lines runs.
 pub fn trigger_run(lines: &[CommandLine], trigger: &Trigger) -> Option<String> {
     let only = Trigger { commands: trigger.commands.clone(), ..Trigger::default() };
     let action = Action { root: SOME_WORKSPACE.to_owned(), commands: commands(lines), ..Action::default() };
@@ -24,7 +24,7 @@ fn commands(lines: &[CommandLine]) -> Vec<NormalCommand> {
     lines.iter().flat_map(of).collect()
 }
 
-/// The words of a command that look like paths of the workspace. `test` in `cargo test` is none.
+/// The words of a command that look like paths of the workspace. The word `test` in `cargo test` is no path.
 fn paths(command: &NormalCommand) -> impl Iterator<Item = Scope> {
     command.words().iter().filter_map(|word| {
         // `--file=src/a.rs`, `tests/test_a.py::test_b`, `src/a.rs:42`

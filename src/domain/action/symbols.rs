@@ -1,15 +1,16 @@
-//! Symbols in a piece of code, by their spelling alone: names and the paths made of them.
+//! Finds symbols in a piece of code by their spelling: names, and paths of names.
 
 use std::collections::BTreeSet;
 
-/// How much of a text is looked at, in bytes; an edit is seldom longer.
+/// Bytes of a text that are searched. Edits are rarely longer.
 const MAX_BYTES: usize = 32 * 1024;
-/// Parts of a path that are taken together.
+/// The most parts of a path in one symbol.
 const MAX_PARTS: usize = 4;
-/// The most symbols of one text; more are a file that was generated.
+/// The most symbols of one text. Texts with more are generated files.
 const MAX_SYMBOLS: usize = 2_000;
 
-/// Every symbol in a text that [`says_enough`]: `std::sync::Pool::get` is also `sync::Pool::get` and `Pool::get`.
+/// Every symbol in a text that [`says_enough`]. `std::sync::Pool::get` also gives `sync::Pool::get` and
+/// `Pool::get`.
 pub(super) fn of(text: &str) -> Vec<String> {
     let text = &text[..text.floor_char_boundary(MAX_BYTES)];
     let mut found = BTreeSet::new();
@@ -36,7 +37,7 @@ pub(super) fn bare(symbol: &str) -> &str {
     symbol.trim().trim_end_matches("()").trim_end_matches('!')
 }
 
-/// Whether a symbol is more than a word that stands anywhere: a path of two, or a name of several words.
+/// Whether a symbol is more specific than a common word: a path of two names, or a name of several words.
 pub(super) fn says_enough(symbol: &str) -> bool {
     let starts = symbol.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let is_path =

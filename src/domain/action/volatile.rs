@@ -1,11 +1,12 @@
-//! What differs between two runs of the same command: where it was typed, hashes, temporary files, ports, times.
+//! Masks the parts that differ between two runs of the same command: directory, hashes, temporary files, ports,
+//! times.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Directories for what does not last.
+/// Directories for temporary files.
 const TEMPORARY: [&str; 8] = [
     "/tmp/",
     "/var/tmp/",
@@ -16,14 +17,15 @@ const TEMPORARY: [&str; 8] = [
     "$TMPDIR/",
     "$TMP/",
 ];
-/// Hex digits in a row from which on they are a hash; what git shortens one to.
+/// The fewest hex digits of a hash; git shortens hashes to this length.
 const SHORTEST_HASH: usize = 7;
 /// The fewest digits of a date.
 const DIGITS_OF_A_DATE: usize = 8;
 /// The longest extension of a file name, such as `.jsonl` and `.sqlite`.
 const LONGEST_EXTENSION: usize = 6;
 
-/// A date with or without a time, with or without separators; epoch seconds and milliseconds stand in [`run`].
+/// A date with or without a time, with or without separators. Epoch seconds and milliseconds are handled in
+/// [`run`].
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\d{4}-[01]\d-[0-3]\d(?:[T_ -]?[0-2]\d[:.h-]?[0-5]\d(?:[:.m-]?[0-5]\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?|20\d\d[01]\d[0-3]\d[T_-][0-2]\d[0-5]\d(?:[0-5]\d)?Z?",
@@ -34,16 +36,16 @@ static UUID: LazyLock<Regex> =
 /// A port after a host.
 static HOST_PORT: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(://[^/:\s]+|localhost|\d\.\d{1,3}\.\d{1,3}|\]):\d{1,5}"));
-/// A port after any other name. A number of three digits or less may be the tag of an image, or a line.
+/// A port after any other name. A number of up to three digits may be the tag of an image or a line number.
 static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r":\d{4,5}([/:]|$)"));
-/// The ports inside and outside of a container.
+/// A port mapping of a container.
 static PORTS: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d{2,5}:\d{2,5}$"));
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a pattern of our own, used by the tests below")
 }
 
-/// Where a command is run and where its workspace lies: absolute paths.
+/// Absolute paths: the directory of a command, and the root of its workspace.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
     pub(super) cwd: &'p str,
@@ -51,19 +53,20 @@ pub(super) struct Place<'p> {
 }
 
 impl Place<'_> {
-    /// A path as the workspace has it: relative to its root when it lies in it, otherwise absolute.
+    /// The normal form of a path: relative to the root if it lies in the workspace, else absolute.
     pub(super) fn path(self, path: &str) -> String {
         let path = absolute(path, self.cwd);
         below(&path, self.root).map_or(path.clone(), str::to_owned)
     }
 
-    /// Whether the normal form of a path says where a command is run: it lies in the workspace, or is seen from here.
+    /// Whether the normal form of a path shows the directory of the command: the path lies in the workspace or is
+    /// relative to the directory.
     pub(super) fn says(self, path: &str) -> bool {
         !path.starts_with('/') || below(&absolute(path, self.cwd), self.root).is_some()
     }
 }
 
-/// A path without `.`, `..` and doubled slashes, from the root of the file system on.
+/// An absolute path without `.`, `..` and doubled slashes.
 pub(super) fn absolute(path: &str, cwd: &str) -> String {
     let from = if path.starts_with('/') { "" } else { cwd };
     let mut parts: Vec<&str> = Vec::new();
@@ -79,15 +82,15 @@ pub(super) fn absolute(path: &str, cwd: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// An absolute path as seen from a directory above it; the directory itself is `.`.
+/// A path relative to a directory above it; the directory itself is `.`.
 pub(super) fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(root.trim_end_matches('/'))?;
     if rest.is_empty() { Some(".") } else { rest.strip_prefix('/').filter(|_| !root.is_empty()) }
 }
 
-/// A word of a command in its normal form, and whether that says where the command is run.
+/// The normal form of a word of a command, and whether it shows the directory of the command.
 pub(super) fn word(word: &str, place: Place<'_>) -> (String, bool) {
-    // `--config=./a.toml`, `OUT=./target`: the value is what varies.
+    // `--config=./a.toml`, `OUT=./target`: only the value is masked.
     if let Some((name, value)) = word.split_once('=')
         && !value.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
@@ -118,7 +121,7 @@ pub(super) fn is_port_option(option: &str) -> bool {
     option.starts_with('-') && option.to_ascii_lowercase().ends_with("port")
 }
 
-/// Whether a word names a file, as far as its looks tell.
+/// Whether a word looks like a file name.
 fn is_path(word: &str) -> bool {
     if word.starts_with(['-', '@', '~', '$', '{'])
         || word.contains(|c: char| c.is_whitespace() || matches!(c, '@' | ':' | '='))
@@ -140,12 +143,12 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
-/// A text without what differs from run to run.
+/// The text without the parts that differ between runs.
 pub(super) fn masked(text: &str) -> String {
     let is_temporary =
         |directory: &str| text.starts_with(directory) || text == directory.trim_end_matches('/');
     if TEMPORARY.into_iter().any(is_temporary) {
-        // The name of a script says what is run; other names are made up on the way.
+        // A script keeps its name, because the name tells what runs. Other temporary names are generated.
         let name = text.rsplit('/').next().unwrap_or_default();
         let named = has_extension(name) && !name.starts_with("tmp.");
         return if named { format!("{{tmp}}/{}", masked(name)) } else { "{tmp}".to_owned() };
@@ -155,13 +158,14 @@ pub(super) fn masked(text: &str) -> String {
     varying_masked(&parts.join("/"))
 }
 
-/// Masks hashes, times and ports, wherever they stand in a text.
+/// Masks hashes, times and ports anywhere in a text.
 fn varying_masked(text: &str) -> String {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 {
         return text.to_owned();
     }
-    // A hook lives for milliseconds, and a pattern takes one to compile: only those that may match are.
+    // A hook lives for milliseconds and compiling a pattern takes one, so only patterns that may match are
+    // compiled.
     let mut text = Cow::Borrowed(text);
     if text.contains('-') {
         text = UUID.replace_all(&text, "{uuid}").into_owned().into();
@@ -192,11 +196,11 @@ fn runs_masked(text: &str) -> String {
     masked
 }
 
-/// What stands for a run of letters and digits that differs from run to run.
+/// The mask for a run of letters and digits that differs between runs.
 fn run(word: &str) -> Option<&'static str> {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     if digits == word.len() {
-        // Epoch seconds and milliseconds of 2001 to 2033, and dates.
+        // Dates, and epoch seconds and milliseconds of 2001 to 2033.
         let is_epoch = matches!(digits, 10 | 13) && word.starts_with('1');
         let is_date =
             digits == 8 && word.starts_with("20") && (1..=12).contains(&word[4..6].parse().unwrap_or(0));
@@ -207,7 +211,7 @@ fn run(word: &str) -> Option<&'static str> {
     is_hash.then_some("{hash}")
 }
 
-/// Whether `mktemp` and its like made a name up: `tmp.Ab3dE9`, `.tmpx81Qz2`.
+/// Whether a tool such as `mktemp` generated a name: `tmp.Ab3dE9`, `.tmpx81Qz2`.
 fn is_made_up(name: &str) -> bool {
     let name = name.strip_prefix('.').unwrap_or(name);
     name.strip_prefix("tmp").map(|rest| rest.trim_start_matches(['.', '-', '_'])).is_some_and(|rest| {

@@ -1,20 +1,20 @@
-//! Closed lists of names of which a thing has one: another name from the same list is another value.
+//! Closed lists of names of which a thing has one: another name from the same list is a different value.
 
 use std::sync::LazyLock;
 
 use super::words::Words;
 
-/// What lists a name is on, one bit each: `redis` is a database and a broker.
+/// The lists that a name is on, one bit each. `redis` is a database and a broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Classes(u32);
 
 impl Classes {
-    /// Whether two names are on one list.
+    /// Whether two names share a list.
     pub(super) const fn share(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether it says where something runs: a system or an architecture.
+    /// Whether the name says where something runs: an operating system or an architecture.
     pub(super) const fn is_platform(self) -> bool {
         self.0 & PLATFORMS != 0
     }
@@ -23,11 +23,12 @@ impl Classes {
 struct Name {
     classes: u32,
     canonical: &'static str,
-    /// Also a common English word: a name only with a capital inside a sentence, or as code.
+    /// The name is also a common English word: it counts only if written with a capital inside a sentence, or as
+    /// code.
     is_word: bool,
 }
 
-/// The lists a word is on, and the one spelling of its name. `is_marked` says that it is written as a name.
+/// The lists of a name and its main spelling. `is_marked` tells that the text writes it as a name.
 pub(super) fn class_of(word: &str, is_marked: bool) -> Option<(Classes, &'static str)> {
     static NAMES: LazyLock<Words<&str, Name>> = LazyLock::new(read);
     if word.len() > LONGEST_NAME {
@@ -59,13 +60,13 @@ fn read() -> Words<&'static str, Name> {
     names
 }
 
-/// `fortnightly`, with room for punctuation.
+/// The length of `fortnightly`, with room for punctuation.
 const LONGEST_NAME: usize = 16;
-/// The places of `systems` and `architectures` in the lists.
+/// The bits of the lists `systems` and `architectures`.
 const PLATFORMS: u32 = 0b11;
 
-/// One list a line, its name first; other spellings of a name stand behind it, without punctuation. `^` marks a common
-/// English word.
+/// One list a line: its title, then the names. Other spellings of a name follow it, without punctuation. `^` marks
+/// a common English word.
 const LISTS: &str = include_str!("classes.txt");
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Numbers, quantities, rates and times of day in one canonical text each.
+//! Brings numbers, quantities, rates and times of day into a canonical text.
 
-/// A number with its unit: equal to another if any reading of the one is a reading of the other.
+/// A number with its unit. Two quantities are equal if any of their readings are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Quantity {
-    /// In the smallest unit of its kind.
+    /// The number in the smallest unit of its kind.
     pub(super) text: String,
-    /// With a kilobyte of 1,024 bytes, where the first reading has one of 1,000.
+    /// The second reading, with a kilobyte of 1,024 bytes; the first has 1,000.
     pub(super) binary: Option<String>,
 }
 
@@ -16,7 +16,7 @@ struct Decimal {
     scale: u32,
 }
 
-/// The most digits that are read as a number; more are an identifier.
+/// The most digits of a number; a longer run is an identifier.
 const MAX_DIGITS: usize = 18;
 
 impl Decimal {
@@ -45,7 +45,7 @@ impl Decimal {
     }
 }
 
-/// The figures of a plain number: `10.0` is 10. Other fractions stay as written, because `3.10` may be a version.
+/// The digits of a plain number: `10.0` is 10. Other fractions stay as written, because `3.10` may be a version.
 pub(super) fn plain(figures: &str) -> &str {
     match figures.split_once('.') {
         Some((whole, fraction)) if !whole.is_empty() && fraction.bytes().all(|byte| byte == b'0') => whole,
@@ -53,7 +53,7 @@ pub(super) fn plain(figures: &str) -> &str {
     }
 }
 
-/// A plain number without its separators; `k` and a capital `M` after it count.
+/// A plain number without separators. A suffix `k` or `M` multiplies it.
 pub(super) fn number(digits: &str, suffix: &str) -> Option<String> {
     let factor = match suffix {
         "k" | "K" => 1_000,
@@ -75,7 +75,7 @@ pub(super) fn quantity(digits: &str, unit: &'static str) -> Quantity {
     }
 }
 
-/// A number, or a quantity, for each unit of time: 600 a minute are 10 a second.
+/// A count per unit of time: 600 a minute equal 10 a second.
 pub(super) fn rate(digits: &str, unit: Option<&'static str>, time: &str) -> Option<Quantity> {
     let in_a_week = match time {
         "s" => 604_800,
@@ -93,7 +93,7 @@ pub(super) fn rate(digits: &str, unit: Option<&'static str>, time: &str) -> Opti
     })
 }
 
-/// `04:30`, `4:30pm`: the time of day, in minutes.
+/// The time of day in minutes, from `04:30` or `4:30pm`.
 pub(super) fn time_of_day(word: &str) -> Option<String> {
     let (clock, later) = match word.strip_suffix("pm") {
         Some(clock) => (clock, true),
@@ -131,7 +131,7 @@ pub(super) fn unit_of(word: &str) -> Option<&'static str> {
     UNITS.iter().find(|(spelling, _)| *spelling == word).map(|(_, unit)| *unit)
 }
 
-/// What `req/s`, `rps` and `/min` count, and in which time.
+/// The counted unit and the unit of time of `req/s`, `rps` and `/min`.
 pub(super) fn rate_unit(word: &str) -> Option<(&str, &'static str)> {
     let counted = match word {
         "rps" => return Some(("request", "s")),
@@ -150,7 +150,7 @@ pub(super) fn rate_unit(word: &str) -> Option<(&str, &'static str)> {
     ))
 }
 
-/// The smallest unit of its kind, and how many of it one unit is: as most say, and with 1,024 for 1,000.
+/// The smallest unit of its kind, and the two factors to it: the common one, and the one with 1,024 for 1,000.
 fn scale(unit: &'static str) -> (&'static str, u128, u128) {
     const K: u128 = 1_000;
     const KI: u128 = 1_024;
@@ -185,7 +185,7 @@ fn scale(unit: &'static str) -> (&'static str, u128, u128) {
     }
 }
 
-/// `milliseconds`.
+/// The length of `milliseconds`.
 const LONGEST_UNIT: usize = 12;
 const UNITS: &[(&str, &str)] = &[
     ("%", "%"),

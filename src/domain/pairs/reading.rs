@@ -1,4 +1,4 @@
-//! A statement, cut into the words and values that are compared. One pass over its words.
+//! Parses a statement into the words and values that are compared, in one pass over its words.
 
 use std::borrow::Cow;
 
@@ -13,53 +13,54 @@ use super::words::{
 use crate::domain::stop_words::is_stop_word;
 use crate::domain::tokens::{stemmer, tokens};
 
-/// The longest word that spells a number or a unit.
+/// The length limit of words that spell a number or a unit.
 const LONGEST_VALUE_WORD: usize = 12;
-/// A shorter clause says too little to be compared by itself.
+/// The fewest items of a clause that is compared by itself.
 const MIN_LEAD: usize = 2;
-/// The most words that a contrast (`not X`) takes in.
+/// The most words that belong to a contrast (`not X`).
 const MAX_CONTRAST: usize = 4;
 
-/// A statement, cut into what is compared.
+/// A statement, parsed for comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     pub(super) whole: Clause,
-    /// What comes before the first reason or second sentence and outside of parentheses, where there is more.
+    /// The part before the first reason or second sentence, without parentheses; `None` if that is everything.
     pub(super) lead: Option<Clause>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Clause {
     pub(super) content: Vec<Item>,
-    /// What the statement says it is not: `SQLite, not Postgres`.
+    /// The things that the statement excludes: `SQLite, not Postgres`.
     pub(super) excluded: Vec<Item>,
     pub(super) is_negated: bool,
-    /// It says that something is not known.
+    /// The statement says that something is unknown.
     pub(super) is_open: bool,
-    /// It holds of several things at once: another name in it is no other value.
+    /// The statement is true of several things at once, so another name is no different value.
     pub(super) is_among: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub(super) what: What,
-    /// The stem of a word, the canonical text of a value.
+    /// The stem of a word, or the canonical text of a value.
     pub(super) text: String,
-    /// Another reading of a quantity: 2 GB are 2,000 and 2,048 MB.
+    /// The second reading of a quantity: 2 GB are 2,000 or 2,048 MB.
     binary: Option<String>,
-    /// The word as it stood there, in lower case.
+    /// The word as written, in lower case.
     pub(super) word: String,
-    /// Says what the statement is about, as in `shard 2` or `Python 3.11 supports`: another one is another thing.
+    /// The item tells what the statement is about, as in `shard 2` or `Python 3.11 supports`. Another item there
+    /// means another thing.
     pub(super) names: bool,
     /// Stands in a negated clause.
     pub(super) is_negated: bool,
     /// Stands after `when`, `if` and the like.
     pub(super) is_condition: bool,
-    /// Stands before the verb: what something is said of.
+    /// Stands before the verb, as its subject.
     pub(super) is_subject: bool,
     /// Stands in back-ticks.
     is_code: bool,
-    /// Is a lower bound, which a higher one implies.
+    /// Is a lower bound. A higher lower bound implies it.
     is_floor: bool,
     pub(super) roles: Roles,
 }
@@ -81,7 +82,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// Whether it is a name: the same text names the same thing, however it is marked.
+    /// Whether the item is a name. Names compare by their text, however they are marked.
     const fn is_name(self) -> bool {
         matches!(self, Self::Word | Self::Code | Self::Path | Self::Class(_))
     }
@@ -97,10 +98,10 @@ impl Item {
             || (self.binary.is_some() && self.binary == other.binary))
     }
 
-    /// Whether another one in its place is another value of the same kind.
+    /// Whether another item in the same place is a different value of the same kind.
     pub(super) fn is_kind_of(&self, other: &Self) -> bool {
         match (self.what, other.what) {
-            // Of two lower bounds one implies the other.
+            // Of two lower bounds, one implies the other.
             _ if self.is_floor && other.is_floor => false,
             (What::Class(one), What::Class(other)) if one.share(other) => true,
             (What::Class(_) | What::Code | What::Path, What::Class(_) | What::Code | What::Path)
@@ -117,9 +118,9 @@ impl Item {
     }
 }
 
-/// One word with what stands around it.
+/// A word and its context.
 struct Raw<'a> {
-    /// In lower case, without the punctuation around it.
+    /// The word in lower case, without surrounding punctuation.
     lower: Cow<'a, str>,
     word: &'a str,
     roles: Roles,
@@ -139,7 +140,7 @@ enum Break {
     Stop,
 }
 
-/// How often these bytes stand in a text.
+/// How often a byte occurs in a text.
 fn count(text: &str, wanted: u8) -> usize {
     text.bytes().filter(|byte| *byte == wanted).count()
 }
@@ -196,23 +197,23 @@ fn raws(statement: &str) -> Vec<Raw<'_>> {
     raws
 }
 
-/// A word without the punctuation around it.
+/// A word without surrounding punctuation.
 fn trimmed(word: &str) -> &str {
     word.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '/' | '+'))
 }
 
 impl Reading {
-    /// Reads a statement as it was written.
+    /// Parses a statement as written.
     pub fn of(statement: &str) -> Self {
         if statement.is_ascii() { read(statement) } else { read(&statement.nfkc().collect::<String>()) }
     }
 
-    /// The words and values that are compared, for an index of candidates.
+    /// The compared words and values, for an index of candidates.
     pub fn content(&self) -> impl Iterator<Item = &str> {
         self.whole.content.iter().chain(&self.whole.excluded).map(|item| item.text.as_str())
     }
 
-    /// The words and names that say what it is about: no values, and no words that tell of a failure.
+    /// The words and names that a statement is about: no values, and no words that report a failure.
     pub(in crate::domain) fn subjects(&self) -> impl Iterator<Item = &str> {
         let named = |item: &&Item| {
             item.what.is_name()
@@ -227,24 +228,24 @@ impl Reading {
     }
 }
 
-/// What has been read of the clause at hand.
+/// The state of the current clause.
 struct Reader<'a, S> {
     raws: &'a [Raw<'a>],
     stem: S,
     whole: Clause,
-    /// How many items stand in the lead, once it is over.
+    /// The number of items in the lead, once the lead has ended.
     lead: Option<usize>,
     /// Which items stand in parentheses.
     asides: Vec<bool>,
     excluded_in_lead: usize,
     segment: usize,
     negations: usize,
-    /// The verb of the segment has been said, after so many items.
+    /// The number of items before the verb of the segment, once the verb has come.
     said: Option<usize>,
     is_condition: bool,
     /// The condition has a verb of its own.
     is_clause: bool,
-    /// Words left of a contrast.
+    /// The remaining words of a contrast.
     contrast: usize,
     linked: bool,
 }
@@ -319,7 +320,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                 item.names = if matches!(item.what, What::Path) {
                     self.is_topic(at - taken - 1, item.what)
                 } else {
-                    // With a unit it says how much, without one it may say which.
+                    // With a unit the number is an amount; without one it may be an identifier.
                     (labelled || is_subject)
                         && !matches!(item.what, What::Port | What::Quantity | What::Rate | What::Time)
                 };
@@ -330,7 +331,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         }
     }
 
-    /// Ends the segment, and perhaps the lead, where the word at `at` starts another.
+    /// Ends the segment, and possibly the lead, if the word at `at` starts a new one.
     fn boundary(&mut self, at: usize) {
         let raw = &self.raws[at];
         if raw.is_code || at == 0 {
@@ -386,10 +387,10 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         }
     }
 
-    /// The verb is said here.
+    /// Handles the verb of the segment.
     fn say(&mut self) {
         self.said.get_or_insert(self.whole.content.len());
-        // "The limit for uploads is": the verb ends what a preposition began.
+        // "The limit for uploads is": the verb ends a prepositional phrase.
         self.is_condition &= self.is_clause;
     }
 
@@ -405,7 +406,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             (0, None, false, false, 0);
     }
 
-    /// How many words say that what follows is excluded: `not`, `rather than`, `instead of`.
+    /// The number of words that introduce an exclusion: `not`, `rather than`, `instead of`.
     fn contrast_at(&self, at: usize, word: &str) -> Option<usize> {
         let lower = |at: usize| self.raws.get(at).map_or("", |raw| raw.lower.as_ref());
         match (word, lower(at + 1)) {
@@ -425,12 +426,12 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         }
     }
 
-    /// Counts a negation; says how many words it takes.
+    /// Counts a negation; returns the number of its words.
     fn negation(&mut self, at: usize, word: &str) -> usize {
         let lower = |at: usize| self.raws.get(at).map_or("", |raw| raw.lower.as_ref());
         let next = lower(at + 1);
         match (word, next) {
-            // "not only" says more, not less.
+            // "not only" adds something and negates nothing.
             ("not", "only") => return 2,
             ("no", "longer" | "more") => {
                 self.negations += 1;
@@ -438,7 +439,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             }
             _ => {}
         }
-        // "not yet known whether" says that something is open.
+        // "not yet known whether" marks an open question.
         let known =
             (1..=3).find(|step| self.raws.get(at + step).is_some_and(|raw| raw.roles.has(Role::Known)));
         let asks = |from: usize| {
@@ -467,7 +468,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         self.whole.content.push(item);
     }
 
-    /// Whether a name at `at` says what the statement is about, not what it says of it.
+    /// Whether a name at `at` is the topic of the statement rather than a value.
     fn is_topic(&self, at: usize, what: What) -> bool {
         let lower = |at: usize| self.raws.get(at).map_or("", |raw| raw.lower.as_ref());
         let back = |steps: usize| at.checked_sub(steps).map_or("", lower);
@@ -478,7 +479,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             PLACING_STEMS.has(&(self.stem)(verb))
         };
         let is_platform = matches!(what, What::Class(classes) if classes.is_platform());
-        // "Redis is the session store" says which one it is.
+        // "Redis is the session store" identifies a thing.
         let identifies = !self.is_condition
             && self.said.is_none()
             && matches!(lower(at + 1), "is" | "are" | "was")
@@ -499,7 +500,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                     (self.stem)(back(steps + 1)).as_str(),
                     "run" | "deploy" | "host" | "base" | "build" | "built" | "is" | "are" | "execut" | "ship"
                 ),
-                // "guards `state`" may guard more; "returns `None`" does not return more.
+                // "guards `state`" may guard more things; "returns `None`" returns one.
                 verb => {
                     what == What::Code && {
                         let verb = (self.stem)(verb);
@@ -509,7 +510,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             }
     }
 
-    /// The value the word at `at` is, how many of the words after it belong to it, and where two more do.
+    /// The value at `at`, the number of following words that belong to it, and the position of two further ones.
     fn value(&self, at: usize, word: &str) -> Option<(Item, usize, Option<usize>)> {
         let lower = |at: usize| self.raws.get(at).map(|raw| raw.lower.as_ref());
         let before = at.checked_sub(1).and_then(lower);
@@ -537,11 +538,11 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             return found(What::Time, time, 0);
         }
         if let Some((host, port)) = word.rsplit_once(':').filter(|(_, port)| is_digits(port)) {
-            // A line of a file is a hint, no port.
+            // A line number of a file is a hint and no port.
             if is_path(host) {
                 return found(What::Path, host.to_owned(), 0);
             }
-            // `debian:12` is a name with its version.
+            // `debian:12` is a name with a version.
             if host == "localhost" || !is_name(host) {
                 return found(What::Port, port.to_owned(), 0);
             }
@@ -574,7 +575,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
             return measured(found, What::Rate, own, None);
         }
         let unit = if suffix.is_empty() { None } else { unit_of(suffix) };
-        // `5M` is five millions: only small letters are minutes.
+        // `5M` is five millions; only a small `m` is minutes.
         let millions = suffix == "m" && self.raws[at].word.ends_with('M');
         let (unit, taken) = match (unit, next.and_then(unit_of)) {
             _ if millions => (None, 0),
@@ -603,7 +604,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
                 match large {
                     Some(number) => found(What::Number, number, 0),
                     None if is_path(word) => found(What::Path, word.to_owned(), 0),
-                    // A date, a range, 5xx.
+                    // A date, a range, or `5xx`.
                     None if digits
                         .bytes()
                         .all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b':')) =>
@@ -618,14 +619,14 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         }
     }
 
-    /// Whether the words before a value make it a lower bound: `at least 3`, `no fewer than 3`. `more than 3` is as
-    /// often the threshold of a rule, of which there is one.
+    /// Whether the words before a value make it a lower bound: `at least 3`, `no fewer than 3`. `more than 3` does
+    /// not count: it is often the threshold of a rule, and a rule has one threshold.
     fn is_floor(&self, at: usize) -> bool {
         let back = |steps: usize| at.checked_sub(steps).map_or("", |at| self.raws[at].lower.as_ref());
         matches!((back(3), back(2), back(1)), (_, "at", "least") | ("no" | "not", "fewer" | "less", "than"))
     }
 
-    /// A word that is no value: a name, or its parts.
+    /// Handles a word that is no value: a name, or its parts.
     fn word(&mut self, at: usize, word: &str, roles: Roles) {
         let raw = &self.raws[at];
         let (is_code, as_written) = (raw.is_code, raw.word);
@@ -666,7 +667,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         }
         let raws = self.raws;
         let before = at.checked_sub(1).map(|at| &raws[at]);
-        // "is on" and "is off", not "is on the list".
+        // "is on" and "is off", but not "is on the list".
         let ends =
             raws.get(at + 1).is_none_or(|next| next.before != Break::None || is_preposition(&next.lower));
         let is_switch =
@@ -738,7 +739,7 @@ impl<S: Fn(&str) -> String> Reader<'_, S> {
         Reading { whole: self.whole, lead }
     }
 
-    /// Names that stand side by side are members of a list: another member is no other value.
+    /// Adjacent names are members of a list; another member is no different value.
     fn lists(&mut self) {
         let content = &mut self.whole.content;
         for at in 1..content.len() {
@@ -775,8 +776,8 @@ fn is_negation(word: &str, roles: Roles) -> bool {
     roles.has(Role::Negation) || word.ends_with("n't") || word.ends_with("n\u{2019}t")
 }
 
-/// Whether the verb of a statement is said with the word at `at`: a known one in a form that fits its place, or any
-/// that ends like one before an object.
+/// Whether the word at `at` is the verb of a statement: a known verb in a form that fits its place, or a word with
+/// the ending of a verb before an object.
 fn is_verb(word: &str, stem: &str, (at, raws): (usize, &[Raw<'_>]), has_subject: bool) -> bool {
     let before = at.checked_sub(1).map(|at| &raws[at]);
     let is_plural = |word: &str| word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
@@ -826,7 +827,7 @@ enum Shape {
     Plain,
     /// `MAX_CONNS`, `GET`.
     Screaming,
-    /// `::`, `_`, `.` inside, camelCase, or letters with digits.
+    /// Has `::`, `_` or `.` inside, is camelCase, or mixes letters with digits.
     Code,
 }
 
@@ -854,7 +855,7 @@ fn shape(word: &str) -> Shape {
     }
 }
 
-/// `NOT`, `ALL`, `MUST`: a word said loudly is no name.
+/// `NOT`, `ALL`, `MUST`: an emphasised word is no name.
 fn is_word_in_capitals(word: &str, roles: Roles) -> bool {
     is_stop_word(word)
         || (roles.has(Role::Filler) && word != "get")
@@ -864,7 +865,7 @@ fn is_word_in_capitals(word: &str, roles: Roles) -> bool {
         || matches!(word, "all" | "before" | "after" | "on" | "off" | "only" | "always")
 }
 
-/// One text for the spellings of a name: `max_conns`, `maxConns` and `MAX_CONNS`.
+/// The common text for all spellings of a name: `max_conns`, `maxConns` and `MAX_CONNS`.
 fn name_of(word: &str, stem: impl Fn(&str) -> String) -> String {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return stem(word);
@@ -893,7 +894,7 @@ fn is_preposition(word: &str) -> bool {
     )
 }
 
-/// Letters only.
+/// Whether a word has letters only.
 fn is_name(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
@@ -906,7 +907,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A path has a slash, or ends like the name of a file.
+/// Whether a word is a path: it has a slash, or ends like a file name.
 fn is_path(word: &str) -> bool {
     let ends_like_a_file = || {
         word.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && EXTENSIONS.contains(&ending))

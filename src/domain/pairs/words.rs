@@ -1,4 +1,4 @@
-//! The words that say how a statement is built, each list once.
+//! Lists of the words that determine the structure of a statement.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use crate::domain::tokens::stemmer;
 
-/// FNV-1a: the words are ours, and every word of every claim is looked up several times.
+/// FNV-1a hash. The words are our own, so collision attacks are no concern, and each word of every claim is looked
+/// up several times.
 #[derive(Debug, Clone)]
 pub(super) struct Fnv(u64);
 
@@ -31,36 +32,36 @@ impl Hasher for Fnv {
 /// A table of words.
 pub(super) type Words<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 
-/// What a word does besides meaning something.
+/// The structural role of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Negation = 1,
     Filler = 1 << 1,
     Link = 1 << 2,
     Label = 1 << 3,
-    /// Says that, not what: another one in its place changes nothing.
+    /// Carries little meaning: another word in its place changes nothing.
     Light = 1 << 4,
-    /// The verb of a statement has been said.
+    /// Is the verb of a statement.
     Copula = 1 << 5,
-    /// What follows says under which condition.
+    /// Introduces a condition.
     Condition = 1 << 6,
-    /// What follows is left out of what is said.
+    /// Introduces an exception.
     Exception = 1 << 7,
-    /// Before a verb in its base form.
+    /// Stands before a verb in its base form.
     Auxiliary = 1 << 8,
-    /// After `not`, that something is open: `not known whether`.
+    /// After `not`, marks an open question: `not known whether`.
     Known = 1 << 9,
-    /// Where something runs: another one is another thing.
+    /// Names where something runs: another name means another thing.
     Surroundings = 1 << 10,
     /// Starts a reason, or another clause.
     Clause = 1 << 11,
-    /// Says that there are others.
+    /// Tells that there are other things too.
     Among = 1 << 12,
-    /// A copula that is true of several things at once.
+    /// Is a copula that is true of several things at once.
     Open = 1 << 13,
 }
 
-/// The roles of a word: one look for all lists, since every word of every claim is asked.
+/// The roles of a word. One lookup covers all lists, because every word of every claim is looked up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Roles(u16);
 
@@ -99,22 +100,22 @@ fn stems(words: &str) -> HashSet<String, BuildHasherDefault<Fnv>> {
 
 /// Verbs of statements about software.
 pub(super) static VERB_STEMS: Stems = Stems(LazyLock::new(|| stems(VERBS)));
-/// Verbs that are true of several things at once: another object is no other statement.
+/// Verbs that are true of several things at once: another object is no contradiction.
 pub(super) static OPEN_VERB_STEMS: Stems = Stems(LazyLock::new(|| stems(OPEN_VERBS)));
-/// Verbs that say where the one place of a thing is.
+/// Verbs that state the one place of a thing.
 pub(super) static PLACING_STEMS: Stems = Stems(LazyLock::new(|| stems(PLACING)));
-/// Verbs whose object is the one that was chosen.
+/// Verbs whose object is the chosen thing.
 pub(super) static CHOOSING_STEMS: Stems = Stems(LazyLock::new(|| stems(CHOOSING)));
-/// Words with which a failure is told.
+/// Words that report a failure.
 pub(super) static FAILURE_STEMS: Stems = Stems(LazyLock::new(|| stems(FAILURES)));
-/// Words with which a failure is told, and that say nothing of the approach.
+/// Words in reports of a failure that say nothing about the approach.
 pub(super) static TELLING_STEMS: Stems = Stems(LazyLock::new(|| stems(TELLING)));
-/// Words after which a failure is what was mended.
+/// Words after which a failure is already fixed.
 pub(super) static REMEDY_STEMS: Stems = Stems(LazyLock::new(|| stems(REMEDIES)));
 
-/// Words with which a thing that happened is told: it may happen in several places.
+/// Words that report an incident. Incidents may happen in several places.
 pub(super) static INCIDENT_STEMS: Stems = Stems(LazyLock::new(|| stems(INCIDENTS)));
-/// Words that take something back, or say which part of it holds.
+/// Words that take something back, or limit a statement to a part.
 pub(super) static LIMIT_STEMS: Stems = Stems(LazyLock::new(|| stems(LIMITS)));
 
 const LISTS: &[(&str, Role)] = &[
@@ -136,27 +137,27 @@ const LISTS: &[(&str, Role)] = &[
 
 const NEGATIONS: &str = "not no never without cannot cant dont doesnt isnt arent wont didnt wasnt werent hasnt havent \
     shouldnt mustnt neither nor none nothing nobody nowhere hardly";
-/// Words that add emphasis or time, and change no statement into its opposite.
+/// Words that add emphasis or time. None of them reverses a statement.
 const FILLERS: &str = "actually already also always currently ever get gets just now really simply so still than today \
     probably likely around about roughly again first very would could may might must them any please therefore thus \
     basically generally normally usually typically";
-/// After one of these a number is what is said, not what it is said of.
+/// After one of these, a number is a value and no identifier.
 const LINKS: &str = "is are was were be turned switched stays defaults default uses use needs requires takes holds set \
     has have runs listens expires to at";
-/// A number after one of these says which one.
+/// After one of these, a number is an identifier.
 const LABELS: &str = "adr agent attempt batch bug build case chapter check chunk claim client column command commit \
     decision entry epoch error event fact figure file index issue item iteration job layer line lines \
     migration milestone module node note number option page pane part partition pass pep phase pr \
     process question record replica request rev revision rfc round row rule run scenario section shard \
     slot sprint stage statement step table task test thread ticket tier user variant wave worker write \
     writer zone";
-/// Words that may differ between two statements of the same thing.
+/// Words that may differ between two statements of the same fact.
 const LIGHT: &str = "each every its own given actual use uses used using listen listens capped limited restricted bound hold holds held keep keeps kept has have set sets \
     configured defined done run runs go goes make makes take takes need needs stay stays remain remains within across \
     via through per value values respective itself themselves here default \
     defaults equals chosen chose choose pick picked been being stored saved listed specified \
     team our we must should shall will would";
-/// The verb of a statement, whatever it says.
+/// Words that are the verb of a statement in every form.
 const COPULAS: &str = "is are was were be been becomes became uses use needs requires takes holds has have runs listens \
     expires stays defaults equals means chose kept sent wrote built ran took gave made found began fell held led put read stood \
     says goes lives ships speaks talks wants should must isn't aren't";
@@ -171,7 +172,7 @@ const SURROUNDINGS: &str = "production staging development prod dev ci canary sa
 const CLAUSES: &str = "because since although though whereas while but which so see unless";
 const AMONG: &str = "also too may might could can another other others including include includes e.g eg additionally both several some many \
     either else plus alongside";
-/// Base forms.
+/// Verbs in base form.
 const VERBS: &str = "accept add allow apply archive authenticate authorise authorize back base batch bind block buffer \
     build bundle cache call cap check clone close collect combine come commit compile compress compute \
     configure connect consume contain convert copy count cover cut decode default defer define delegate \
@@ -203,12 +204,12 @@ const CHOOSING: &str = "use return raise throw default name call equal mean choo
     was be yield launch execute deploy speak print emit serve install write read produce generate output";
 const PLACING: &str = "define declare set store keep live locate implement reside document place put save log happen write \
     configure record hold is are be was host";
-/// A failure.
+/// Words for failures.
 const FAILURES: &str = "abort bad block break broke broken bug cause corrupt crash deadlock degrade double drop error except \
     exhaust fail failure flaky fool hang hung hurt incompatible infinite leak lose lost miss oom panic \
     race refuse regress reject slow slower stale starve stall undo waste worse wrong thrash blew blow";
-/// The telling of it.
+/// Words of failure reports.
 const TELLING: &str = "approach attempt did made make try tried use work";
-/// What ends it.
+/// Words for fixes.
 const REMEDIES: &str =
     "avoid cure eliminate fix guard help mitigate prevent reduce remove resolve solve stop";

@@ -1,4 +1,4 @@
-//! A random value assigned to a secret-looking name: `db_password: "…"`, `API_KEY=…`, `--token …`.
+//! Finds random values assigned to a secret-looking name: `db_password: "…"`, `API_KEY=…`, `--token …`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,48 +9,48 @@ use super::folded::long_runs;
 use super::names;
 use super::random::{MIN_UNWORDLY_CHARS, bits_per_char, is_placeholder, unwordly_chars};
 
-/// One of these stands in every name that is secret.
+/// Every secret name contains one of these.
 pub(super) const WORDS: &[&str] =
     &["passw", "passphrase", "pwd", "secret", "token", "key", "credential", "pat"];
-/// What an assignment to a secret name may look like.
+/// A cheap pattern for possible assignments to a secret name.
 pub(super) static HINT: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r#"(?i-u)(?:passw|passphrase|pwd|secret|token|key|credential|pat)[a-z0-9_.-]*["'`\])]*[\t ]*[:=]|--[a-z-]*(?:passw|passphrase|pwd|secret|token|key)"#;
     Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
 });
 
-/// The fewest characters of a random value: 64 bits in hex, the least anybody issues.
+/// The fewest characters of a random value: 64 bits in hex, the shortest that issuers use.
 const MIN_CHARS: usize = 16;
-/// The fewest characters of a random value that nothing but words announces.
+/// The fewest characters of a random value that only words announce.
 const MIN_CHARS_IN_WORDS: usize = 32;
-/// Words between `key` and what it is, at most: "API key for prod", "token of the deploy user".
+/// The most words between `key` and its value: "API key for prod", "token of the deploy user".
 const MAX_WORDS_BETWEEN: usize = 5;
-/// The fewest characters of a password a person made up.
+/// The fewest characters of a password that a person chose.
 const MIN_PASSWORD_CHARS: usize = 8;
-/// The fewest characters of one that has but two classes of them.
+/// The fewest characters of a password with only two classes of characters.
 const MIN_PLAIN_PASSWORD_CHARS: usize = 10;
-/// Longer runs are data, not one secret.
+/// The longest value in characters; longer runs are data.
 const MAX_CHARS: usize = 512;
-/// Shannon entropy over the value's own characters; 16 random hex digits have 3.2 on average.
+/// Least Shannon entropy of a value over its own characters; 16 random hex digits have 3.2 bits on average.
 const MIN_BITS_PER_CHAR: f64 = 2.9;
 
-/// A name, a type where one stands, and what assigns.
+/// A name, an optional type, and the assignment operator.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r#"(?-u)([A-Za-z][A-Za-z0-9_.-]{1,63})["'`\])]{0,2}(?:[\t ]*:[\t ]*&?[A-Za-z][A-Za-z_<>]*[\t ]+=|[\t ]*(?::=|=>|={1,3}|:))[\t ]*"#;
     Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
 });
-/// An option of a command line, and white space.
+/// An option of a command line, then white space.
 static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?-u)--([A-Za-z][A-Za-z0-9-]{1,63})[\t ]+")
         .expect("a pattern of our own, compiled in the tests")
 });
 
-/// Calls `found` with each value.
+/// Calls `found` with each assigned value.
 pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
     for regex in [&*ASSIGNED, &*OPTION] {
         let mut at = 0;
         while let Some(hit) = regex.captures_at(text, at) {
             let (Some(whole), Some(name)) = (hit.get(0), hit.get(1)) else { break };
-            // `a: b = c` is two assignments when the first does not count.
+            // `a: b = c` may be two assignments if the first one does not count.
             at = name.end().max(at + 1);
             if names::is_secret(name.as_str())
                 && let Some(span) = value(text, whole.end(), name.as_str())
@@ -62,11 +62,11 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `found` with each random run that stands a few words behind a word for a secret: `API key for prod q7Zx…`.
+/// Calls `found` with each random run a few words after a word for a secret: `API key for prod q7Zx…`.
 pub(super) fn find_in_words(text: &str, mut found: impl FnMut(Range<usize>)) {
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"_+/=-".contains(&byte);
     for run in long_runs(text.as_bytes(), MIN_CHARS_IN_WORDS, belongs) {
-        // A git SHA and a UUID are hex, names have their words.
+        // Excludes git hashes and UUIDs, which are hex, and names, which contain words.
         let value = &text[run.clone()];
         let is_hex = || value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if !is_hex() && is_random(value) && is_said_secret(&text[..run.start]) {
@@ -75,7 +75,7 @@ pub(super) fn find_in_words(text: &str, mut found: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Whether the last words of a text are about a secret that comes next.
+/// Whether the last words of a text announce a secret.
 fn is_said_secret(before: &str) -> bool {
     let before = before.trim_end_matches(['"', '\'', '`']);
     if !before.ends_with([' ', '\t']) {
@@ -101,7 +101,7 @@ fn is_said_secret(before: &str) -> bool {
 /// The value that starts at a byte, if it looks like a secret.
 fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
     let rest = &text[start..];
-    // Quotes, also escaped as in JSON inside a string, and prefixes such as Rust's `b"` or Python's `f"`.
+    // Quotes, possibly escaped as for JSON inside a string, and prefixes such as Rust's `b"` or Python's `f"`.
     let bare = rest.trim_start_matches(['b', 'r', 'f', 'u', '#', '\\']);
     let quote = bare.chars().next().filter(|c| "\"'`".contains(*c));
     let (opened, ends): (usize, fn(char) -> bool) = match quote {
@@ -118,7 +118,7 @@ fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
     secret.then(|| start + opened..start + opened + value.len())
 }
 
-/// Whether a value is one that no person makes up.
+/// Whether a value is too random to be chosen by a person.
 pub(super) fn is_random(value: &str) -> bool {
     (MIN_CHARS..=MAX_CHARS).contains(&value.len())
         && value.is_ascii()
@@ -133,8 +133,8 @@ pub(super) fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Letters, digits and punctuation without a break: what password rules make people type. Of letters and digits alone
-/// it takes three classes or ten of them, so that `sha256` and `argon2id` are words.
+/// Whether a value is unbroken text of letters, digits and punctuation, as password rules require it. A value of
+/// only letters and digits needs three classes or ten characters, so that `sha256` and `argon2id` are no passwords.
 fn is_password(value: &str) -> bool {
     (MIN_PASSWORD_CHARS..=64).contains(&value.len())
         && value.is_ascii()
@@ -148,14 +148,14 @@ fn is_password(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Upper case, lower case and digits.
+/// Whether the value has upper case, lower case and digits.
 fn has_three_classes(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_uppercase())
         && value.bytes().any(|byte| byte.is_ascii_lowercase())
         && value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether what stands where only a password can stand is no word of a sentence.
+/// Whether a value in the place of a password is no ordinary word.
 pub(super) fn is_typed(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_alphabetic())
         && value.bytes().any(|byte| byte.is_ascii_digit() || b"!@#%^&*?~+$".contains(&byte))

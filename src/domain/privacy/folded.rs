@@ -1,5 +1,5 @@
-//! Copies of a text in which a secret is spelled as its issuer spells it. Each is made only of a text it changes, and
-//! knows for each of its bytes where that stood in the text.
+//! Copies of a text in which disguised secrets have their normal spelling. A copy is made only if it differs from
+//! the text. It maps each of its bytes to the original place.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::domain::clean::is_hidden;
 
-/// Fewer characters at line breaks are words, and no token.
+/// The fewest characters of joined lines; fewer are words and no token.
 const MIN_JOINED_CHARS: usize = 20;
-/// A shorter run of base64 or hex holds no secret that is long enough to be one.
+/// The fewest characters of a run of base64 or hex that can hold a secret.
 const MIN_ENCODED_CHARS: usize = 24;
 
-/// A text that came out of another.
+/// A text derived from another one.
 #[derive(Debug, Default)]
 pub(super) struct Copy {
     pub(super) text: String,
-    /// Where each byte stood.
+    /// The original place of each byte.
     from: Vec<Range<usize>>,
 }
 
@@ -30,7 +30,7 @@ impl Copy {
         self.from.resize(self.text.len(), from);
     }
 
-    /// Where a part of the copy stood.
+    /// The original place of a part of the copy.
     pub(super) fn origin(&self, span: Range<usize>) -> Range<usize> {
         let parts = self.from.get(span).unwrap_or_default();
         let start = parts.iter().map(|part| part.start).min().unwrap_or_default();
@@ -38,8 +38,8 @@ impl Copy {
     }
 }
 
-/// The text without invisible characters, with `%41`, `\u0041`, `\x41`, `\n` and `&#65;` as what they stand for, and in NFKC;
-/// `None` of a text that is all that already.
+/// The text without invisible characters, with escapes such as `%41`, `\u0041`, `\x41`, `\n` and `&#65;` decoded,
+/// and in NFKC; `None` if that changes nothing.
 pub(super) fn decoded(text: &str) -> Option<Copy> {
     let is_plain =
         |byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~') && !matches!(byte, b'%' | b'&' | b'\\');
@@ -73,7 +73,7 @@ fn escaped(text: &str) -> Option<(char, usize)> {
         let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         char::from_u32(u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?)
     };
-    // A percent sign starts a byte: one of a longer character is left as it is.
+    // A percent escape encodes a byte. Bytes of multi-byte characters stay encoded.
     if let Some(rest) = text.strip_prefix('%') {
         return Some((hex(rest.get(..2)?).filter(char::is_ascii)?, 3));
     }
@@ -111,7 +111,7 @@ fn escaped(text: &str) -> Option<(char, usize)> {
     Some((c, len + 2))
 }
 
-/// The words that one line break parts, run together; `None` where they are too short for a token.
+/// The words around each single line break, joined; `None` if they are too short for a token.
 pub(super) fn joined(text: &str, decoded: Option<&Copy>) -> Option<Copy> {
     let base = decoded.map_or(text, |copy| copy.text.as_str());
     if !base.contains('\n') {
@@ -144,15 +144,15 @@ pub(super) fn joined(text: &str, decoded: Option<&Copy>) -> Option<Copy> {
     Some(copy).filter(|copy| !copy.text.is_empty())
 }
 
-/// Each run of base64 or hex that is the form of a text: where it stands, and the text.
+/// Each run of base64 or hex that encodes text: its place and the text.
 pub(super) fn encoded(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     let runs = long_runs(text.as_bytes(), MIN_ENCODED_CHARS, belongs);
     runs.filter_map(|run| Some((run.clone(), said(&text[run])?)))
 }
 
-/// The runs of at least so many bytes of a class. Of text without any it looks at a part only: a run that long holds
-/// one of every so many bytes.
+/// The runs of at least this many bytes of a class. In other text it checks only some bytes: a run of n bytes
+/// covers at least one of every n bytes.
 pub(super) fn long_runs(
     bytes: &[u8],
     min: usize,
@@ -176,7 +176,7 @@ pub(super) fn long_runs(
     })
 }
 
-/// What a run says, if that is printable text: of random bytes one in thousands of millions is.
+/// The decoded text of a run, if it is printable. Random bytes are printable once in billions of runs.
 fn said(run: &str) -> Option<String> {
     let hex = || hex::decode(run).ok().and_then(printable);
     let url = run.contains(['-', '_']);

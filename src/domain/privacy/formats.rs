@@ -1,4 +1,4 @@
-//! The table of public secret formats, from the issuers' own documentation, and how it is searched.
+//! The table of public secret formats, from the issuers' own documentation, and the search for them.
 
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
@@ -12,7 +12,7 @@ use super::random::{MIN_UNWORDLY_CHARS, has_crc32_suffix, is_placeholder, unword
 
 use Alphabet::{Alnum, Dotted, Hex, Url, Word};
 
-/// What follows a prefix. Letters match in either case: tags and targets are stored in lower case.
+/// The characters after a prefix. Case is ignored, because tags and targets are stored in lower case.
 #[derive(Debug, Clone, Copy)]
 enum Alphabet {
     Hex,
@@ -39,20 +39,20 @@ impl Alphabet {
 
 #[derive(Debug)]
 enum Shape {
-    /// One of these prefixes, then so many characters of an alphabet, and no more of them.
+    /// One of these prefixes, then this many characters of an alphabet, and no further one.
     Run { prefixes: &'static [&'static str], alphabet: Alphabet, chars: RangeInclusive<usize> },
-    /// A run that ends in a CRC-32. A right one convicts whatever the rest looks like; a wrong one acquits
-    /// nothing, because issuers change their schemes and texts change case.
+    /// A run that ends in a CRC-32. A valid checksum proves a secret whatever the rest looks like. An invalid one
+    /// proves nothing, because issuers change their schemes and texts change case.
     Checked { prefixes: &'static [&'static str], chars: RangeInclusive<usize> },
-    /// Anything else: words of which a text has one, in which shape a search is worth it, and what is searched; the
-    /// first group is the secret, or all of it where there is none.
+    /// Any other format: words of which the text must contain one, a cheap hint pattern, and the full pattern. The
+    /// first group is the secret, or the whole match if there is no group.
     Pattern { words: &'static [&'static str], hint: &'static str, pattern: &'static str },
 }
 
-/// One line of the table.
+/// One entry of the table.
 #[derive(Debug)]
 pub(super) struct Format {
-    /// The rule's name; several lines may share one.
+    /// The rule's name; several entries may share one.
     pub rule: &'static str,
     shape: Shape,
 }
@@ -83,7 +83,7 @@ const fn pattern(
     Format { rule, shape: Shape::Pattern { words, hint, pattern } }
 }
 
-/// Every known format. Upper bounds leave room for growth where an issuer announced none.
+/// Every known format. Upper limits leave room for growth where the issuer announced none.
 pub(super) static FORMATS: &[Format] = &[
     // Cloud and infrastructure.
     run("aws-key", &["AKIA", "ASIA", "ABIA", "ACCA"], Alnum, 16..=16),
@@ -163,7 +163,7 @@ pub(super) static FORMATS: &[Format] = &[
     run("stripe-key", &["whsec_"], Alnum, 32..=64),
     run("square-token", &["sq0atp-", "sq0csp-"], Url, 22..=64),
     run("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], Hex, 32..=32),
-    // Models.
+    // Model providers.
     run("anthropic-key", &["sk-ant-"], Url, 40..=255),
     run("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"], Url, 40..=255),
     run("openai-key", &["sk-"], Alnum, 40..=64),
@@ -173,14 +173,14 @@ pub(super) static FORMATS: &[Format] = &[
     run("xai-key", &["xai-"], Alnum, 80..=80),
     run("perplexity-key", &["pplx-"], Alnum, 48..=56),
     run("replicate-token", &["r8_"], Alnum, 37..=37),
-    // Work.
+    // Work tools.
     run("linear-key", &["lin_api_", "lin_oauth_"], Alnum, 40..=64),
     run("notion-token", &["ntn_"], Alnum, 40..=64),
     pattern("postman-key", &["pmak-"], r"pmak-", r"pmak-[0-9a-f]{24}-[0-9a-f]{34}"),
     run("sentry-token", &["sntryu_"], Hex, 64..=64),
     pattern("sentry-token", &["sntrys_"], r"sntrys_", r"sntrys_[a-z0-9+/=_-]{60,400}"),
     run("age-key", &["AGE-SECRET-KEY-1"], Alnum, 58..=58),
-    // Of any issuer.
+    // Formats of any issuer.
     pattern(
         "private-key",
         &["-----begin "],
@@ -243,14 +243,14 @@ pub(super) static FORMATS: &[Format] = &[
     ),
 ];
 
-/// Passwords that protect nothing: what local examples are written with.
+/// Harmless passwords that local examples use.
 const IDLE_PASSWORDS: &[&str] = &[
     "admin", "guest", "pass", "passwd", "password", "postgres", "root", "secret", "test", "user", "username",
     "pw", "pwd", "mysql", "redis", "changeit", "hunter2", "token", "apikey", "api_key",
 ];
 
-/// The words of all formats and of assignments: made a hundred times faster than a set of patterns, which a process
-/// that says one thing and ends would spend its time on.
+/// The words of all formats and of assignments. This search is built a hundred times faster than a set of patterns;
+/// a short-lived process could not afford the latter.
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let of_formats = FORMATS
         .iter()
@@ -265,23 +265,23 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         .expect("a few short words");
     Words { any, of }
 });
-/// The hints and the patterns that were ever worth a compilation.
+/// The hints and patterns that were compiled so far.
 static COMPILED: LazyLock<Vec<[OnceLock<Regex>; 2]>> =
     LazyLock::new(|| FORMATS.iter().map(|_| Default::default()).collect());
 
 struct Words {
     any: AhoCorasick,
-    /// The place in the table of formats of each word; behind its end for assignments.
+    /// The index of each word in the table of formats; an index past its end stands for assignments.
     of: Vec<usize>,
 }
 
-/// Which rules may find something in a text: one pass for all of them.
+/// The rules that may match a text, from one pass over it.
 pub(super) struct Maybe<'t> {
     text: &'t str,
     named: BTreeSet<usize>,
 }
 
-/// Asks every rule at once.
+/// Tests all rules in one pass.
 pub(super) fn prefilter(text: &str) -> Maybe<'_> {
     let Words { any, of } = &*WORDS;
     let named = any.find_overlapping_iter(text).map(|word| of[word.pattern().as_usize()]).collect();
@@ -289,25 +289,25 @@ pub(super) fn prefilter(text: &str) -> Maybe<'_> {
 }
 
 impl Maybe<'_> {
-    /// The formats that are worth a search.
+    /// The formats that are worth a full search.
     pub(super) fn formats(&self) -> impl Iterator<Item = &'static Format> {
         let named = self.named.iter().filter_map(|at| FORMATS.get(*at));
         named.filter(|format| format.hint().is_none_or(|hint| hint.is_match(self.text)))
     }
 
-    /// Whether a word for a secret stands in the text.
+    /// Whether the text contains a word for a secret.
     pub(super) fn says_secret(&self) -> bool {
         self.named.contains(&FORMATS.len())
     }
 
-    /// Whether something may be assigned to a secret name.
+    /// Whether the text may assign something to a secret name.
     pub(super) fn assigns(&self) -> bool {
         self.says_secret() && assignment::HINT.is_match(self.text)
     }
 }
 
 impl Format {
-    /// One of these stands in whatever this format matches.
+    /// Every match of this format contains one of these words.
     const fn words(&self) -> &'static [&'static str] {
         match self.shape {
             Shape::Run { prefixes: words, .. }
@@ -316,7 +316,7 @@ impl Format {
         }
     }
 
-    /// Whether a secret of this format is one run of characters that says what it is, wherever it stands.
+    /// Whether secrets of this format are one run of characters that is recognisable without context.
     pub(super) fn is_one_run(&self) -> bool {
         matches!(self.shape, Shape::Run { .. } | Shape::Checked { .. })
             || matches!(
@@ -325,7 +325,7 @@ impl Format {
             )
     }
 
-    /// A pattern that matches wherever that of this format does, and is faster to compile and to run.
+    /// A pattern that matches wherever the format does. It is faster to compile and to run.
     fn hint(&'static self) -> Option<&'static Regex> {
         let Shape::Pattern { hint, .. } = &self.shape else { return None };
         self.compiled(0, hint)
@@ -369,19 +369,19 @@ impl Format {
                 found(secret.range());
                 at = whole.end();
             } else {
-                // The matches of these patterns start with ASCII: the next byte starts a character.
+                // The matches of these patterns start with ASCII, so the next byte starts a character.
                 at = whole.start() + 1;
             }
         }
     }
 
-    /// What a pattern cannot say.
+    /// Checks that a pattern cannot express.
     fn counts(&self, text: &str, span: Range<usize>) -> bool {
         let secret = &text[span.clone()];
         match self.rule {
             "private-key" => true,
             "database-url" | "url-password" | "curl-password" => {
-                // `redis:redis@`, `user:password@`: the user's own name, or a word for what stands there.
+                // `redis:redis@`, `user:password@`: the password equals the user's name, or is a placeholder word.
                 let user = text[..span.start].trim_end_matches(':').rsplit(['/', ' ', '"', '\'']).next();
                 let same = user.is_some_and(|user| user.eq_ignore_ascii_case(secret));
                 let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
@@ -421,7 +421,7 @@ fn runs(
                 continue;
             }
             let run = bytes[body..].iter().take_while(|byte| alphabet.has(**byte)).count();
-            // A full stop ends the sentence, not the token.
+            // A trailing full stop ends the sentence and is no part of the token.
             let run = text[body..body + run].trim_end_matches('.').len();
             if chars.contains(&run) {
                 found(&text[body..body + run], start..body + run);
@@ -448,7 +448,7 @@ mod tests {
 
     use super::{FORMATS, Shape, prefilter};
 
-    /// Whatever a pattern matches has one of its words and the shape of its hint.
+    /// Every match of a pattern contains one of its words and matches its hint.
     #[test]
     fn no_pattern_matches_what_is_not_searched() {
         let config = Config {

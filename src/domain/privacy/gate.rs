@@ -1,27 +1,27 @@
-//! The gate: every text of a submission, before it is written, logged or hashed.
+//! The gate: scans every text of a submission before it is written, logged or hashed.
 
 use super::{Secrets, scan};
 use crate::domain::command::Submission;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::Label;
 
-/// A refusal, without the value: which rule, in which field, of what kind of command.
+/// A denial without the secret itself: rule, field and command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
     /// The rule, such as `aws-key`.
     pub rule: Label,
     /// The field, such as `statement`.
     pub field: Label,
-    /// The command, such as `create_claim`.
+    /// The kind of command, such as `create_claim`.
     pub command: Label,
 }
 
-/// Looks for a secret in every text of a submission.
+/// Scans every text of a submission.
 pub fn deny(submission: &Submission, secrets: &Secrets) -> Option<Denial> {
     deny_texts(submission.command.name(), submission.texts().into_iter(), secrets)
 }
 
-/// Looks for a secret in named texts; the first one found is the refusal.
+/// Scans named texts; the first secret is the denial.
 pub fn deny_texts<'t>(
     command: &str,
     mut texts: impl Iterator<Item = (&'t str, &'t str)>,

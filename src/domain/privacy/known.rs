@@ -1,4 +1,5 @@
-//! Values of environment variables whose names look secret: known to the front that has them, never shown.
+//! Values of environment variables with secret-looking names. Only the front of that environment knows them, and
+//! they are never shown.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,28 +11,28 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::names;
 use super::random::is_placeholder;
 
-/// A shorter value would be found in ordinary words.
+/// The fewest characters of a value; shorter ones occur in ordinary words.
 const MIN_CHARS: usize = 8;
-/// Letters alone up to this length are taken for a word such as `production`, which notes are full of.
+/// Values of only letters up to this length count as words such as `production`, which notes often contain.
 const MAX_WORD_CHARS: usize = 12;
 
 /// The secrets of one process.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Known {
     values: Vec<String>,
-    /// Each value and its other forms, in lower case.
+    /// Each value and its encoded forms, in lower case.
     forms: Vec<String>,
 }
 
 impl Known {
-    /// Keeps the values whose names look secret, but no short ones, words, paths, flags or placeholders.
+    /// Keeps the values with secret-looking names, except short ones, words, paths, flags and placeholders.
     pub fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
         let mut values: Vec<String> = variables
             .filter(|(name, _)| names::is_secret(name))
             .map(|(_, value)| value.trim().to_owned())
             .filter(|value| is_telling(value))
             .collect();
-        // The longest first, so that one that holds another is redacted whole.
+        // The longest value comes first, so that a value that contains another is masked whole.
         values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         values.dedup();
         let mut forms: Vec<String> =
@@ -54,8 +55,8 @@ impl Known {
     }
 }
 
-/// A value as it is, in base64 of both alphabets without the characters that depend on what follows, and as a part of
-/// an address. Without its escapes it is also met in the folded copy of a text.
+/// The forms of a value: plain, base64 in both alphabets without the characters that depend on the following text,
+/// and as a part of an address. The plain form is also found in the folded copy of a text.
 fn forms(value: &str) -> [String; 4] {
     let whole = value.len() * 8 / 6;
     let cut = |mut text: String| {

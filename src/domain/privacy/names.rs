@@ -1,6 +1,6 @@
-//! Which names say that their value is a secret.
+//! Decides which names announce that their value is a secret.
 
-/// Words that make a name secret when it ends in them, also run together as in `dbpassword`.
+/// A name that ends in one of these is secret, also when joined as in `dbpassword`.
 const SECRET_WORDS: &[&str] = &[
     "password",
     "passwd",
@@ -15,7 +15,7 @@ const SECRET_WORDS: &[&str] = &[
     "accesskey",
     "privatekey",
 ];
-/// What makes a `key` a secret one; a cache key or a primary key is none.
+/// Words that make a `key` secret. A cache key or a primary key is not.
 const SECRET_KEYS: &[&str] = &[
     "access",
     "account",
@@ -36,7 +36,7 @@ const SECRET_KEYS: &[&str] = &[
     "subscription",
     "webhook",
 ];
-/// Words that may follow without changing what the value is, such as in Rails' `SECRET_KEY_BASE`.
+/// Words that may follow without changing the meaning, as in Rails' `SECRET_KEY_BASE`.
 const NEUTRAL: &[&str] = &["base", "dev", "live", "prod", "production", "staging", "test", "value"];
 
 /// Whether a name such as `DB_PASSWORD`, `apiKey` or `client-secret` announces a secret. `token_budget`,
@@ -55,13 +55,13 @@ pub(super) fn is_secret(name: &str) -> bool {
     }
 }
 
-/// Whether the name is that of something a person types.
+/// Whether the name is that of a secret which a person types.
 pub(super) fn is_password(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     is_secret(name) && ["passw", "passphrase", "pwd"].iter().any(|word| lower.contains(word))
 }
 
-/// The words of a name in lower case, split at everything but letters and digits, and inside camel case.
+/// The words of a name in lower case, split at non-alphanumeric characters and at camel case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

@@ -1,29 +1,29 @@
-//! Patterns a team adds in config.toml.
+//! The team's own patterns from config.toml.
 
 use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-/// The most one compiled pattern may take: a slip such as `\w{1000000}` is named, not run.
+/// Size limit of one compiled pattern in bytes: a mistake such as `\w{1000000}` is reported and not run.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// A pattern that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
-    /// It does not compile.
+    /// The pattern does not compile.
     #[error("[privacy] patterns: `{pattern}` is no regular expression: {problem}")]
     Syntax {
-        /// As written.
+        /// The pattern as written.
         pattern: String,
-        /// What is wrong with it.
+        /// The error of the regex parser.
         problem: String,
     },
-    /// It matches where nothing is, so it would refuse every text.
+    /// The pattern matches the empty text, so it would refuse every text.
     #[error("[privacy] patterns: `{0}` matches the empty text, and so would refuse everything")]
     Empty(String),
 }
 
-/// The own patterns, in the order in which they are written: `own-1`, `own-2` ...
+/// The own patterns in configuration order; their rules are `own-1`, `own-2` and so on.
 #[derive(Debug, Clone, Default)]
 pub struct Own {
     rules: Vec<(String, Regex)>,
@@ -33,7 +33,7 @@ impl Own {
     /// Compiles the patterns.
     ///
     /// # Errors
-    /// [`BadPattern`], naming the first that cannot be used.
+    /// [`BadPattern`] for the first unusable pattern.
     pub fn new(patterns: &[String]) -> Result<Self, BadPattern> {
         let compiled = patterns.iter().enumerate().map(|(index, pattern)| {
             let regex =
@@ -57,7 +57,7 @@ impl Own {
     }
 }
 
-/// The problem itself; the lines before it draw the pattern.
+/// The last line of a regex error, which holds the problem. The lines before it draw the pattern.
 fn last_line(problem: &regex::Error) -> String {
     let text = problem.to_string();
     text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()

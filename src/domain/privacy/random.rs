@@ -1,13 +1,14 @@
-//! What a random value looks like, and what only stands where one would stand.
+//! Distinguishes random values from placeholders.
 
-/// Bits per character below which a value is no secret: `xxxx` has 0, English in identifiers about 3 over
-/// its own letters, 16 random hex digits 3.2 on average.
+/// Least bits per character of a secret: `xxxx` has 0, identifiers of English words about 3 over their own letters,
+/// 16 random hex digits 3.2 on average.
 const MIN_TOKEN_BITS: f64 = 2.5;
 
-/// Characters outside words that a random value has at least: a time with microseconds has 12, a UUID about 18.
+/// The fewest characters outside of words in a random value. A time with microseconds has 12, a UUID about 18.
 pub(super) const MIN_UNWORDLY_CHARS: usize = 14;
 
-/// Fragments that say a value is an example; none shorter than 4, so that chance does not spell them.
+/// Fragments that mark a value as an example. None has fewer than 4 characters, because chance would produce
+/// shorter ones.
 const EXAMPLES: &[&str] = &[
     "example",
     "xxxx",
@@ -32,7 +33,7 @@ const EXAMPLES: &[&str] = &[
     "abcdefgh",
 ];
 
-/// Whether a value only holds the place of a secret.
+/// Whether a value is a placeholder for a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     lower.starts_with(['$', '<', '{', '%', '*', '['])
@@ -58,13 +59,14 @@ fn distinct(value: &str) -> usize {
     seen.iter().filter(|seen| **seen).count()
 }
 
-/// Characters of the parts that are no words: identifiers, paths, versions and dates have few, tokens many.
+/// The number of characters in parts that are no words. Identifiers, paths, versions and dates have few, tokens
+/// many.
 pub(super) fn unwordly_chars(value: &str) -> usize {
     let parts = value.split(|c: char| !c.is_ascii_alphanumeric());
     parts.filter(|part| !is_wordly(part)).map(str::len).sum()
 }
 
-/// A number, or letters as people write them, with up to three digits behind: `pool`, `getToken`, `sha256`.
+/// Whether a part is a number, or a usual word with up to three digits: `pool`, `getToken`, `sha256`.
 fn is_wordly(part: &str) -> bool {
     let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
     if letters.is_empty() {
@@ -73,13 +75,13 @@ fn is_wordly(part: &str) -> bool {
     if part.len() - letters.len() > 3 || letters.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
     }
-    // Seven letters say nothing; longer ones in random case are half upper case, camel case is a third.
+    // Up to seven letters prove nothing. Longer random letters are half upper case, camel case a third at most.
     let upper = letters.bytes().filter(u8::is_ascii_uppercase).count();
     letters.len() < 8 || upper * 3 <= letters.len() || upper == letters.len()
 }
 
-/// Whether the last six characters are the CRC-32 of those before, in base 62 (0-9A-Za-z): the public
-/// scheme of GitHub's tokens since 2021 and of npm's.
+/// Whether the last six characters are the CRC-32 of those before, in base 62 (0-9A-Za-z). GitHub's tokens since
+/// 2021 and npm's use this public scheme.
 pub(super) fn has_crc32_suffix(body: &str) -> bool {
     let Some((payload, suffix)) = body.split_at_checked(body.len().saturating_sub(6)) else { return false };
     let digit = |byte: u8| match byte {
@@ -92,7 +94,7 @@ pub(super) fn has_crc32_suffix(body: &str) -> bool {
     !payload.is_empty() && number == Some(u64::from(crc32(payload.as_bytes())))
 }
 
-/// CRC-32 of IEEE 802.3, bit by bit: it runs over one candidate of 30 characters, seldom.
+/// CRC-32 of IEEE 802.3, bit by bit. Speed does not matter: it rarely runs, on one candidate of 30 characters.
 fn crc32(bytes: &[u8]) -> u32 {
     let fold = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 * (crc & 1)))
@@ -107,7 +109,7 @@ mod tests {
     #[test]
     fn the_checksum_is_the_published_one() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926, "the check value of CRC-32/ISO-HDLC");
-        // The body of the sample in public descriptions of the scheme; it was never anybody's token.
+        // The body of the sample in public descriptions of the scheme; never a real token.
         assert!(has_crc32_suffix(&["zQWBuTSOoRi4A9spHcVY", "5ncnsDkxkJ", "0mLq17"].concat()));
         assert!(!has_crc32_suffix(&["zQWBuTSOoRi4A9spHcVY", "5ncnsDkxkJ", "0mLq18"].concat()));
         assert!(!has_crc32_suffix("0mLq17") && !has_crc32_suffix("é0mLq1"));

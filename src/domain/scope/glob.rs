@@ -1,4 +1,4 @@
-//! Globs among scopes: which paths a glob means, and whether two scopes can mean the same file.
+//! Globs as scopes: which paths a glob matches, and whether two scopes can mean the same file.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,16 +8,16 @@ use globset::{ErrorKind, GlobBuilder, GlobSet};
 
 use super::{BadScope, Scope};
 
-/// What makes a path a glob.
+/// The characters that make a path a glob.
 pub(in crate::domain) const WILD: [char; 4] = ['*', '?', '[', '{'];
 
 impl Scope {
-    /// Whether this is a path with a wildcard in it.
+    /// Whether this is a path with a wildcard.
     pub fn is_glob(&self) -> bool {
         self.is_path() && self.0.contains(WILD)
     }
 
-    /// The part of a path or glob that names a directory or file for certain: all that it means lies there.
+    /// The fixed directory or file at the start of a path or glob. All matches lie there.
     pub fn certain(&self) -> Self {
         let directory = match self.0.find(WILD).filter(|_| self.is_path()) {
             None => self.as_str(),
@@ -26,13 +26,13 @@ impl Scope {
         Self(directory.to_owned())
     }
 
-    /// Whether `other` is this scope, a path below it, or a path that this glob matches. A glob is also tried as the
-    /// name it is, because some directories are called `[id]`.
+    /// Whether `other` is this scope, a path below it, or a path that this glob matches. A glob is also tried as a
+    /// literal name, because some directories are called `[id]`.
     pub fn covers(&self, other: &Self) -> bool {
         self.covers_any(std::slice::from_ref(other))
     }
 
-    /// Whether this scope [covers](Self::covers) one of these. A glob is compiled once for all of them.
+    /// Whether this scope [covers](Self::covers) one of these. The glob is compiled once for all of them.
     pub fn covers_any(&self, others: &[Self]) -> bool {
         let is_path = self.is_path();
         let paths = || others.iter().filter(|other| is_path && other.is_path());
@@ -41,7 +41,7 @@ impl Scope {
             || (self.is_glob() && self.matches_any(paths()))
     }
 
-    /// Whether this glob matches one of these paths. Most of them do not lie where all that it means does.
+    /// Whether this glob matches one of these paths. The fixed start of the glob excludes most of them quickly.
     fn matches_any<'a>(&self, paths: impl Iterator<Item = &'a Self>) -> bool {
         let directory = self.certain();
         let lies_there = |path: &&Self| directory.is_whole() || is_below(path.as_str(), directory.as_str());
@@ -50,8 +50,8 @@ impl Scope {
             && matcher(&self.0).is_ok_and(|glob| paths.any(|path| glob.is_match(path.as_str())))
     }
 
-    /// Whether both can mean the same file. Two globs are compared by the directories they begin with: a needless
-    /// match costs less than a missed one.
+    /// Whether both can mean the same file. Two globs are compared by their fixed directories: a needless match
+    /// costs less than a missed one.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.is_at(std::slice::from_ref(other))
     }
@@ -61,7 +61,7 @@ impl Scope {
         self.covers_any(places) || places.iter().any(|place| place.covers(self) || self.may_share(place))
     }
 
-    /// Whether two scopes of which neither covers the other can mean the same file.
+    /// Whether two scopes can mean the same file, given that neither covers the other.
     fn may_share(&self, other: &Self) -> bool {
         match (self.is_glob(), other.is_glob()) {
             (true, true) => {
@@ -74,7 +74,7 @@ impl Scope {
         }
     }
 
-    /// Whether this glob can match a path below a directory. A path whose last part has an extension is a file.
+    /// Whether this glob can match a path below a directory. A path with a file extension counts as a file.
     fn can_match_below(&self, directory: &Self) -> bool {
         let last = directory.0.rsplit('/').next().unwrap_or_default();
         if !directory.is_path() || last.trim_start_matches('.').contains('.') {
@@ -96,16 +96,16 @@ impl Scope {
         parts.next().is_some()
     }
 
-    /// Refuses a path that looks like a glob and does not parse as one: it would match nothing, silently.
+    /// Refuses a path that looks like a glob and does not parse as one: it would silently match nothing.
     ///
     /// # Errors
-    /// [`BadScope::Glob`] with what is wrong with it.
+    /// [`BadScope::Glob`] with the problem of the glob.
     pub fn check_glob(&self) -> Result<(), BadScope> {
         if !self.is_glob() {
             return Ok(());
         }
         matcher(&self.0).map(drop).map_err(|problem| {
-            // Such a problem quotes pages of a regex that the caller never wrote.
+            // The parser's problem quotes pages of a regex that the caller never wrote.
             let why = if matches!(problem.kind(), ErrorKind::Regex(_)) {
                 "it has too many parts, or too many within each other".to_owned()
             } else {
@@ -120,22 +120,22 @@ fn is_below(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether a part between two separators can match more than one part of a path, or was cut inside a group.
+/// Whether a part between two separators can match several parts of a path, or was cut inside a group.
 fn may_hold_a_separator(part: &str) -> bool {
     let opened = |open: char, close: char| part.matches(open).count() != part.matches(close).count();
     part.contains('[') && part.contains(['!', '^', '-']) || opened('{', '}') || opened('[', ']')
 }
 
 thread_local! {
-    /// Globs that were compiled before: a new claim meets the same ones again and again, and to compile one takes as long
-    /// as to match a thousand paths.
+    /// Cache of compiled globs. A new claim meets the same globs again and again, and compiling one takes as long
+    /// as matching a thousand paths.
     static COMPILED: RefCell<HashMap<Box<str>, Rc<GlobSet>>> = RefCell::default();
 }
 
-/// How many globs are kept compiled; a project has tens, and a stranger may write thousands.
+/// The most cached globs. A project has tens; a hostile client may write thousands.
 const MAX_COMPILED: usize = 256;
 
-/// A set of one: a single glob panics where its regex cannot be made.
+/// A set with one glob, because a single `Glob` panics if its regex cannot be built.
 fn matcher(glob: &str) -> Result<Rc<GlobSet>, globset::Error> {
     COMPILED.with_borrow_mut(|compiled| {
         if let Some(known) = compiled.get(glob) {

@@ -1,11 +1,11 @@
-//! Values by scope, found by overlap without a look at each.
+//! A map from scopes to values that finds overlapping scopes without visiting all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scope;
 
-/// What stands for scopes. [`ScopeMap::at`] looks at the scopes above, at and below a place, and at the globs, which can
-/// mean what lies far from where their names stand.
+/// Values by scope. [`ScopeMap::at`] visits the scopes above, at and below a place, and the globs, because a glob
+/// can match places far from its own spelling.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::domain) struct ScopeMap<T> {
     values: BTreeMap<Scope, T>,
@@ -23,7 +23,7 @@ impl<T> ScopeMap<T> {
         self.values.get_mut(scope)
     }
 
-    /// The value of a scope, made by `new` if there is none.
+    /// The value of a scope; `new` creates a missing one.
     pub(in crate::domain) fn get_or_insert_with(&mut self, scope: &Scope, new: impl FnOnce() -> T) -> &mut T {
         if !self.values.contains_key(scope) && scope.is_glob() {
             self.globs.insert(scope.clone());
@@ -31,22 +31,22 @@ impl<T> ScopeMap<T> {
         self.values.entry(scope.clone()).or_insert_with(new)
     }
 
-    /// Keeps the values that `keep` says yes to.
+    /// Keeps the values for which `keep` returns true.
     pub(in crate::domain) fn retain(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         self.values.retain(|_, value| keep(value));
         self.globs.retain(|glob| self.values.contains_key(glob));
     }
 
-    /// The values of the scopes that overlap a scope. A value may come more than once.
+    /// The values of all scopes that overlap a scope. A value may occur more than once.
     pub(in crate::domain) fn at<'m>(&'m self, scope: &'m Scope) -> impl Iterator<Item = &'m T> {
-        // All that a glob means lies in one directory.
+        // All matches of a glob lie in one directory.
         let directory = scope.certain();
         let at_or_above: Vec<_> = directory
             .and_ancestors()
-            // Ancestors of a normal scope are normal.
+            // The ancestors of a normal scope are in normal form.
             .filter_map(|above| self.values.get_key_value(&Scope(above.to_owned())))
             .collect();
-        // Everything is below the workspace itself; below a directory is one range of names.
+        // All scopes lie below the workspace; the scopes below a directory are one range of names.
         let everything = directory.is_whole().then_some(&self.values).into_iter().flatten();
         let below = self.values.range(directory.clone()..);
         let below = below.take_while(move |(known, _)| known.as_str().starts_with(directory.as_str()));

@@ -1,4 +1,4 @@
-//! The body of a request: read whole and in time, before anything looks at it.
+//! Reads the whole body of a request within a time limit, before any handler sees it.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use tokio_stream::StreamExt;
 use super::door::Refusal;
 use super::entrances::MAX_BODY_BYTES;
 
-/// How long the body of a request may take; a slower sender would hold a place for others.
+/// Time limit for the body of a request. A slower sender would keep a place from others.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
-/// Reads a body whole.
+/// Reads a whole body.
 ///
 /// # Errors
-/// [`Refusal`], when it is late, too long or broken.
+/// [`Refusal`] when the body is late, too long or broken.
 pub(super) async fn read(body: Body) -> Result<Vec<u8>, Refusal> {
     let reading = async {
         let (mut bytes, mut frames) = (Vec::new(), body.into_data_stream());
@@ -34,14 +34,14 @@ pub(super) async fn read(body: Body) -> Result<Vec<u8>, Refusal> {
     tokio::time::timeout(BODY_WITHIN, reading).await.unwrap_or(Err(Refusal::LateBody))
 }
 
-/// Whether a request says that its body is JSON.
+/// Whether the content type of a request is JSON.
 pub(super) fn is_json(parts: &Parts) -> bool {
     let kind =
         parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The message of a body.
+/// Parses a body as a JSON-RPC message.
 ///
 /// # Errors
 /// [`Refusal::NoJson`] and [`Refusal::NoMessage`].
@@ -55,12 +55,12 @@ pub(super) fn message(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Refusal> {
     })
 }
 
-/// Whether a message opens a session of the older era.
+/// Whether a message opens a session of the legacy protocol.
 pub(super) fn opens_session(message: &ClientJsonRpcMessage) -> bool {
     matches!(request(message), Some(ClientRequest::InitializeRequest(_)))
 }
 
-/// Whether the answer to a message is a stream that goes on until its client leaves.
+/// Whether the answer to a message is a stream that lasts until the client leaves.
 pub(super) fn listens(message: &ClientJsonRpcMessage) -> bool {
     matches!(request(message), Some(ClientRequest::SubscriptionsListenRequest(_)))
 }

@@ -1,4 +1,4 @@
-//! At most so many connections, few of which have shown nothing yet, and none of them slow or idle for long.
+//! Limits connections: their number, the number of unproven ones, and how long one may be slow or idle.
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
@@ -19,37 +19,38 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::system;
 
-/// Connections at once: each costs a task and its buffers.
+/// Connections at a time; each costs a task and its buffers.
 const CONNECTIONS: usize = 64;
-/// Newcomers at once: connections that have shown no valid token or, where no token is needed, have not
-/// completed a request.
+/// Newcomers at a time: connections that have shown no valid token or, where no token is needed, have not completed
+/// a request.
 const NEWCOMERS: usize = 16;
-/// How long a newcomer keeps its place while other connections wait for one. A client sends its request as soon as
-/// it is connected, so a crowd of clients loses no connection. A flood waits in the backlog of the socket.
+/// Time for which a newcomer keeps its place while other connections wait for one. A client sends its request as
+/// soon as it is connected, so a crowd of clients loses no connection. A flood waits in the backlog of the socket.
 const SETTLE: Duration = Duration::from_millis(250);
-/// Event streams at once. Streams and newcomers together leave eight places for requests.
+/// Event streams at a time. Streams and newcomers together leave eight places for requests.
 const STREAMS: usize = 40;
-/// How long the head of a request may take; a slower sender would hold a place for others.
+/// Time limit for the head of a request. A slower sender would keep a place from others.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// How long nothing may pass. An open event stream sends a comment every 15 s, so only the idle are hit.
+/// Time without any byte after which a connection is closed. An open event stream sends a comment every 15 s, so
+/// only idle connections reach it.
 const IDLE: Duration = Duration::from_secs(60);
-/// From so many free places on down, a connection is closed once its request is answered. So at most the
-/// rest of the places is taken by clients that neither ask nor listen.
+/// With this many free places or fewer, a connection is closed once its request is answered. So clients without a
+/// request or a stream hold at most the other places.
 const SCARCE: usize = CONNECTIONS / 2;
-/// What one connection too many is told.
+/// The answer to a connection above the limit.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-type: text/plain\r\n\
     content-length: 60\r\nconnection: close\r\n\r\n\
     64 connections are open: try again, or end a listening pane\n";
-/// How long somebody who is turned away has to hear it.
+/// Time for a rejected client to read that answer.
 const HEAR_WITHIN: Duration = Duration::from_secs(1);
 
-/// The places there are, and the connections that have them.
+/// The places for connections, and the connections that hold them.
 #[derive(Clone)]
 pub(super) struct Places(Arc<Shared>);
 
 struct Shared {
     seats: Mutex<Seats>,
-    /// A place is free, or a newcomer has shown a token.
+    /// Signals a free place, or a newcomer that showed a token.
     changed: Notify,
     streams: Arc<Semaphore>,
 }
@@ -57,7 +58,7 @@ struct Shared {
 #[derive(Default)]
 struct Seats {
     next: u64,
-    /// In the order in which they came.
+    /// Connections by number, oldest first.
     taken: BTreeMap<u64, Taken>,
 }
 
@@ -69,7 +70,7 @@ struct Taken {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It has shown nothing yet.
+    /// The client has shown nothing yet.
     Newcomer,
     /// A request is under way.
     Busy,
@@ -77,12 +78,12 @@ enum State {
     Waiting,
 }
 
-/// What a connection that asks for a place gets.
+/// The answer to a connection that asks for a place.
 enum Offer {
     Place(Seat),
-    /// Nothing before so long, unless something changes.
+    /// No place yet: try again after this time, or when [`Shared::changed`] fires.
     Later(Duration),
-    /// Every place is taken by a request that is under way.
+    /// Every place serves a request right now.
     Nothing,
 }
 
@@ -95,12 +96,12 @@ impl Places {
         }))
     }
 
-    /// Whether a client that waits should give its place back.
+    /// Whether a connection should close after its answer to free its place.
     pub(super) fn are_scarce(&self) -> bool {
         CONNECTIONS.saturating_sub(self.seats().taken.len()) <= SCARCE
     }
 
-    /// The right to keep an event stream open; none when there are as many as there may be.
+    /// A permit for an event stream; `None` at the limit.
     pub(super) fn stream(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.0.streams).try_acquire_owned().ok()
     }
@@ -109,7 +110,7 @@ impl Places {
         self.0.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a new connection, which another may lose for it.
+    /// A place for a new connection. Another connection may lose its place to it.
     async fn seat(&self) -> Option<Seat> {
         loop {
             match self.offer(system::instant()) {
@@ -168,17 +169,17 @@ struct Taking {
 }
 
 impl Seat {
-    /// A number that no other connection has or had.
+    /// The number of the connection; never reused.
     pub(super) fn number(&self) -> u64 {
         self.0.number
     }
 
-    /// How many requests came over this connection before.
+    /// How many requests came over this connection before this one.
     pub(super) fn requests(&self) -> u32 {
         self.0.requests.load(Ordering::Relaxed).saturating_sub(1)
     }
 
-    /// The head of a request has come; its answer ends with the guard.
+    /// Marks the connection as busy until the guard is dropped. The head of the request has arrived.
     pub(super) fn answering(&self) -> Answering {
         self.0.is_answering.store(true, Ordering::Relaxed);
         self.0.requests.fetch_add(1, Ordering::Relaxed);
@@ -186,7 +187,7 @@ impl Seat {
         Answering(self.clone())
     }
 
-    /// The client has shown a valid token, or asked something where none is needed.
+    /// Marks the client as proven: it showed a valid token, or sent a request where no token is needed.
     pub(super) fn prove(&self) {
         self.turn(State::Newcomer, State::Busy);
         self.0.places.0.changed.notify_one();
@@ -205,7 +206,7 @@ impl Seat {
     }
 }
 
-/// A request that is being answered.
+/// Guard of a request that is being answered.
 pub(super) struct Answering(Seat);
 
 impl Drop for Answering {
@@ -215,7 +216,7 @@ impl Drop for Answering {
     }
 }
 
-/// A listener that turns away who comes when there is no place.
+/// A listener that rejects connections while there is no place.
 pub(super) struct Limited {
     listener: TcpListener,
     places: Places,
@@ -227,15 +228,15 @@ impl Limited {
     }
 }
 
-/// Says that there is no place. What was asked is read, not answered: a connection that is closed over unread
-/// bytes is reset, and its client hears nothing.
+/// Answers that there is no place. It reads the request first: closing a connection with unread bytes resets it,
+/// and the client would not get the answer.
 async fn turn_away(mut stream: TcpStream) {
     let saying = async {
         stream.write_all(FULL).await?;
         stream.shutdown().await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
-    // Who does not take the answer does not get it.
+    // A client that does not read in time loses the answer.
     let _ = tokio::time::timeout(HEAR_WITHIN, saying).await;
 }
 
@@ -264,12 +265,12 @@ impl Connected<IncomingStream<'_, Limited>> for Seat {
     }
 }
 
-/// A connection that ends when nothing passes for too long, when the head of a request takes too long, or when
-/// another one needs its place.
+/// A connection that closes when it is idle for too long, when the head of a request takes too long, or when
+/// another connection needs its place.
 pub(super) struct Connection {
     stream: TcpStream,
     idle: Pin<Box<Sleep>>,
-    /// The end of the time for the head that is coming in, and which request of the connection it is of.
+    /// The deadline for the head of the current request, and the number of requests before it.
     head: Option<(Pin<Box<Sleep>>, u32)>,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
     seat: Seat,
@@ -277,19 +278,19 @@ pub(super) struct Connection {
 
 impl Connection {
     fn new(stream: TcpStream, seat: Seat) -> Self {
-        // Answers are small and waited for.
+        // Answers are small and the client waits for them, so Nagle's delay is off.
         let _ = stream.set_nodelay(true);
         Self {
             stream,
             idle: Box::pin(tokio::time::sleep(IDLE)),
-            // A client that connects has something to ask.
+            // A client that connects must send a request head.
             head: Some((Box::pin(tokio::time::sleep(HEAD_WITHIN)), 0)),
             closed: Box::pin(seat.0.close.clone().cancelled_owned()),
             seat,
         }
     }
 
-    /// Counts what passed, and ends the connection when that was long ago.
+    /// Resets the idle time-out when bytes passed; closes the connection when it has expired.
     fn watched<T>(&mut self, context: &mut Context<'_>, passed: Poll<Result<T>>) -> Poll<Result<T>> {
         if passed.is_ready() {
             self.idle.as_mut().reset((system::instant() + IDLE).into());
@@ -298,16 +299,16 @@ impl Connection {
         self.idle.as_mut().poll(context).map(|()| Err(Error::from(ErrorKind::TimedOut)))
     }
 
-    /// Whether the connection must end whatever its client sends.
+    /// Whether the connection must close, whatever its client sends.
     fn is_over(&mut self, context: &mut Context<'_>) -> bool {
         let requests = self.seat.0.requests.load(Ordering::Relaxed);
-        // The head that was waited for has come.
+        // The head that the deadline was for has arrived.
         self.head = self.head.take().filter(|(_, before)| *before == requests);
         let is_late = self.head.as_mut().is_some_and(|(end, _)| end.as_mut().poll(context).is_ready());
         is_late || self.closed.as_mut().poll(context).is_ready()
     }
 
-    /// The first bytes after an answer begin the head of the next request.
+    /// Starts the deadline for a head: the first bytes after an answer begin the next request.
     fn heard(&mut self) {
         if self.head.is_none() && !self.seat.0.is_answering.load(Ordering::Relaxed) {
             let requests = self.seat.0.requests.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What every request passes before it is served: host, origin, rate, token.
+//! The middleware that checks every request before it is served: host, origin, rate limit, token.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,41 +18,42 @@ use crate::domain::rejection::Rejection;
 use crate::system;
 use crate::tokens::{self, Token, TokenError, Tokens};
 
-/// How often it is looked for tokens that were removed, and for sessions that were silent for too long.
+/// How often the server looks for removed tokens and for sessions that were silent for too long.
 const LOOK_AT_TOKENS: Duration = Duration::from_secs(1);
-/// What one token, or one connection without a token, may ask. Two clients that start together ask about
-/// seven things each at once.
+/// Rate limit of one token, or of one connection without a token. Two clients that start together send about seven
+/// requests each at once.
 const ONE: Limit = Limit { per_second: 10.0, burst: 20.0 };
-/// What all new connections without a token may ask together. Each has a full bucket of its own, so without this
-/// limit a client escapes the other one by connecting again. Three hundred panes that start at once stay below it.
+/// Rate limit of all new connections without a token together. Each connection has a full bucket of its own, so
+/// without this limit a client escapes the other one by reconnecting. Three hundred panes that start at once stay
+/// below it.
 const NEW: Limit = Limit { per_second: 200.0, burst: 2_000.0 };
-/// A connection is new for as many requests as its own bucket grants at once.
+/// A connection is new for as many requests as its own bucket allows at once.
 const NEW_REQUESTS: u32 = 20;
 
-/// The one way in.
+/// The checks for every request, and the entrances behind them.
 pub(super) struct Door {
     hosts: Hosts,
     tokens: Tokens,
-    /// Whether nobody needs a token: only on this machine, and only until the first token is seen. Taking the last
-    /// token back does not open the door again; a restart does.
+    /// Whether requests need no token. This is so on loopback addresses only, and until the first token exists.
+    /// Removing the last token does not open the server again; a restart does.
     stands_open: AtomicBool,
     rates: Mutex<Rates<Asker>>,
     paths: &'static [&'static str],
     entrances: Entrances,
 }
 
-/// Whose requests are counted together.
+/// The key under which requests are counted.
 #[derive(PartialEq, Eq, Hash)]
 enum Asker {
     Token(Token),
-    /// Without tokens each connection counts alone: all panes of a machine share its address, and one that runs
-    /// wild must not silence the others.
+    /// Without tokens each connection counts alone: all panes of a machine share its address, and one faulty pane
+    /// must not block the others.
     Connection(u64),
-    /// The first requests of all connections without a token.
+    /// The first requests of all connections without a token, counted together.
     NewConnections,
 }
 
-/// Why a request is not served.
+/// Why the server refuses a request.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("this host or origin is not allowed: see hm serve --allow-host")]
@@ -117,7 +118,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// A refusal in the words of JSON-RPC.
+/// A refusal as a JSON-RPC error.
 fn json_rpc(code: ErrorCode, text: &str, id: &Value) -> Response {
     let error = json!({ "code": code.0, "message": text.trim_end() });
     let body = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string();
@@ -125,7 +126,7 @@ fn json_rpc(code: ErrorCode, text: &str, id: &Value) -> Response {
 }
 
 impl Door {
-    /// `stands_open` says that nobody needs a token as long as there is none.
+    /// `stands_open`: clients need no token as long as none exists.
     pub(super) fn new(
         hosts: Hosts,
         tokens: Tokens,
@@ -137,7 +138,7 @@ impl Door {
         Self { hosts, tokens, stands_open: AtomicBool::new(stands_open), rates, paths, entrances }
     }
 
-    /// Whether nobody needs a token, given those there are.
+    /// Whether requests need no token, given the tokens that exist now.
     fn stands_open(&self, tokens: &[Token]) -> bool {
         if !tokens.is_empty() {
             self.stands_open.store(false, Ordering::Relaxed);
@@ -145,7 +146,7 @@ impl Door {
         self.stands_open.load(Ordering::Relaxed)
     }
 
-    /// Ends the sessions of a token soon after it is gone, and those that were silent for too long.
+    /// Ends the sessions of a token soon after the token is removed, and sessions that were silent for too long.
     pub(super) async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK_AT_TOKENS).await;
@@ -156,7 +157,7 @@ impl Door {
         }
     }
 
-    /// Lets a request in, or says why not.
+    /// Admits a request and returns its entrance, or refuses it.
     pub(super) fn admit(&self, seat: &Seat, request: &Request) -> Result<Entrance, Refusal> {
         if !self.hosts.admit(request.headers()) {
             return Err(Refusal::Stranger);
@@ -164,7 +165,7 @@ impl Door {
         let tokens = self.tokens.load()?;
         let token = bearer(request.headers()).and_then(|given| tokens::find(&tokens, given));
         self.count(seat, token)?;
-        // A token nobody gave out is wrong even where none is needed: who sends one counts on being somebody.
+        // An unknown token is wrong even where no token is needed: its sender expects to act as the token's agent.
         let is_wrong = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
         if is_wrong || (token.is_none() && !self.stands_open(&tokens)) {
             return Err(Refusal::NoToken);
@@ -179,7 +180,7 @@ impl Door {
         Ok(entrance)
     }
 
-    /// Counts a request, unless there were too many.
+    /// Counts a request; refuses it when the limit is reached.
     fn count(&self, seat: &Seat, token: Option<&Token>) -> Result<(), Refusal> {
         let now = system::instant();
         let asker = token.cloned().map_or(Asker::Connection(seat.number()), Asker::Token);

@@ -1,6 +1,6 @@
-//! One entrance for each token: its own sessions and its own caller, over the one workspace.
+//! One entrance for each token: it has its own sessions and its own caller, and shares the workspace.
 //!
-//! A session id means nothing at another entrance, so it never stands for a token.
+//! A session id is valid at its own entrance only, so it cannot replace a token.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,23 +25,24 @@ use crate::tokens::Token;
 
 /// The largest request body in bytes: four times the longest command.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
-/// How long a session of the older era may be silent when it has no stream open. A client whose session is gone
-/// starts another one.
+/// Time after which a silent session of the legacy protocol without an open stream is closed. A client whose
+/// session is gone starts another one.
 const SESSION_KEEP_ALIVE: Duration = Duration::from_secs(60 * 60);
-/// Sessions of the older era at one entrance; for one more, the one that was silent longest gives way.
+/// Sessions of the legacy protocol at one entrance. A new one above the limit replaces the session that was silent
+/// longest.
 const MAX_SESSIONS: usize = 1_000;
-/// Event streams of one token: the panes of one machine.
+/// Event streams of one token, which stands for the panes of one machine.
 const STREAMS: usize = 8;
-/// Requests of one token under way: with its streams, less than half of all places.
+/// Requests of one token in progress. Together with its streams they take less than half of all places.
 const REQUESTS: usize = 16;
 
-/// What answers the requests of one token, or of all when there is none.
+/// Answers the requests of one token, or all requests without a token.
 #[derive(Clone)]
 pub(super) struct Entrance {
     service: StreamableHttpService<Server, LocalSessionManager>,
     manager: Arc<LocalSessionManager>,
     sessions: Sessions,
-    /// The limits of one token. The entrance for requests without a token has none: all panes share it.
+    /// The limits of one token. The entrance for requests without a token has none, because all panes share it.
     shares: Option<Shares>,
     server: Server,
     caller: Arc<Caller>,
@@ -55,7 +56,7 @@ struct Shares {
     requests: Arc<Semaphore>,
 }
 
-/// What a request holds until it is answered; nothing where there is no token to count for.
+/// The permit that a request holds until it is answered; `None` where there is no token to count for.
 pub(super) type Share = Option<OwnedSemaphorePermit>;
 
 impl Shares {
@@ -73,7 +74,7 @@ impl Entrance {
         stop: CancellationToken,
     ) -> Self {
         let mut manager = LocalSessionManager::default();
-        // It counts what passes inside a session; how long a client is silent is counted by `Sessions`.
+        // The library would count messages inside a session. `Sessions` counts the silence of the client.
         manager.session_config.keep_alive = None;
         let manager = Arc::new(manager);
         let config = StreamableHttpServerConfig::default()
@@ -100,32 +101,32 @@ impl Entrance {
         self.streams.open(client, self.stop.child_token()).await
     }
 
-    /// The open streams of HTTP+SSE.
+    /// The open HTTP+SSE streams of this entrance.
     pub(super) const fn streams(&self) -> &Streams {
         &self.streams
     }
 
-    /// A share of the streams of this entrance.
+    /// A permit for one more stream at this entrance.
     pub(super) fn stream(&self) -> Result<Share, Refusal> {
         share(self.shares.as_ref().map(|shares| &shares.streams)).ok_or(Refusal::TooManyStreams)
     }
 
-    /// A share of the requests of this entrance.
+    /// A permit for one more request at this entrance.
     pub(super) fn request(&self) -> Result<Share, Refusal> {
         share(self.shares.as_ref().map(|shares| &shares.requests)).ok_or(Refusal::TooManyRequests)
     }
 
-    /// Notes that a session is used until the guard goes.
+    /// Marks a session as used until the guard is dropped.
     pub(super) fn in_session(&self, id: &str) -> Option<InUse> {
         self.sessions.used(id)
     }
 
-    /// Notes that a session was opened.
+    /// Registers a new session.
     pub(super) fn opened(&self, id: &str) {
         self.sessions.add(id, system::instant());
     }
 
-    /// Makes room for one more session.
+    /// Closes the longest silent session if the entrance is full.
     pub(super) async fn make_room(&self) {
         while self.manager.sessions.read().await.len() >= MAX_SESSIONS {
             let Some(id) = self.sessions.take_silent_longest() else { return };
@@ -133,7 +134,7 @@ impl Entrance {
         }
     }
 
-    /// Ends the sessions that were silent for too long.
+    /// Closes the sessions that were silent for too long.
     async fn close_silent(&self, now: Instant) {
         for id in now
             .checked_sub(SESSION_KEEP_ALIVE)
@@ -148,13 +149,14 @@ impl Entrance {
     async fn close(&self, id: &str) {
         let handle = self.manager.sessions.write().await.remove(id);
         if let Some(handle) = handle {
-            // A session that is sending reads this only after the client took what was sent.
+            // A session that is sending handles the close only after the client read the data, so nothing waits for
+            // it here.
             tokio::spawn(async move { handle.close().await });
         }
     }
 }
 
-/// A permit where permits are counted; `None` when there is none left.
+/// A permit, where permits are counted; `None` at the limit.
 fn share(of: Option<&Arc<Semaphore>>) -> Option<Share> {
     match of {
         Some(permits) => Arc::clone(permits).try_acquire_owned().ok().map(Some),
@@ -162,7 +164,7 @@ fn share(of: Option<&Arc<Semaphore>>) -> Option<Share> {
     }
 }
 
-/// Every entrance somebody has used.
+/// All entrances that were used so far.
 pub(super) struct Entrances {
     server: Server,
     hosts: Hosts,
@@ -171,15 +173,15 @@ pub(super) struct Entrances {
 }
 
 impl Entrances {
-    /// `server` says what an entrance without a token is pinned to.
+    /// `server` holds the pinning of the entrance without a token.
     pub(super) fn new(server: Server, hosts: Hosts, stop: CancellationToken) -> Self {
         Self { server, hosts, stop, used: Mutex::default() }
     }
 
-    /// The entrance of a token, or the one of everybody.
+    /// The entrance of a token, or the one for requests without a token.
     ///
     /// # Errors
-    /// When the roster does not know the token's agent any more.
+    /// [`Rejection`] when the token's agent is not on the roster any more.
     pub(super) fn of(&self, token: Option<&Token>) -> Result<Entrance, Rejection> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let key = token.cloned();
@@ -199,7 +201,7 @@ impl Entrances {
         Ok(entrance)
     }
 
-    /// Ends the sessions that were silent for too long.
+    /// Closes the sessions of all entrances that were silent for too long.
     pub(super) async fn close_silent(&self, now: Instant) {
         let used: Vec<Entrance> =
             self.used.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
@@ -208,7 +210,7 @@ impl Entrances {
         }
     }
 
-    /// Closes the entrances of tokens that were removed or changed, with every session in them.
+    /// Closes the entrances of removed or changed tokens, with all their sessions.
     pub(super) fn close_all_but(&self, tokens: &[Token], without_token: bool) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|token, entrance| {
@@ -221,7 +223,7 @@ impl Entrances {
     }
 }
 
-/// What calls without a session are filed under: the newer era has none.
+/// A session id for a call without a session. The modern protocol has no sessions.
 fn fresh_session() -> SessionId {
     format!("hm-{}", system::new_id()).parse().expect("a UUID is a short printable line")
 }

@@ -1,16 +1,16 @@
-//! By which names the front may be called: a page in a browser must not reach it under a name of its own.
+//! Checks `Host` and `Origin`: a page in a browser must not reach the front under a host name of its own.
 
 use std::net::SocketAddr;
 
 use axum::http::uri::{Authority, Uri};
 use axum::http::{HeaderMap, header};
 
-/// Names and addresses of this front; ports do not matter, since one may be forwarded.
+/// The names and addresses of this front. Ports are ignored, because a port may be forwarded.
 #[derive(Debug, Clone)]
 pub(super) struct Hosts(Vec<String>);
 
 impl Hosts {
-    /// The loopback names, the address that is listened on, and what the operator adds.
+    /// The loopback names, the address of the listener, and the names that the operator adds.
     pub(super) fn new(address: SocketAddr, added: &[String]) -> Self {
         let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
         if !address.ip().is_unspecified() {
@@ -24,7 +24,7 @@ impl Hosts {
         &self.0
     }
 
-    /// Whether the one `Host` is ours, and `Origin`, if a browser sends one, too.
+    /// Whether the one `Host` header is ours, and also `Origin` if a browser sends it.
     pub(super) fn admit(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };

@@ -1,5 +1,5 @@
-//! HTTP+SSE as it was before Streamable HTTP: a session is one open stream at `/sse`, and what its client says
-//! comes to `/messages`. For clients that know nothing newer.
+//! HTTP+SSE, the transport before Streamable HTTP, for clients that know no newer one. A session is one open stream
+//! at `/sse`; its client posts messages to `/messages`.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -22,22 +22,22 @@ use super::{MESSAGES_PATH, ledger_session};
 use crate::mcp::server::Server;
 use crate::system;
 
-/// The parameter of `/messages` that says to which stream the answer goes.
+/// The query parameter of `/messages` that names the stream for the answer.
 const SESSION: &str = "session_id";
-/// Messages on their way in either direction; who does not take them is not sent more.
+/// Messages buffered in each direction. A full buffer stops the sender.
 const UNDER_WAY: usize = 64;
 
 type Said = Result<Event, Infallible>;
 
-/// The open streams of one entrance. An id opens nothing at another one: it never stands for a token.
+/// The open streams of one entrance. A stream id is valid at its own entrance only, so it cannot replace a token.
 #[derive(Clone, Default)]
 pub(super) struct Streams {
     open: Arc<Mutex<HashMap<String, mpsc::Sender<ClientJsonRpcMessage>>>>,
 }
 
 impl Streams {
-    /// `GET /sse`: a stream for one client, whose first event says where it can talk. The session ends with
-    /// the stream, and the stream with `stop`.
+    /// `GET /sse`: opens a stream for one client. The first event names the address for its messages. The session
+    /// ends with the stream, and the stream with `stop`.
     pub(super) async fn open(&self, server: Server, stop: CancellationToken) -> Response {
         let id = system::new_id().simple().to_string();
         let (heard, incoming) = mpsc::channel(UNDER_WAY);
@@ -50,7 +50,7 @@ impl Streams {
             let left = server.left().clone();
             let pipe = Pipe { incoming, outgoing: outgoing.clone() };
             let serving = async {
-                // Who opens a stream and says nothing of use has no session to end.
+                // A client that does not complete the handshake has no session to end.
                 if let Ok(running) = server.serve(pipe).await {
                     let _ = running.waiting().await;
                 }
@@ -66,7 +66,7 @@ impl Streams {
         Sse::new(ReceiverStream::new(events)).keep_alive(KeepAlive::default()).into_response()
     }
 
-    /// `POST /messages`: the answer comes on the stream.
+    /// `POST /messages`: accepts a message; the answer comes on the stream.
     pub(super) async fn hear(&self, parts: &Parts, mut message: ClientJsonRpcMessage) -> Response {
         let id = session_id(parts).unwrap_or_default();
         let Some(heard) = self.locked().get(&id).cloned() else {
@@ -87,7 +87,7 @@ impl Streams {
     }
 }
 
-/// Whether a method is the one of its path.
+/// Whether a path allows a method.
 pub(super) fn allows(path: &str, method: &Method) -> bool {
     if path == MESSAGES_PATH { method == Method::POST } else { method == Method::GET }
 }
@@ -98,7 +98,7 @@ fn session_id(parts: &Parts) -> Option<String> {
     pairs.find(|(name, _)| name == SESSION).map(|(_, id)| id.into_owned())
 }
 
-/// The two ends of a stream as the protocol library sees them.
+/// The two ends of a stream, as a transport for the protocol library.
 struct Pipe {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     outgoing: mpsc::Sender<Said>,

@@ -1,22 +1,22 @@
-//! How often somebody may ask: a bucket of requests that fills at a fixed rate.
+//! Rate limits: a token bucket for each key.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// Buckets kept before full ones are thrown away; a full one says no more than none.
+/// The number of buckets above which full ones are dropped. A full bucket has the same meaning as none.
 const MANY: usize = 1_024;
 
-/// How many requests fit a bucket, and how fast it fills.
+/// The size of a bucket and its refill rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
-    /// Requests per second, in the long run.
+    /// Requests per second in the long run.
     pub(super) per_second: f64,
-    /// Requests at once.
+    /// Requests at once, from a full bucket.
     pub(super) burst: f64,
 }
 
-/// The buckets of everybody who asks.
+/// The buckets of all keys.
 #[derive(Debug)]
 pub(super) struct Rates<K> {
     buckets: HashMap<K, Bucket>,
@@ -41,7 +41,7 @@ impl<K: Eq + Hash> Rates<K> {
         Self { buckets: HashMap::new() }
     }
 
-    /// Takes one request out of a bucket of this limit; false when there is none left.
+    /// Takes one request out of the key's bucket; false when the bucket is empty.
     pub(super) fn take(&mut self, who: K, limit: Limit, now: Instant) -> bool {
         if self.buckets.len() >= MANY {
             self.buckets.retain(|_, bucket| bucket.filled(now) < bucket.limit.burst);

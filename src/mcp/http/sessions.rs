@@ -1,4 +1,5 @@
-//! When each session of an entrance was last used, so that the one that was silent longest can give way.
+//! The session registry of an entrance: when each session was last used. The session that was silent longest is
+//! closed first.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ pub(super) struct Sessions(Arc<Mutex<HashMap<String, Used>>>);
 
 struct Used {
     last: Instant,
-    /// Requests and streams under way.
+    /// Requests and streams in progress.
     open: usize,
 }
 
@@ -21,18 +22,18 @@ impl Sessions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a new session.
+    /// Adds a new session.
     pub(super) fn add(&self, id: &str, now: Instant) {
         self.locked().insert(id.to_owned(), Used { last: now, open: 0 });
     }
 
-    /// Notes that a session is used until the guard goes; none when it is not known.
+    /// Marks a session as used until the guard is dropped; `None` for an unknown session.
     pub(super) fn used(&self, id: &str) -> Option<InUse> {
         self.locked().get_mut(id)?.open += 1;
         Some(InUse { sessions: self.clone(), id: id.to_owned() })
     }
 
-    /// Takes out the session that was silent longest; one that is in use only when all are.
+    /// Removes and returns the session that was silent longest. A session in use is taken only when all are in use.
     pub(super) fn take_silent_longest(&self) -> Option<String> {
         let mut sessions = self.locked();
         let (id, _) = sessions.iter().min_by_key(|(_, used)| (used.open > 0, used.last))?;
@@ -41,20 +42,20 @@ impl Sessions {
         Some(id)
     }
 
-    /// Takes out the sessions that are not in use and were not since a moment.
+    /// Removes and returns the sessions without use since a moment.
     pub(super) fn take_silent_since(&self, moment: Instant) -> Vec<String> {
         let mut sessions = self.locked();
         let silent = sessions.extract_if(|_, used| used.open == 0 && used.last <= moment);
         silent.map(|(id, _)| id).collect()
     }
 
-    /// Forgets the sessions that have ended.
+    /// Removes the sessions that have ended.
     pub(super) fn retain(&self, is_open: impl Fn(&str) -> bool) {
         self.locked().retain(|id, _| is_open(id));
     }
 }
 
-/// A session that is in use.
+/// Guard of a session in use.
 pub(super) struct InUse {
     sessions: Sessions,
     id: String,

@@ -1,4 +1,4 @@
-//! `add_evidence`: tie an event of the ledger to a claim.
+//! `add_evidence`: link an event of the ledger to a claim.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `alias_target`, `part_target`: two names of one target, and two again.
+//! `alias_target`, `part_target`: join two names of one target, and separate them again.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};
@@ -26,7 +26,7 @@ struct PartTargetArguments {
     alias: String,
 }
 
-/// A target by its name; `argument` is what a refusal calls it.
+/// Parses the name of a target; a refusal names `argument`.
 fn target(argument: &str, name: &str) -> Result<Scope, Rejection> {
     Scope::target(name).map_err(|problem| Rejection::invalid(argument, problem))
 }

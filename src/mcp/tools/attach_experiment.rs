@@ -1,4 +1,4 @@
-//! `attach_experiment`: tie a run that is over to a claim.
+//! `attach_experiment`: link a finished run to a claim.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `cancel_experiment`: stop a run, or take it out of the queue.
+//! `cancel_experiment`: stop a run, or remove it from the queue.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

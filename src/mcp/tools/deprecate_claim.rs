@@ -1,4 +1,4 @@
-//! `deprecate_claim`: put a claim out of force, for good.
+//! `deprecate_claim`: put a claim permanently out of force.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

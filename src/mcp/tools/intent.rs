@@ -1,4 +1,4 @@
-//! `declare_intent`, `add_task`: what is wanted now, and what is to be done.
+//! `declare_intent`, `add_task`: state the current goal, and add a task.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

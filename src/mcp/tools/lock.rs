@@ -1,4 +1,4 @@
-//! `lock`: what the others should leave alone for a time.
+//! `lock`: ask the other agents to leave scopes alone for a time.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `add_plan`, `add_phase`, `save_anchor`: the frame that tasks stand in, and what must not get lost.
+//! `add_plan`, `add_phase`, `save_anchor`: the structure around tasks, and facts that must not get lost.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

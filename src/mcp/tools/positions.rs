@@ -1,4 +1,4 @@
-//! `support`, `challenge`, `abstain`: what one agent thinks of one claim; the latest wins.
+//! `support`, `challenge`, `abstain`: an agent's position on a claim; the latest one counts.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

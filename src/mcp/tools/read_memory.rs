@@ -1,4 +1,4 @@
-//! `read_memory`: the one tool that reads, for clients whose models can call tools and read no resource.
+//! `read_memory`: the one tool that reads, for clients whose models call tools but cannot read resources.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};
@@ -9,11 +9,11 @@ use crate::mcp::call::Call;
 use crate::mcp::schema;
 use crate::mcp::server::Server;
 
-/// What clients without a resource tool call themselves, in lower case: Copilot CLI 1.0.102 (its releases before 2026 by
-/// the longer name) and Cline CLI 3.0.65, whose servers hear the name of its core.
+/// Names of clients without a resource tool, in lower case: Copilot CLI 1.0.102 (releases before 2026 use the
+/// longer name) and Cline CLI 3.0.65, which sends the name of its core to servers.
 const CLIENTS: [&str; 4] = ["copilot-cli", "github-copilot-developer", "cline", "@cline/core"];
 
-/// Whether the model of a client of this name reads no resource.
+/// Whether a client of this name needs the tool.
 pub(in crate::mcp) fn is_needed(client: &str) -> bool {
     CLIENTS.contains(&client.trim().to_lowercase().as_str())
 }

@@ -1,4 +1,4 @@
-//! `record_decision`: what was chosen, why, and what was not.
+//! `record_decision`: record the choice, its reason, and the alternatives.
 
 use rmcp::{model::CallToolResult, tool, tool_router};
 use schemars::JsonSchema;

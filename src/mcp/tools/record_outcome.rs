@@ -1,4 +1,4 @@
-//! `record_outcome`: what became of a decision.
+//! `record_outcome`: record the result of a decision.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `report_event`: say what you saw or did, to be cited as evidence.
+//! `report_event`: report an observation or an action, to cite it as evidence.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

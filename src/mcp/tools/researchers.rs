@@ -1,4 +1,4 @@
-//! `spawn_researcher`: send an agent out to find something, headless, in a session of its own.
+//! `spawn_researcher`: start a headless agent in a session of its own to find something out.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `retract_evidence`: take the link of an event to a claim back.
+//! `retract_evidence`: remove the link of an event to a claim.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `run_experiment`: run a profile, and let its outcome speak about a claim.
+//! `run_experiment`: run a profile, and record its outcome as evidence about a claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ struct RunExperimentArguments {
     wait: bool,
 }
 
-/// `NAME=VALUE`, the value as it is.
+/// `NAME=VALUE`; the value is taken unchanged.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct Argument(String, String);

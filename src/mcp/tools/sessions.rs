@@ -1,4 +1,4 @@
-//! `start_session`, `end_session`, `record_turn`, `snapshot_beliefs`: what hooks do where a client has them.
+//! `start_session`, `end_session`, `record_turn`, `snapshot_beliefs`: the work of hooks, for clients without hooks.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

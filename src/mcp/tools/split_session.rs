@@ -1,4 +1,4 @@
-//! `split_session`: hand over to a new session before the window is full.
+//! `split_session`: hand over to a new session before the context window is full.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

@@ -1,4 +1,4 @@
-//! `still`: a claim is still meant, about its files as they are now.
+//! `still`: confirm that a claim still holds for its files as they are now.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

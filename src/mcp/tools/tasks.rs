@@ -1,4 +1,4 @@
-//! `claim_task`, `update_task`: who does what, and how it goes.
+//! `claim_task`, `update_task`: take a task and report its progress.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};

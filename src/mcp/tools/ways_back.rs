@@ -1,4 +1,4 @@
-//! `rename_plan`, `abandon_plan`, `retire_anchor`: the way back from what the other tools of the plan set do.
+//! `rename_plan`, `abandon_plan`, `retire_anchor`: undo the other tools of the plan set.
 
 use rmcp::model::CallToolResult;
 use rmcp::{tool, tool_router};
