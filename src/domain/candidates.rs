@@ -29,7 +29,7 @@ pub(super) struct Candidates {
     words: Vec<Box<[u32]>>,
     places: HashMap<ClaimId, u32>,
     holders: HashMap<u32, Vec<u32>>,
-    /// The number of each scope; `of` holds the scope numbers of each claim.
+    /// The number of each scope; `scopes_of` holds the scope numbers of each claim.
     scopes: ScopeMap<u32>,
     number_of_scopes: u32,
     scopes_of: Vec<Box<[u32]>>,

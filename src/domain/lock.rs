@@ -8,7 +8,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Worktree};
 use crate::domain::time::Timestamp;
 
-/// The scope of the team's machine: a lock on it asks for quiet, so that runs conflict with it.
+/// The scope of the team's machine: a lock on it asks for quiet, so that every run conflicts with it.
 pub const MACHINE: &str = "tag:cpu";
 /// Characters of a reason, or of a task's title, that a sentence quotes.
 const MAX_QUOTED_CHARS: usize = 120;

@@ -180,9 +180,9 @@ pub fn pasted(text: &str) -> &str {
     path.and_then(|path| path.trim_end_matches('/').rsplit('/').next()).unwrap_or(text)
 }
 
-/// The places where a text quotes a whole id that a short name may replace, each with the id. A word that only ends
-/// in an id, such as `research-…`, may name a session. Ids inside paths (except our own addresses) and values of
-/// shell variables are left alone.
+/// The words of a text that end in a whole id and that a short name may replace. The id is `None` if the word has
+/// more before it: such a word, `research-…` for instance, may name a session. Words in paths (except our own
+/// addresses) and values of shell variables are left alone.
 pub fn quoted_ids(text: &str) -> impl Iterator<Item = (Range<usize>, Option<Uuid>)> {
     let mut from = 0;
     std::iter::from_fn(move || {

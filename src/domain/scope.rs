@@ -98,7 +98,7 @@ impl Scope {
     pub fn target(name: &str) -> Result<Self, BadScope> {
         let name = name.trim();
         let name = strip_prefix_ignoring_case(name, "target:").unwrap_or(name);
-        // Hidden characters and typical punctuation do not make a different target.
+        // Hidden characters, a leading `./` and trailing dots or slashes do not make a different target.
         let seen: String = name.nfkc().filter(|c| !clean::is_hidden(*c)).collect();
         let seen = seen.trim().trim_end_matches(|c: char| c == '.' || c == '/' || c.is_whitespace());
         let mut seen = seen;

@@ -13,7 +13,7 @@ use crate::domain::stop_words::is_stop_word;
 const MAX_TOKEN_CHARS: usize = 64;
 /// The most changes between letters and digits in a word; a word with more is a hash.
 const MAX_SEAMS: usize = 2;
-/// Words up to this length are not stemmed: the rules of Porter2 need longer ones.
+/// The fewest characters of a stemmed word. The rules of Porter2 are not made for shorter ones.
 const MIN_STEMMED_CHARS: usize = 3;
 
 /// The Porter2 stem of a folded ASCII word.

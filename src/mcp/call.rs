@@ -75,8 +75,8 @@ fn trace_id(traceparent: &str) -> Option<String> {
 /// The session of a request, if its client names one.
 pub(super) fn session_of(request: &RequestContext<RoleServer>) -> Option<SessionId> {
     let is_codex = || client_of(request).is_some_and(|name| Client::named(&name) == Some(Client::Codex));
-    let told = session_in(&request.meta).filter(|_| is_codex());
-    told.or_else(|| http::session_of(&request.extensions))
+    let named = session_in(&request.meta).filter(|_| is_codex());
+    named.or_else(|| http::session_of(&request.extensions))
 }
 
 /// The session that Codex names in each call. Codex tells its server the session in no other way. Its hooks name
@@ -87,8 +87,8 @@ fn session_in(meta: &RequestMetaObject) -> Option<SessionId> {
 
 /// The name that the client gives itself: in each request (modern protocol), or in the handshake (legacy protocol).
 pub(super) fn client_of(request: &RequestContext<RoleServer>) -> Option<String> {
-    let told = || request.peer.peer_info().map(|info| info.client_info.name.clone());
-    request.meta.client_info().map(|client| client.name).or_else(told)
+    let from_handshake = || request.peer.peer_info().map(|info| info.client_info.name.clone());
+    request.meta.client_info().map(|client| client.name).or_else(from_handshake)
 }
 
 /// The caller of a tool, and the id for the entity that the call creates.
@@ -247,10 +247,10 @@ impl Server {
 
 /// Reports a secret in a request, as plain text or percent-encoded, so that no answer quotes it. Reads leave no
 /// record of the denial.
-pub(super) fn denial(front: &Front, method: &str, asked: impl Serialize) -> Option<Denial> {
-    let asked = serde_json::to_value(asked).expect("a request is plain data");
+pub(super) fn denial(front: &Front, method: &str, request: impl Serialize) -> Option<Denial> {
+    let request = serde_json::to_value(request).expect("a request is plain data");
     let mut texts = Vec::new();
-    collect_texts(&asked, &mut texts);
+    collect_texts(&request, &mut texts);
     texts.into_iter().find_map(|text| {
         let decoded = percent_encoding::percent_decode_str(text).decode_utf8_lossy();
         front.deny(method, [text, &decoded].into_iter().map(|text| ("arguments", text)))

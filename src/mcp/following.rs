@@ -53,8 +53,8 @@ impl Server {
             let deadline = deadline
                 .map_or(0, |(ms, series)| ms.saturating_mul(series.map_or(1, |series| u64::from(series.of))));
             let deadline = system::instant() + Duration::from_millis(deadline) + QUEUE_GRACE;
-            let mut told = system::instant();
-            let started = told;
+            let started = system::instant();
+            let mut last_progress = started;
             loop {
                 finished = self.look(run);
                 if finished.as_ref().is_some_and(ExperimentView::is_over) || system::instant() >= deadline {
@@ -71,8 +71,8 @@ impl Server {
                         ));
                     }
                 }
-                if told.elapsed() >= TELL_EVERY {
-                    told = system::instant();
+                if last_progress.elapsed() >= TELL_EVERY {
+                    last_progress = system::instant();
                     let state = finished.as_ref().map_or(RunState::Queued, |run| run.status);
                     request.tell(started.elapsed(), &state.to_string()).await;
                 }

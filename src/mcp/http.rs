@@ -132,13 +132,13 @@ impl HttpFront {
         tokio::spawn(Arc::clone(&door).watch());
         let places = Places::new();
         let routes = Router::new().fallback(answer).with_state((door, places.clone()));
-        let asked = CancellationToken::new();
+        let finish = CancellationToken::new();
         let serving =
             axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Seat>())
-                .with_graceful_shutdown(asked.clone().cancelled_owned());
+                .with_graceful_shutdown(finish.clone().cancelled_owned());
         let leaving = async {
             system::stop_signal().await;
-            asked.cancel();
+            finish.cancel();
             tokio::time::sleep(FINISH_WITHIN).await;
             stop.cancel();
             tokio::time::sleep(LEAVE_WITHIN).await;

@@ -115,13 +115,13 @@ impl Server {
 fn each_text(
     argument: &str,
     value: &mut Value,
-    told: &mut impl FnMut(&str, &mut Value) -> Result<(), Rejection>,
+    visit: &mut impl FnMut(&str, &mut Value) -> Result<(), Rejection>,
 ) -> Result<(), Rejection> {
     match value {
-        Value::Array(values) => values.iter_mut().try_for_each(|value| each_text(argument, value, told)),
+        Value::Array(values) => values.iter_mut().try_for_each(|value| each_text(argument, value, visit)),
         Value::Object(fields) => {
-            fields.iter_mut().try_for_each(|(argument, value)| each_text(argument, value, told))
+            fields.iter_mut().try_for_each(|(argument, value)| each_text(argument, value, visit))
         }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => told(argument, value),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => visit(argument, value),
     }
 }

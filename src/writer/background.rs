@@ -68,16 +68,16 @@ enum Ask {
 impl Background {
     /// Starts the background thread. The jobs begin with the first [`Background::tick`].
     pub(super) fn start(workspace: &Workspace) -> io::Result<Self> {
-        let (asks, asked) = channel();
-        let (told, done) = channel();
+        let (requests, queue) = channel();
+        let (results, done) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let (workspace, stopped) = (workspace.clone(), Arc::clone(&stop));
         let thread = std::thread::Builder::new().name("background".to_owned()).spawn(move || {
-            for ask in asked {
-                match ask {
+            for request in queue {
+                match request {
                     Ask::Run(..) if stopped.load(Ordering::Relaxed) => {}
                     // The receiver is gone when the writer exits.
-                    Ask::Run(name, look) => drop(told.send((name, run(|| look(&workspace, &stopped))))),
+                    Ask::Run(name, look) => drop(results.send((name, run(|| look(&workspace, &stopped))))),
                     Ask::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
                             tracing::warn!(%error, "cannot write down what the background jobs did");
@@ -87,7 +87,7 @@ impl Background {
             }
         })?;
         let schedule = Schedule::new(JOBS.iter().map(|job| (job.name, job.every_ms)));
-        Ok(Self { schedule, asks: Some(asks), done, stop, thread: Some(thread) })
+        Ok(Self { schedule, asks: Some(requests), done, stop, thread: Some(thread) })
     }
 
     /// Starts due jobs and records finished ones; when there are none it only reads the clock.

@@ -46,11 +46,11 @@ struct Sealing {
 impl Sealer {
     /// Starts the thread. It waits for the first request.
     pub(super) fn start(workspace: &Workspace, checkpoints: Checkpoints) -> io::Result<Self> {
-        let (heads, told) = std::sync::mpsc::channel();
+        let (heads, requests) = std::sync::mpsc::channel();
         let workspace = workspace.clone();
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
-            .spawn(move || seal_all(&workspace, checkpoints, &told))?;
+            .spawn(move || seal_all(&workspace, checkpoints, &requests))?;
         Ok(Self { heads: Some(heads), thread: Some(thread), asked: 0 })
     }
 
@@ -102,22 +102,22 @@ impl Sealer {
     }
 }
 
-fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, told: &Receiver<Ask>) {
-    let (mut sealing, mut told_why) = (None, String::new());
-    while let Ok(first) = told.recv() {
+fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, requests: &Receiver<Ask>) {
+    let (mut sealing, mut last_problem) = (None, String::new());
+    while let Ok(first) = requests.recv() {
         // A thread that is behind needs only the newest head.
-        let asked: Vec<Ask> = std::iter::once(first).chain(told.try_iter()).collect();
-        let Some(Ask { head, .. }) = asked.last().filter(|ask| ask.head.seq > 0) else { continue };
+        let pending: Vec<Ask> = std::iter::once(first).chain(requests.try_iter()).collect();
+        let Some(Ask { head, .. }) = pending.last().filter(|ask| ask.head.seq > 0) else { continue };
         if let Err(error) = seal(&mut sealing, workspace, &checkpoints, *head) {
             // The same error repeats at each due checkpoint until the operator accepts it, so it is logged once.
-            let why = error.to_string();
-            if why != told_why {
+            let problem = error.to_string();
+            if problem != last_problem {
                 tracing::warn!(%error, "no checkpoint");
-                told_why = why;
+                last_problem = problem;
             }
             sealing = None;
         }
-        for waiting in asked.into_iter().filter_map(|ask| ask.done) {
+        for waiting in pending.into_iter().filter_map(|ask| ask.done) {
             drop(waiting);
         }
     }
@@ -159,13 +159,13 @@ mod tests {
 
     #[test]
     fn a_busy_writer_seals_every_thousand_events() {
-        let (heads, told) = std::sync::mpsc::channel();
+        let (heads, requests) = std::sync::mpsc::channel();
         let mut sealer = Sealer { heads: Some(heads), thread: None, asked: 0 };
         for seq in (1..=700).chain([999, 1_000, 1_001, 1_999, 3_500, 3_999, 4_000]) {
             sealer.passed(Cursor { seq, hash: [0; 32] });
         }
         sealer.finish();
-        let due: Vec<u64> = told.iter().map(|ask| ask.head.seq).collect();
+        let due: Vec<u64> = requests.iter().map(|ask| ask.head.seq).collect();
         assert_eq!(due, [1_000, 3_500, 4_000]);
     }
 }

@@ -702,12 +702,12 @@ impl Connection {
         tokio::spawn(async move {
             let mut receiving = tokio::io::BufReader::new(&stream);
             let reading = async {
-                while let Ok(Some(reply)) = wire::read::<Reply>(&mut receiving).await {
-                    if let Reply::Answer { id, outcome } = reply
-                        && let Some(asker) = locked(&answered).remove(&id)
+                while let Ok(Some(message)) = wire::read::<Reply>(&mut receiving).await {
+                    if let Reply::Answer { id, outcome } = message
+                        && let Some(reply) = locked(&answered).remove(&id)
                     {
                         // The waiting call may have timed out; then the receiver is gone.
-                        let _ = asker.send(outcome.into());
+                        let _ = reply.send(outcome.into());
                     }
                 }
             };
@@ -732,11 +732,11 @@ impl Connection {
     /// Sends a request and waits for the answer up to the time-out.
     async fn ask(&self, submission: Submission) -> Asked {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (asker, answer) = oneshot::channel();
+        let (reply, answer) = oneshot::channel();
         let is_alone = {
             let mut waiting = locked(&self.waiting);
             let is_alone = waiting.is_empty();
-            waiting.insert(id, asker);
+            waiting.insert(id, reply);
             is_alone
         };
         if self.requests.send(Request::Submit { id, submission: Box::new(submission) }).is_err() {

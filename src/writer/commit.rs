@@ -372,7 +372,7 @@ impl Committer {
         }
         let next = "it is committed, if it still passes, once a backup is put back or the operator accepts the loss: \
                     `hm repair --accept-loss --reason TEXT`";
-        let why = "the ledger lost its end, `hm verify` says where";
+        let why = "the ledger lost its last events, `hm verify` says where";
         Ok(self.spool.accept(submission, why, next).map(|receipt| {
             let warning =
                 Warning { code: WarningCode::LedgerDamaged, message: why.to_owned(), claim_id: None };
@@ -1479,7 +1479,11 @@ pub(super) fn receipt_of(stored: &[Stored], submission: &Submission) -> Option<R
 
 /// The refusal of a command that cannot wait in the spool while events are missing from the ledger.
 fn stopped() -> Rejection {
-    Rejection::new(Code::Unavailable, "the ledger lost its end, and takes nothing until then", Damage::FIX)
+    Rejection::new(
+        Code::Unavailable,
+        "the ledger lost its last events and accepts no command before that is settled",
+        Damage::FIX,
+    )
 }
 
 /// The warning for an erasure that is recorded but not complete.

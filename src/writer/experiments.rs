@@ -89,7 +89,10 @@ impl Profiles {
         if profile.agent.is_some() {
             return Err(Rejection::new(
                 Code::WrongProfile,
-                format!("profile `{}` is an agent's: what it exits with shows nothing", profile.name),
+                format!(
+                    "profile `{}` starts an agent, and the exit code of an agent proves nothing",
+                    profile.name
+                ),
                 format!(
                     "send it out: {}, or run a profile without [agent]",
                     way::call("spawn_researcher", &json!({ "profile": profile.name, "prompt": "PROMPT" }))
@@ -118,7 +121,7 @@ impl Profiles {
             let agents: Vec<&str> = agents.map(|profile| profile.name.as_str()).collect();
             return Err(Rejection::new(
                 Code::WrongProfile,
-                format!("profile `{}` is no agent's: it has no [agent]", profile.name),
+                format!("profile `{}` starts no agent: it has no [agent]", profile.name),
                 format!(
                     "send out one of {}, or run this one: {}",
                     agents.join(", "),
@@ -130,7 +133,7 @@ impl Profiles {
             Some(name) => self.roster.resolve(name).map_err(|unknown| {
                 Rejection::new(
                     Code::UnknownAgent,
-                    format!("profile `{}` speaks as nobody: {unknown}", profile.name),
+                    format!("profile `{}` names an agent that is not on the roster: {unknown}", profile.name),
                     "a human mends the name in its [agent], or adds it to the roster in config.toml",
                 )
             })?,
@@ -156,11 +159,11 @@ impl Profiles {
         Researcher { agent, session, task_id }: &Researcher,
         prompt: &str,
     ) -> Result<Plan, Rejection> {
-        let asked = RESEARCHER
+        let text = RESEARCHER
             .replace("{session}", session.as_str())
             .replace("{task}", &task_id.to_string())
             .replace("{prompt}", prompt);
-        let args = BTreeMap::from([(PROMPT.to_owned(), asked.trim().to_owned())]);
+        let args = BTreeMap::from([(PROMPT.to_owned(), text.trim().to_owned())]);
         let root = self.workspace.root();
         let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
         plan.profile_sha256 = Some(sha256.clone());
@@ -442,7 +445,7 @@ async fn one(
 ) -> Result<Box<Report>, String> {
     let mut helper =
         Helper::start(binary, order).await.map_err(|error| format!("cannot start a helper: {error}"))?;
-    let mut told = false;
+    let mut is_cancelled = false;
     loop {
         tokio::select! {
             message = helper.next() => match message {
@@ -454,8 +457,8 @@ async fn one(
                 }
             },
             // A closed sender means that the writer is exiting, and the helper with it.
-            changed = cancelled.changed(), if !told => {
-                told = true;
+            changed = cancelled.changed(), if !is_cancelled => {
+                is_cancelled = true;
                 if changed.is_ok() {
                     helper.cancel();
                 }

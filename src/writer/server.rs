@@ -123,7 +123,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let background = Background::start(workspace)?;
     let (work, queue) = std::sync::mpsc::channel();
     let (head, heads) = watch::channel(committer.head().seq);
-    let (orders, ordered) = unbounded_channel();
+    let (orders, order_queue) = unbounded_channel();
     let running = Arc::new(AtomicBool::new(false));
     let runs = Runs::new(workspace, config.secret_patterns.clone(), orders, Arc::clone(&running));
     let binary = std::env::current_exe()?;
@@ -137,7 +137,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let ended = runtime.block_on(async {
         tokio::select! {
             ended = async {
-                tokio::spawn(follow(binary, ordered, work.clone()));
+                tokio::spawn(follow(binary, order_queue, work.clone()));
                 let listener = bind(socket.clone())?;
                 tracing::info!(memory = %workspace.memory().display(), "the writer is ready");
                 listen(&listener, config.idle_exit, work, heads, &running, identity).await

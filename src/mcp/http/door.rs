@@ -94,7 +94,7 @@ impl IntoResponse for Refusal {
         match self {
             Self::Stranger | Self::Unknown(_) => (StatusCode::FORBIDDEN, text).into_response(),
             Self::Tokens(error) => {
-                tracing::error!(%error, "nobody is let in");
+                tracing::error!(%error, "the tokens cannot be read: every request is refused");
                 (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
             }
             Self::TooOften | Self::Crowd | Self::TooManyRequests => {
