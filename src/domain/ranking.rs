@@ -209,9 +209,6 @@ pub fn better(a: (f64, u64, &str), b: (f64, u64, &str)) -> Ordering {
 
 /// The successors of the claim `first`, the current one last; `next` returns the successor of a claim. A cycle ends
 /// before it repeats.
-///
-/// # Errors
-/// The errors of `next`.
 pub fn successors<E>(
     first: &str,
     mut next: impl FnMut(&str) -> Result<Option<String>, E>,

@@ -42,7 +42,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
     ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
     ("hivemind://experiments", "experiments", "Runs that show whether a claim holds, newest first"),
     ("hivemind://profiles", "profiles", "Commands that run_experiment may run, with their parameters"),
-    ("hivemind://plan", "plan", "What is wanted now, the plans, their phases and tasks, who holds which"),
+    ("hivemind://plan", "plan", "The current goal, the plans, their phases and tasks, who holds which"),
     ("hivemind://tasks", "tasks", "Tasks in any status, oldest first"),
     ("hivemind://tasks/ready", "tasks-ready", "Tasks that can be taken now, oldest first"),
     ("hivemind://sessions", "sessions", "Sessions of the team's clients, newest first"),
@@ -62,7 +62,7 @@ const TEMPLATES: [(&str, &str, &str); 21] = [
     (
         "hivemind://attention{?agent}",
         "attention-of",
-        "What needs an agent; the architect sees what needs anybody",
+        "Open actions of an agent; for the architect, those of all agents",
     ),
     (
         "hivemind://claims{?status,type,scope,owner,session,task,since,until,limit,cursor}",

@@ -22,9 +22,6 @@ pub enum ServerError {
 }
 
 /// Serves one client over stdin and stdout until it leaves.
-///
-/// # Errors
-/// [`ServerError`] when the handshake or the serving task fails.
 pub async fn serve_stdio(server: Server) -> Result<(), ServerError> {
     let (stdin, stdout) = rmcp::transport::stdio_pipes();
     let input = Input { stdin, left: server.left().clone() };

@@ -294,9 +294,6 @@ impl Committer {
     }
 
     /// The id of the ledger; `None` before its first event.
-    ///
-    /// # Errors
-    /// [`WriterError`] when the ledger cannot be read.
     pub(super) fn origin(&self) -> Result<Option<Origin>, WriterError> {
         let first = self.ledger.read_from(Cursor::GENESIS, 1)?;
         Ok(first.first().map(|first| Origin::of(&first.hash)))
@@ -525,9 +522,6 @@ impl Committer {
     }
 
     /// Records the rules of this writer if the ledger last recorded other ones.
-    ///
-    /// # Errors
-    /// [`WriterError`], as for any write.
     pub fn record_policy(&mut self) -> Result<(), WriterError> {
         let (now, was) = (self.policy, self.state.policy());
         if now == was {
@@ -882,9 +876,6 @@ impl Committer {
     /// Removes redacted data from every file of the workspace: payloads, read models, both logs, the spools. The
     /// operation is idempotent, and the next open completes it after a crash. Returns false when it is incomplete:
     /// the payloads are deleted, but their bytes may remain in a file.
-    ///
-    /// # Errors
-    /// [`WriterError`] when the ledger cannot be read any more.
     pub fn erase(&mut self) -> Result<bool, WriterError> {
         if self.is_stopped() {
             // The erasure would rebuild the read models, and their position is the evidence of the loss.
@@ -930,9 +921,6 @@ impl Committer {
     }
 
     /// Whether [`Committer::erase`] must be tried again.
-    ///
-    /// # Errors
-    /// [`WriterError`] when the ledger cannot be read any more.
     pub fn owes_erasure(&self) -> Result<bool, WriterError> {
         Ok(self.ledger.owes_erasure()?)
     }
@@ -1087,9 +1075,6 @@ impl Committer {
 
     /// Starts the oldest queued run, unless a run is in progress. A queued run that no trusted profile produces,
     /// such as an imported one, is ended instead.
-    ///
-    /// # Errors
-    /// [`WriterError`], as for any write.
     pub(super) fn begin_run(&mut self) -> Result<Option<(RunId, Plan)>, WriterError> {
         let Some((queued, run)) = self.state.unfinished_runs().next() else { return Ok(None) };
         if run.state != RunState::Queued {
@@ -1112,14 +1097,11 @@ impl Committer {
     }
 
     /// Records the end of a run and its consequences for the claim.
-    ///
-    /// # Errors
-    /// [`WriterError`], as for any write.
     pub(super) fn end_run(&mut self, run_id: RunId, outcome: &RunOutcome) -> Result<(), WriterError> {
         let Some(run) = self.state.run(run_id) else { return Ok(()) };
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
-        // A file that was restored before this read has other marks now.
+        // A file that was written and restored during the run has its old content and a new mark.
         let began = self.began.take_if(|(began, _)| *began == run_id).map(|(_, marks)| marks);
         let written = began.map(|began| written(&began, &self.marks_of(run))).unwrap_or_default();
         let outcome = &RunOutcome { written, ..outcome.clone() };
@@ -1156,9 +1138,6 @@ impl Committer {
     }
 
     /// Deprecates expired claims and returns their number. The operation is idempotent.
-    ///
-    /// # Errors
-    /// [`WriterError`], as for any write.
     pub fn sweep(&mut self) -> Result<usize, WriterError> {
         let now = (self.sources.clock)();
         let mut swept = 0;
@@ -1177,9 +1156,6 @@ impl Committer {
 
     /// Confirms the claims whose deadline passed without an objection and without open disputes; returns their
     /// number. The operation is idempotent.
-    ///
-    /// # Errors
-    /// [`WriterError`], as for any write.
     pub fn agree(&mut self) -> Result<usize, WriterError> {
         let now = (self.sources.clock)();
         let mut agreed = 0;
@@ -1200,9 +1176,6 @@ impl Committer {
     }
 
     /// Releases tasks with expired leases and closes sessions that were silent for too long.
-    ///
-    /// # Errors
-    /// [`WriterError`], as for any write.
     pub fn close_overdue(&mut self) -> Result<usize, WriterError> {
         let now = (self.sources.clock)();
         let mut closed = 0;

@@ -40,11 +40,11 @@ impl Streams {
     /// ends with the stream, and the stream with `stop`.
     pub(super) async fn open(&self, server: Server, stop: CancellationToken) -> Response {
         let id = system::new_id().simple().to_string();
-        let (heard, incoming) = mpsc::channel(UNDER_WAY);
+        let (requests, incoming) = mpsc::channel(UNDER_WAY);
         let (outgoing, events) = mpsc::channel::<Said>(UNDER_WAY);
         let endpoint = Event::default().event("endpoint").data(format!("{MESSAGES_PATH}?{SESSION}={id}"));
         outgoing.send(Ok(endpoint)).await.expect("the other end is in this function");
-        self.locked().insert(id.clone(), heard);
+        self.locked().insert(id.clone(), requests);
         let streams = self.clone();
         tokio::spawn(async move {
             let left = server.left().clone();
@@ -69,14 +69,14 @@ impl Streams {
     /// `POST /messages`: accepts a message; the answer comes on the stream.
     pub(super) async fn hear(&self, parts: &Parts, mut message: ClientJsonRpcMessage) -> Response {
         let id = session_id(parts).unwrap_or_default();
-        let Some(heard) = self.locked().get(&id).cloned() else {
+        let Some(requests) = self.locked().get(&id).cloned() else {
             return (StatusCode::NOT_FOUND, "no stream is open under this session_id: open /sse\n")
                 .into_response();
         };
         if let Some(session) = ledger_session(&id) {
             message.insert_extension(session);
         }
-        match heard.send(message).await {
+        match requests.send(message).await {
             Ok(()) => StatusCode::ACCEPTED.into_response(),
             Err(_) => (StatusCode::NOT_FOUND, "the stream has ended: open /sse\n").into_response(),
         }

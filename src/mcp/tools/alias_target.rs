@@ -49,7 +49,7 @@ impl Server {
     }
 
     #[tool(
-        description = "Take an alias apart: what was recorded under it before is about it again.",
+        description = "Separate a joined name: what was recorded under it belongs to it again.",
         input_schema = schema::of::<PartTargetArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]

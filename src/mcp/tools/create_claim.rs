@@ -29,7 +29,7 @@ struct CreateClaimArguments {
     confidence: Share,
     #[schemars(with = "Option<String>")]
     supersedes: Option<ClaimId>,
-    /// That was right, and is mended.
+    /// The superseded claim was right and is fixed now.
     #[serde(default)]
     mends: bool,
     /// Hypotheses default to 168.

@@ -20,10 +20,10 @@ struct LockArguments {
     /// 1-1440, default 15.
     #[schemars(with = "Option<i32>")]
     minutes: Option<u32>,
-    /// What for, as the others are told; required to lock.
+    /// The purpose, shown to others; required to lock.
     #[schemars(with = "Option<String>")]
     why: Option<Reason>,
-    /// Give them back; without scopes, all of this session.
+    /// Unlock; without scopes, all locks of this session.
     #[serde(default)]
     release: bool,
 }

@@ -44,7 +44,7 @@ struct RunExperimentArguments {
     timeout_ms: Option<u64>,
     #[schemars(with = "Option<i64>")]
     output_cap_bytes: Option<u64>,
-    /// Answer when it is over.
+    /// Answer after the run has ended.
     #[schemars(with = "Option<bool>")]
     #[serde(default, rename = "wait")]
     #[expect(dead_code, reason = "looked at before the arguments are parsed")]
