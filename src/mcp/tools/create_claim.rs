@@ -29,7 +29,7 @@ struct CreateClaimArguments {
     confidence: Share,
     #[schemars(with = "Option<String>")]
     supersedes: Option<ClaimId>,
-    /// The superseded claim was right and is fixed now.
+    /// The superseded claim was right until a fix.
     #[serde(default)]
     mends: bool,
     /// Hypotheses default to 168.
