@@ -3,8 +3,7 @@
 //! The file lies in the workspace, so a process that rewrites the ledger can rewrite the file too. The last
 //! sealed checkpoint therefore also lies beside the key, in the user's state directory. There is one for each
 //! place of the ledger: a backup or a copy on the same machine has the same key and its own last checkpoint.
-//! This copy only moves forward: the line in the file is durable first, so after a crash the file is equal or
-//! ahead.
+//! This copy only moves forward: the line in the file is durable first, so after a crash the file is equal or ahead.
 //!
 //! hm never seals over evidence. It seals a ledger for the first time only when the ledger has no lines and no
 //! checkpoint beside the key. A file that is missing, cut or changed is a fault until the operator accepts it.
@@ -139,8 +138,7 @@ impl Checkpoints {
         let sealed_here = |origin: &Origin| one(&self.own_path(origin)?);
         let own = origin.and_then(sealed_here);
         let lines = lines(&self.file, TAIL_BYTES);
-        // A memory that moved away and came back was sealed elsewhere meanwhile, so its line is further up in
-        // the file.
+        // A memory that moved away and came back was sealed elsewhere meanwhile, so its line is further up in the file.
         let is_further_up = |lines: &Lines| {
             let first = lines.sealed.first().map(|(_, first)| first.checkpoint.size);
             own.as_ref().is_some_and(|own| first.is_some_and(|first| own.checkpoint.size < first))
@@ -195,8 +193,7 @@ impl Checkpoints {
         sealed.filter_map(|entry| one(&entry.path())).max_by_key(|sealed| sealed.checkpoint.size)
     }
 
-    /// Seals a checkpoint unless a newer one is sealed. The line in the file comes first, then the copy beside
-    /// the key.
+    /// Seals a checkpoint unless a newer one is sealed. The line in the file comes first, then the copy beside the key.
     ///
     /// # Errors
     /// The error of the file system, or the reason why this machine does not seal the ledger.
@@ -356,8 +353,7 @@ impl Loaded {
         Ok(Checked { holding: lines.len() as u64, fault: None, warning })
     }
 
-    /// The fault of the first line that cannot belong to this ledger: it is beyond the end, or of another
-    /// ledger.
+    /// The fault of the first line that cannot belong to this ledger: it is beyond the end, or of another ledger.
     fn misfit(&self, lines: &[(usize, Sealed)], head: Cursor) -> Option<String> {
         lines.iter().find_map(|(at, Sealed { checkpoint, .. })| {
             if checkpoint.size > head.seq {

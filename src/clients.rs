@@ -40,8 +40,7 @@ pub struct Client {
     pub title: &'static str,
     /// Its programs. The client is installed when the PATH has one of them.
     programs: &'static [&'static str],
-    /// Files and directories that it leaves in a home directory or a project. One of them shows that it is
-    /// used.
+    /// Files and directories that it leaves in a home directory or a project. One of them shows that it is used.
     signs: &'static [Spot],
     project: &'static [FileSpec],
     user: &'static [FileSpec],

@@ -1,5 +1,4 @@
-//! `config.toml`: the roster and its aliases, the seats of clients, the quorum, the writer. Every key has a
-//! default.
+//! `config.toml`: the roster and its aliases, the seats of clients, the quorum, the writer. Every key has a default.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,8 +48,8 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # agents_may_override_operator = false
 
 [stale_after_hours]
-# After so many hours without a touch a proposed claim stands behind all others in contexts, unless it is about the work
-# at hand. A decision does so only where a number is set; confirmed claims and dead ends never do.
+# A proposed claim that was not touched for this many hours comes last in contexts, unless it is about the work at hand.
+# A decision does so only when a number is set for it; confirmed claims and dead ends never do.
 # fact = 72
 # hypothesis = 72
 
@@ -59,11 +58,12 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # patterns = []
 
 [workspace]
-# Another directory for the memory than the repository's own; from here, or absolute. `hm trust` allows it.
+# A directory for the memory instead of the one in the repository: absolute, or relative to the project's root.
+# `hm trust` allows it.
 # memory = ""
 
 [writer]
-# The writer leaves after so many minutes without a client or work, at least 1.
+# The writer ends after this many minutes without a client or work; at least 1.
 # idle_exit_minutes = 15
 "#;
 
@@ -276,8 +276,7 @@ impl Config {
     }
 }
 
-/// Reads a configuration. The path comes from the repository and may lead to a device, a pipe or an endless
-/// file.
+/// Reads a configuration. The path comes from the repository and may lead to a device, a pipe or an endless file.
 fn read(path: &Path) -> std::io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {

@@ -35,8 +35,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Accepts a human at a terminal. It is a fence and not a wall: a process of the same user can remove the
-    /// signs.
+    /// Accepts a human at a terminal. It is a fence and not a wall: a process of the same user can remove the signs.
     ///
     /// # Errors
     /// `not_allowed` when a client started the process, or no stream is a terminal.
@@ -49,7 +48,7 @@ impl Surroundings {
             ),
             Self { has_terminal: false, .. } => (
                 "there is no terminal",
-                "type it at a terminal; a script says why it may with --operator-override REASON, which goes on record",
+                "type it at a terminal; a script gives its reason with --operator-override REASON, which is recorded",
             ),
             Self { .. } => return Ok(()),
         };
@@ -125,7 +124,7 @@ pub struct Caller {
 pub struct Speaker {
     /// The agent. For a pane without a pin, it is the first seat, provided that the writer finds it free.
     pub agent: AgentId,
-    /// The facts by which the writer assigns a seat; `None` for a pinned caller.
+    /// The facts by which the writer finds the agent of a pane without a pin; `None` when the front knows it.
     pub unpinned: Option<Unpinned>,
 }
 
@@ -223,7 +222,8 @@ impl Caller {
         self.client.as_ref().and_then(ClientSession::current).unwrap_or_else(|| self.session.clone())
     }
 
-    /// The session of a call that names none, while its client reports `of_client`.
+    /// The session of a call that names none. `of_client`, the session that the client reports with the call,
+    /// counts unless the process that started the server fixed one.
     pub fn session_unless(&self, of_client: Option<SessionId>) -> SessionId {
         of_client.filter(|_| !self.is_told).unwrap_or_else(|| self.session())
     }

@@ -17,8 +17,7 @@ use crate::store::{self, StoreError};
 use crate::system;
 use crate::workspace::Workspace;
 
-/// How many of the newest events the scan verifies: some tens of milliseconds of work. `hm verify` verifies
-/// all.
+/// How many of the newest events the scan verifies: some tens of milliseconds of work. `hm verify` verifies all.
 pub const NEWEST: u64 = 10_000;
 /// Rows read in one transaction, so that the scan holds the log of the database only briefly.
 const PAGE: usize = 5_000;
@@ -95,8 +94,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// A scan that takes no time: whether the files can be read, the read models keep up, and the disk has
-    /// room.
+    /// A scan that takes no time: whether the files can be read, the read models keep up, and the disk has room.
     ///
     /// # Errors
     /// [`ScanError`], as for [`Scan::of`].

@@ -32,8 +32,7 @@ use crate::domain::time::Timestamp;
 
 /// Maximum total of the payloads of one command, in bytes. It bounds how long one command delays the others.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
-/// Maximum payload of one event, in bytes: sixteen statements of the longest kind. The ledger refuses a larger
-/// one.
+/// Maximum payload of one event, in bytes: sixteen statements of the longest kind. The ledger refuses a larger one.
 pub const MAX_PAYLOAD_BYTES: usize = 32 * 1024;
 
 /// The way forward in an error about a file of the memory that this process cannot read.

@@ -3,12 +3,12 @@
 //! This module does not know ledger, writer or MCP. They use it in three steps.
 //!
 //! 1. [`profile::Catalog`] holds the profiles. [`profile::Profile::plan`] turns a request into a [`Plan`], or
-//! refuses it. The event that queues the run holds the plan.
+//!    refuses it. The event that queues the run holds the plan.
 //! 2. [`helper::Helper`] starts `hm runner`, sends it an [`Order`], and receives [`helper::Message`]s:
-//! progress, then a [`report::Report`]. Dropping or losing the helper cancels the run.
+//!    progress, then a [`report::Report`]. Dropping or losing the helper cancels the run.
 //! 3. The report describes the artifacts. The event that ends the run holds the hash of `meta.json`.
-//! [`artifacts::verify`] compares the files with it later; [`tree::end_marked`] ends processes that a crash
-//! left.
+//!    [`artifacts::verify`] compares the files with it later; [`tree::end_marked`] ends processes that a
+//!    crash left.
 
 pub mod artifacts;
 pub mod capture;

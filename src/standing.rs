@@ -7,7 +7,7 @@
 //!
 //! - A ledger has **lost** events when it ends before the evidence, or holds another event there. The writer
 //!   then appends, folds and seals nothing, and writes wait in the spool. An import that brings back exactly
-//!   the missing events ends this state. Else the operator accepts the loss (`hm repair`), and the ledger
+//!   the missing events ends this state. Otherwise the operator accepts the loss (`hm repair`), and the ledger
 //!   records that.
 //! - A ledger is **broken** when it holds all events and its checkpoints are missing, cut or changed. The
 //!   writer appends to it and no longer seals it, until the operator accepts that too.

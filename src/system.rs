@@ -145,8 +145,7 @@ const CLIENT_PROGRAMS: [&str; 11] = [
 #[cfg(target_os = "linux")]
 const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "sh", "bash"];
 
-/// The most ancestors of this process that are examined. A client, its shell and a few scripts are fewer than
-/// ten.
+/// The most ancestors of this process that are examined. A client, its shell and a few scripts are fewer than ten.
 #[cfg(target_os = "linux")]
 const MAX_ABOVE: usize = 32;
 
@@ -221,8 +220,7 @@ pub fn client_program(process: u32) -> Option<&'static str> {
     known(&program)
 }
 
-/// `XDG_STATE_HOME`, else `~/.local/state`: the directory for state of this user that must not lie in a
-/// workspace.
+/// `XDG_STATE_HOME`, else `~/.local/state`: the directory for state of this user that must not lie in a workspace.
 pub fn state_home() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     named.or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state")))
@@ -254,8 +252,8 @@ pub fn name_of_parent() -> Option<String> {
 /// The process of the client that runs this hook: the one in `CLAUDE_PID`, because Claude Code runs hooks below
 /// a shell, else the parent.
 pub fn client_process() -> Option<u32> {
-    let told = std::env::var("CLAUDE_PID").ok().and_then(|told| told.trim().parse().ok());
-    told.or_else(parent_process)
+    let given = std::env::var("CLAUDE_PID").ok().and_then(|text| text.trim().parse().ok());
+    given.or_else(parent_process)
 }
 
 /// The environment of the process, read once at its start.
@@ -323,11 +321,10 @@ impl Environment {
 }
 
 /// How long a write waits for a starting or slow writer before it is queued, and how long a client's hook
-/// waits. `HM_PATIENCE_MS` sets it, from 100 ms to ten minutes, for slow disks and machines; the default is 1
-/// s.
+/// waits. `HM_PATIENCE_MS` sets it, from 100 ms to ten minutes, for slow disks and machines; the default is 1 s.
 pub fn patience() -> Duration {
-    let told = std::env::var("HM_PATIENCE_MS").ok().and_then(|told| told.trim().parse().ok());
-    Duration::from_millis(told.unwrap_or(1_000).clamp(100, 600_000))
+    let given = std::env::var("HM_PATIENCE_MS").ok().and_then(|text| text.trim().parse().ok());
+    Duration::from_millis(given.unwrap_or(1_000).clamp(100, 600_000))
 }
 
 /// The variables of this process that are valid UTF-8.

@@ -136,12 +136,12 @@ impl Workspace {
     /// [`WorkspaceError`] with the way forward.
     pub fn find(dir: Option<&Path>, start: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
-        let told = environment.dir.as_deref().map(Path::new);
-        let Some(named) = dir.or(told) else {
+        let from_environment = environment.dir.as_deref().map(Path::new);
+        let Some(named) = dir.or(from_environment) else {
             let root = root_above(start)?;
             return Self::at(root, None, &state, false);
         };
-        let is_told = dir.is_none_or(|dir| told == Some(dir));
+        let is_told = dir.is_none_or(|dir| from_environment == Some(dir));
         let root = project_of(named);
         if is_root(root)? {
             let root = root.canonicalize().map_err(|source| io_error(root, source))?;
@@ -176,8 +176,7 @@ impl Workspace {
         Self::at(root, None, &state, false)
     }
 
-    /// The workspace of a writer, from the root and memory that its front found. Either directory may be gone
-    /// by now.
+    /// The workspace of a writer, from the root and memory that its front found. Either directory may be gone by now.
     pub fn served(root: &Path, memory: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
         Ok(Self {
@@ -348,13 +347,17 @@ impl Workspace {
                     ));
                 }
                 if git::tracks(&git.top, &memory) != Some(false) {
-                    return Err(foreign(&memory, "git tracks files in it, or cannot say", UNTRACK_IT));
+                    return Err(foreign(
+                        &memory,
+                        "git tracks files in it, or git cannot be asked",
+                        UNTRACK_IT,
+                    ));
                 }
             }
             say_set_aside(&adopt(&memory)?);
         }
-        let told = Environment { dir: None, ..environment.clone() };
-        Self::find(Some(&root), start, &told)
+        let without_dir = Environment { dir: None, ..environment.clone() };
+        Self::find(Some(&root), start, &without_dir)
     }
 
     /// The directory that holds `.hivemind/`, or the same directory of another work tree.
@@ -363,8 +366,7 @@ impl Workspace {
     }
 
     /// An absolute path in the spelling of this workspace: a path that enters the workspace through a link
-    /// outside it gets the root as its beginning. Any other text is unchanged, links inside the workspace
-    /// included.
+    /// outside it gets the root as its beginning. Any other text is unchanged, links inside the workspace included.
     pub fn spelled(&self, path: &str) -> String {
         let given = Path::new(path);
         if !given.is_absolute() || given.starts_with(&self.root) {
@@ -391,8 +393,7 @@ impl Workspace {
 
     /// A scope as a person typed it in the directory `here`. A path is relative to `here`, or to the root when
     /// `here` lies outside the workspace. A path in the form of receipts, which begins at the root, also works
-    /// when its first directory exists only at the root. An absolute path and a symbolic link lead to the same
-    /// scope.
+    /// when its first directory exists only at the root. An absolute path and a symbolic link lead to the same scope.
     ///
     /// # Errors
     /// [`BadScope`] when the text is no scope, or its path lies outside the workspace.
@@ -727,8 +728,7 @@ impl Workspace {
 
     /// The random name of the memory that is now at this path; `None` when there is none.
     pub(crate) fn id(&self) -> Option<String> {
-        // The last line is the oldest id: each state directory that adopts the memory adds its own at the
-        // front.
+        // The last line is the oldest id: each state directory that adopts the memory adds its own at the front.
         ownership::ids(&self.memory).ok()?.pop()
     }
 

@@ -1,5 +1,4 @@
-//! The pure edit: takes the text of a file and its entries, and returns the new text. It changes our entries
-//! only.
+//! The pure edit: takes the text of a file and its entries, and returns the new text. It changes our entries only.
 
 use std::path::Path;
 
@@ -26,7 +25,7 @@ pub enum Problem {
     #[error("it is not what hm init wrote")]
     Taken,
     /// A key is there twice: clients differ in which value they read.
-    #[error("a key stands there twice")]
+    #[error("it has a key twice")]
     Twice,
 }
 
@@ -43,8 +42,7 @@ pub enum Standing {
     Foreign,
 }
 
-/// The text with our entries added; `None` when the file has them all. `text` is `None` when the file is
-/// missing.
+/// The text with our entries added; `None` when the file has them all. `text` is `None` when the file is missing.
 ///
 /// # Errors
 /// [`Problem`]; the file must then stay unchanged.
@@ -205,8 +203,7 @@ fn standing(value: &Value, entry: &Entry) -> Standing {
 
 /// The path to the object that maps names to servers.
 pub(super) fn servers(value: &Value, server: &Server) -> Vec<&'static str> {
-    // In opencode 2, `servers` maps names to objects. A server that is itself called `servers` has scalar
-    // values.
+    // In opencode 2, `servers` maps names to objects. A server that is itself called `servers` has scalar values.
     let nested = server.one_list
         && value[server.at]["servers"]
             .as_object()

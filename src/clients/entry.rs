@@ -54,11 +54,9 @@ pub struct Hooks {
     pub before_tool: &'static str,
     /// The nesting of the hooks.
     pub layout: Layout,
-    /// How long the client waits, in the client's own unit. It is far more than the second that a hook may
-    /// take.
+    /// How long the client waits, in the client's own unit. It is far more than the second that a hook may take.
     pub timeout: u32,
-    /// The most characters of a hook's context that the client passes on; `None` when its documentation names
-    /// no limit.
+    /// The most characters of a hook's context that the client passes on; `None` when its documentation names no limit.
     pub context_chars: Option<usize>,
 }
 

@@ -164,7 +164,7 @@ impl Installed {
         let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
         let is_bound = self.level == Level::Project && self.base.exists();
         let why = if let Some(link) = dangling(&file.path) {
-            format!("{} links to what is not there", link.display())
+            format!("{} is a link to a missing file", link.display())
         } else if let Some(there) = there.filter(|there| is_bound && !there.starts_with(&self.base)) {
             format!("it is a link to {}, outside the project", there.display())
         } else {
@@ -228,8 +228,7 @@ impl Installed {
         if self.record.files.remove(&key).is_none() {
             return Ok(());
         }
-        // Reverse order takes inner directories first. A directory with other files in it is not empty, and
-        // stays.
+        // Reverse order takes inner directories first. A directory with other files in it is not empty, and stays.
         for dir in self.record.made.iter().rev() {
             let _ = std::fs::remove_dir(self.base.join(dir));
         }
@@ -309,8 +308,8 @@ impl Change {
             let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
             let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
             match removed {
-                0 => format!("{added} lines more"),
-                _ => format!("{added} lines more, {removed} less"),
+                0 => format!("{added} lines added"),
+                _ => format!("{added} lines added, {removed} removed"),
             }
         })
     }

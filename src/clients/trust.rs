@@ -39,8 +39,8 @@ pub fn trust(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
         "gemini" => gemini(places, of_project),
         "copilot" if of_project => vec![copilot(places)],
         _ if of_project => vec![Trust::Unknown(format!(
-            "{} asks when it first sees the server, and keeps the answer to itself; should the server find no \
-             workspace there, add `--dir {}` to its arguments",
+            "{} asks when it first sees the server, and hm cannot read the answer; if the server finds no workspace, \
+             add `--dir {}` to its arguments",
             client.title,
             places.root.display()
         ))],
@@ -157,10 +157,10 @@ fn codex_hooks(client: &Client, places: &Places, state: &Value) -> Option<Trust>
     match (known, untrusted.as_slice()) {
         (0, _) => None,
         (_, []) => {
-            Some(Trust::Given("the hooks were trusted; whether as they are now, `/hooks` says".to_owned()))
+            Some(Trust::Given("the hooks were trusted; `/hooks` shows whether they changed since".to_owned()))
         }
         (_, names) => Some(waiting(
-            format!("Codex skips hooks nobody has reviewed: {}", names.join(", ")),
+            format!("Codex skips hooks that no person has reviewed: {}", names.join(", ")),
             "run `/hooks` in Codex and trust them",
         )),
     }

@@ -32,8 +32,7 @@ struct Found {
     problems: Vec<Check>,
     server: bool,
     of_project: bool,
-    /// Whether one of the files belongs to this client alone. A shared file may have been written for the other
-    /// client.
+    /// Whether one of the files belongs to this client alone. A shared file may have been written for the other client.
     has_own: bool,
     argv: Vec<Vec<String>>,
     /// Each command that runs our hook, with its events.
@@ -63,16 +62,16 @@ impl Doctor<'_> {
         }
         if found.files.is_empty() {
             if checks.is_empty() && client.is_found(&self.places) {
-                let told = format!("{} is here and not configured", client.title);
+                let message = format!("{} is here and not configured", client.title);
                 let user = if client.files(Level::Project, &self.places).is_empty() { " --user" } else { "" };
                 let fix = format!("hm init{user} --clients {}", client.name);
-                checks.push(Check::note(format!("{} config", client.name), told).fixed_by(fix));
+                checks.push(Check::note(format!("{} config", client.name), message).fixed_by(fix));
             }
             return checks;
         }
         if !client.is_installed(&self.places) {
-            let told = format!("{}; {} is not on this machine", found.files.join(", "), client.title);
-            checks.push(Check::note(format!("{} config", client.name), told));
+            let message = format!("{}; {} is not on this machine", found.files.join(", "), client.title);
+            checks.push(Check::note(format!("{} config", client.name), message));
             return checks;
         }
         checks.push(config(client, &found));
@@ -125,8 +124,8 @@ impl Doctor<'_> {
     ) -> Result<(), String> {
         let text = file.text().map_err(|error| error.to_string())?;
         let Some(text) = text else { return Ok(()) };
-        let said = |problem: clients::Problem| problem.to_string();
-        let standings = clients::standings(file, &text).map_err(said)?;
+        let message = |problem: clients::Problem| problem.to_string();
+        let standings = clients::standings(file, &text).map_err(message)?;
         let path = file.path.strip_prefix(self.places.root()).unwrap_or(&file.path).display();
         for (entry, standing) in file.entries.iter().zip(standings) {
             let remark = match standing {
@@ -150,9 +149,9 @@ impl Doctor<'_> {
         }
         found
             .argv
-            .extend(clients::argv(file, &text).map_err(said)?.filter(|argv| !found.argv.contains(argv)));
+            .extend(clients::argv(file, &text).map_err(message)?.filter(|argv| !found.argv.contains(argv)));
         for event in client.hooks().into_iter().flat_map(|hooks| hooks.events) {
-            for (command, ..) in clients::hook_commands(file, &text, event.name).map_err(said)? {
+            for (command, ..) in clients::hook_commands(file, &text, event.name).map_err(message)? {
                 match found.hooked.iter_mut().find(|(known, _)| *known == command) {
                     Some((_, events)) if events.contains(&event.name) => {}
                     Some((_, events)) => events.push(event.name),
@@ -185,8 +184,9 @@ impl Doctor<'_> {
                 .with(json!({ "tools": tools })),
             Err(why) => {
                 let dir = self.workspace.root().display();
-                let fix =
-                    format!("run `{line}` in {dir}: it should wait for input; what it says instead is why");
+                let fix = format!(
+                    "run `{line}` in {dir}: it should wait for input; its output shows why it does not"
+                );
                 Check::fault(about, format!("`{line}` {why}"), fix)
             }
         }
@@ -261,13 +261,13 @@ impl Doctor<'_> {
         let output = tokio::time::timeout(HOOK_WITHIN, run).await.map_err(|_| slow())?;
         let output = output.map_err(|error| format!("cannot be waited for: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-            return Err(format!("fails ({}): {said}", output.status));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let line = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+            return Err(format!("fails ({}): {line}", output.status));
         }
         let answer = output.stdout.trim_ascii();
         if !answer.is_empty() && serde_json::from_slice::<Value>(answer).is_err() {
-            return Err("prints what is no JSON".to_owned());
+            return Err("prints something other than JSON".to_owned());
         }
         Ok(started.elapsed())
     }
@@ -310,7 +310,10 @@ fn unhooked(client: &Client, hooks: &Hooks, found: &Found) -> Option<Check> {
         Check::fault(
             format!("{} hooks", client.name),
             format!("nothing runs `{}` at {}", hooks.command, silent.join(", ")),
-            format!("`{}` adds it; what stands in its place is yours to take out", init(client, found)),
+            format!(
+                "`{}` adds it; if another command is in its place, remove that first",
+                init(client, found)
+            ),
         )
     })
 }

@@ -143,16 +143,16 @@ impl Doctor<'_> {
     }
 
     async fn start_writer(&self) -> Result<(), String> {
-        let said = |error: std::io::Error| error.to_string();
+        let message = |error: std::io::Error| error.to_string();
         // A fresh clone has no memory yet.
         self.workspace.ensure().map_err(|error| error.to_string())?;
-        let mut child = self.front.start_writer().map_err(said)?;
+        let mut child = self.front.start_writer().map_err(message)?;
         let deadline = system::instant() + UP_WITHIN;
         while system::instant() < deadline {
             if self.front.writer_is_up().await {
                 return Ok(());
             }
-            if let Some(status) = child.try_wait().map_err(said)?.filter(|status| !status.success()) {
+            if let Some(status) = child.try_wait().map_err(message)?.filter(|status| !status.success()) {
                 return Err(status.to_string());
             }
             tokio::time::sleep(UP_POLL).await;
@@ -195,7 +195,7 @@ impl Doctor<'_> {
     /// Whether the context of every agent fits into the limits of the clients.
     pub(super) fn pack(&self) -> Check {
         let mut reads = Reads::of(self.workspace.clone());
-        let mut largest = (0, "nobody".to_owned());
+        let mut largest = (0, "no agent".to_owned());
         for agent in self.config.roster.agents() {
             let (agent, budget) = (agent.clone(), DEFAULT_BUDGET_CHARS);
             let view = View::Context(ContextOf { agent: agent.clone(), session: None, budget, window: None });
@@ -211,11 +211,11 @@ impl Doctor<'_> {
         let (chars, agent) = largest;
         let limits = CLIENTS.iter().filter_map(|client| Some((client.name, client.hooks()?.context_chars?)));
         let limits: Vec<_> = limits.collect();
-        let said: Vec<_> = limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect();
+        let shown: Vec<_> = limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect();
         let data = json!({ "chars": chars, "agent": agent, "limits": limits });
         let message = format!(
             "the longest context, that of {agent}, has {chars} characters; clients cut at: {}",
-            said.join(", ")
+            shown.join(", ")
         );
         match limits.iter().all(|(_, limit)| chars <= *limit) {
             true => Check::ok("pack", message).with(data),
@@ -247,6 +247,6 @@ fn cure(error: &ScanError) -> &'static str {
 
 /// The version that a program called `hm` prints; `None` when it prints none.
 fn version_of(program: &Path) -> Option<String> {
-    let said = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-    Some(String::from_utf8(said.stdout).ok()?.trim().strip_prefix("hm ")?.to_owned())
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().strip_prefix("hm ")?.to_owned())
 }

@@ -53,9 +53,9 @@ pub(crate) fn copy(from: &Connection, to: &Path) -> Result<Connection, LedgerErr
 pub(super) fn problem(db: &Connection, check: &str) -> Result<Option<String>, rusqlite::Error> {
     let mut problem = None;
     db.pragma_query(None, check, |row| {
-        let said: String = row.get(0)?;
-        if problem.is_none() && said != "ok" {
-            problem = Some(said);
+        let line: String = row.get(0)?;
+        if problem.is_none() && line != "ok" {
+            problem = Some(line);
         }
         Ok(())
     })?;

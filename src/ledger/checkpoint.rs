@@ -127,7 +127,7 @@ impl Checkpoint {
 impl Sealed {
     /// Whether this key signed the checkpoint. The comparison takes constant time.
     pub fn holds(&self, key: &Key) -> bool {
-        hex::decode(&self.hmac).is_ok_and(|told| key.mac(&self.checkpoint).verify_slice(&told).is_ok())
+        hex::decode(&self.hmac).is_ok_and(|hmac| key.mac(&self.checkpoint).verify_slice(&hmac).is_ok())
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Redaction {
     pub seq: u64,
     pub event_id: EventId,
     /// Sequence number of the event that records the erasure.
-    pub said_at: u64,
+    pub redacted_at: u64,
 }
 
 /// All redactions in the ledger.
@@ -25,11 +25,11 @@ pub(super) fn redactions(db: &Connection) -> Result<Vec<Redaction>, LedgerError>
     let mut rows = statement.query([REDACTED]).map_err(read_failed)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(read_failed)? {
-        let said_at = row.get::<_, i64>(0).map_err(read_failed)? as u64;
+        let redacted_at = row.get::<_, i64>(0).map_err(read_failed)? as u64;
         // A redaction whose own payload was tampered with explains nothing.
         let Ok(payload) = row.get::<_, String>(1) else { continue };
-        if let Ok(Event::EventRedacted(said)) = Event::decode(REDACTED, &payload) {
-            found.push(Redaction { seq: said.seq, event_id: said.event_id, said_at });
+        if let Ok(Event::EventRedacted(redacted)) = Event::decode(REDACTED, &payload) {
+            found.push(Redaction { seq: redacted.seq, event_id: redacted.event_id, redacted_at });
         }
     }
     Ok(found)

@@ -150,10 +150,11 @@ pub(super) fn walk(
         match &event.payload {
             None => drop(gaps.insert(event.seq, event.id)),
             Some(_) => {
-                if let Ok(Some(Event::EventRedacted(said))) = event.recorded().map(|recorded| recorded.event)
-                    && gaps.get(&said.seq) == Some(&said.event_id)
+                if let Ok(Some(Event::EventRedacted(redacted))) =
+                    event.recorded().map(|recorded| recorded.event)
+                    && gaps.get(&redacted.seq) == Some(&redacted.event_id)
                 {
-                    gaps.remove(&said.seq);
+                    gaps.remove(&redacted.seq);
                 }
             }
         }
@@ -205,7 +206,7 @@ fn stored(bytes: &[u8]) -> Result<Stored, String> {
 /// The event, if it follows `head` and is unchanged.
 fn checked(event: Stored, head: Cursor) -> Result<Stored, String> {
     if event.seq != head.seq + 1 {
-        return Err(format!("holds event {}, and event {} comes here", event.seq, head.seq + 1));
+        return Err(format!("holds event {}, and event {} should follow", event.seq, head.seq + 1));
     }
     if event.prev_hash != head.hash {
         return Err("does not follow the event before it: prev_hash differs".to_owned());

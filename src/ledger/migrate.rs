@@ -22,7 +22,7 @@ pub(crate) fn written_by(db: &Connection) -> String {
             let (major, rest) = (number / PARTS / PARTS, number % (PARTS * PARTS));
             format!("hm {major}.{}.{} wrote it, this is hm {VERSION}", rest / PARTS, rest % PARTS)
         }
-        _ => format!("which one it does not say, this is hm {VERSION}"),
+        _ => format!("its version is unknown, this is hm {VERSION}"),
     }
 }
 
@@ -80,8 +80,8 @@ pub(crate) fn migrate(db: &mut Connection, runner: Runner) -> Result<(), Unmigra
     let Err(error) = runner.set_grouped(true).run(db) else { return sign(db).map_err(Unmigrated::Failed) };
     let source = if let Kind::Connection(_, source) = error.kind() { source.downcast_ref() } else { None };
     Err(match source {
-        Some(Error::SqliteFailure(code, said)) => {
-            Unmigrated::Failed(Error::SqliteFailure(*code, said.clone()))
+        Some(Error::SqliteFailure(code, message)) => {
+            Unmigrated::Failed(Error::SqliteFailure(*code, message.clone()))
         }
         Some(Error::SqlInputError { error, msg, .. }) => {
             Unmigrated::Failed(Error::SqliteFailure(*error, Some(msg.clone())))

@@ -31,7 +31,7 @@ const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Memory for a reader's page cache: a negative number is KiB in SQLite. A search reads some hundred claims and
 /// the length of every text that contains a word; with SQLite's default of 2 MB it reads most pages repeatedly.
-/// Four panes of a front then use 20 MB, which fits a small machine.
+/// A front then holds up to 20 MB in all, so that the fronts of four panes fit a small machine.
 const READER_CACHE_KIB: i64 = -8_000;
 
 /// Number of events between two progress reports.
@@ -400,8 +400,7 @@ impl Reader {
             .map_err(read_failed)
     }
 
-    /// The last event of the batch that an event belongs to. A batch is the events that one command caused at
-    /// one time.
+    /// The last event of the batch that an event belongs to. A batch is the events that one command caused at one time.
     pub fn end_of_batch(&self, seq: u64) -> Result<u64, LedgerError> {
         let next = "SELECT 1 FROM events e JOIN events n ON n.seq = e.seq + 1 AND n.causation_id = e.causation_id \
                     AND n.at_ms = e.at_ms AND n.idempotency_key IS NULL WHERE e.seq = ?1";
@@ -593,8 +592,7 @@ pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
     // The last connection leaves -wal and -shm behind when it closes: a reader in a read-only directory could
     // not create them.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Keeps query plans independent of bound values. Without this, SQLite plans a cached statement anew at
-    // every use.
+    // Keeps query plans independent of bound values. Without this, SQLite plans a cached statement anew at every use.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }

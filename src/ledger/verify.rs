@@ -70,7 +70,7 @@ pub(super) fn walk_after(
     let transaction = db.unchecked_transaction().map_err(failed)?;
     let explained: BTreeMap<u64, (String, u64)> = erase::redactions(&transaction)?
         .into_iter()
-        .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.said_at)))
+        .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.redacted_at)))
         .collect();
     let mut erased = 0;
     let mut statement = transaction
@@ -116,8 +116,9 @@ pub(super) fn walk_after(
         }
         match (column(13)?, column(14)?) {
             (ValueRef::Null, ValueRef::Null) => {
-                let said = explained.get(&expected).filter(|(_, said_at)| *said_at > expected);
-                if said.is_none_or(|(id, _)| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes()))) {
+                let redaction = explained.get(&expected).filter(|(_, redacted_at)| *redacted_at > expected);
+                if redaction.is_none_or(|(id, _)| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes())))
+                {
                     return stop(Fault::PayloadMissing(expected));
                 }
                 erased += 1;

@@ -16,8 +16,7 @@ use super::clean::Cleaner;
 use super::redact::{CONTEXT_BYTES, HOLD_BYTES, Piece, Redactor};
 use crate::domain::privacy::{Secrets, redacted};
 
-/// Bytes read again before the stored end, so that reading does not begin within a secret or an escape
-/// sequence.
+/// Bytes read again before the stored end, so that reading does not begin within a secret or an escape sequence.
 const LEAD_BYTES: usize = 2 * (HOLD_BYTES + CONTEXT_BYTES);
 /// Number of bytes cleaned in one step.
 const STEP_BYTES: usize = 64 << 10;
@@ -174,12 +173,12 @@ impl Stream {
         }
         let truncated = tail.lost;
         if truncated {
-            let told = format!(
+            let notice = format!(
                 "\n[... {} bytes in all, only the beginning and the end are stored ...]\n",
                 self.total_bytes
             );
-            let end = tail.last(room.saturating_sub(told.len()));
-            self.file.write(told.as_bytes())?;
+            let end = tail.last(room.saturating_sub(notice.len()));
+            self.file.write(notice.as_bytes())?;
             self.file.write(end.as_bytes())?;
         } else {
             self.file.write(tail.text.as_bytes())?;
@@ -200,7 +199,7 @@ impl Stream {
 
     /// Cleans and redacts the last bytes. Text that ends before the fence is dropped.
     fn end(&mut self, bytes: impl Iterator<Item = u8>, fence: u64, tail: &mut Tail) {
-        let mut say = |end: u64, piece: Piece<'_>| match piece {
+        let mut emit = |end: u64, piece: Piece<'_>| match piece {
             _ if end <= fence => {}
             Piece::Mark(mark) => tail.push(mark),
             Piece::Text(text) => {
@@ -215,12 +214,12 @@ impl Stream {
             let step: Vec<u8> = bytes.by_ref().take(STEP_BYTES).collect();
             text.clear();
             self.cleaner.feed(&step, &mut text);
-            self.redactor.feed(&text, &mut say);
+            self.redactor.feed(&text, &mut emit);
         }
         text.clear();
         self.cleaner.finish(&mut text);
-        self.redactor.feed(&text, &mut say);
-        self.redactor.finish(&mut say);
+        self.redactor.feed(&text, &mut emit);
+        self.redactor.finish(&mut emit);
     }
 }
 
@@ -332,19 +331,19 @@ pub fn recorded(bytes: &[u8], secrets: &Secrets, key: &[u8; 32]) -> (String, Cap
     let mut cleaner = Cleaner::default();
     let mut redactor = Redactor::new(secrets.clone());
     let mut shown = String::new();
-    let mut say = |_, piece: Piece<'_>| {
-        let (Piece::Text(said) | Piece::Mark(said)) = piece;
-        text.push_str(said);
+    let mut emit = |_, piece: Piece<'_>| {
+        let (Piece::Text(part) | Piece::Mark(part)) = piece;
+        text.push_str(part);
     };
     for step in bytes.chunks(STEP_BYTES) {
         shown.clear();
         cleaner.feed(step, &mut shown);
-        redactor.feed(&shown, &mut say);
+        redactor.feed(&shown, &mut emit);
     }
     shown.clear();
     cleaner.finish(&mut shown);
-    redactor.feed(&shown, &mut say);
-    redactor.finish(&mut say);
+    redactor.feed(&shown, &mut emit);
+    redactor.finish(&mut emit);
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(bytes);
     let captured = Captured {

@@ -129,8 +129,7 @@ impl Cleaner {
             '\0'..='\x1f' | '\x7f' => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
-            // Scripts and emoji need joiners and selectors. They stay in the file; each reader cleans what it
-            // shows.
+            // Scripts and emoji need joiners and selectors. They stay in the file; each reader cleans what it shows.
             '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => out.push(c),
             _ if clean::is_hidden(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));

@@ -152,7 +152,7 @@ pub fn serve() -> io::Result<()> {
     input.read_line(&mut line)?;
     let order: Order = match serde_json::from_str(&line) {
         Ok(order) => order,
-        Err(problem) => return say(&Message::Lost(format!("the order does not parse: {problem}"))),
+        Err(problem) => return send(&Message::Lost(format!("the order does not parse: {problem}"))),
     };
     let (canceller, wakes) = control();
     thread::spawn(move || {
@@ -161,14 +161,14 @@ pub fn serve() -> io::Result<()> {
         canceller.cancel();
     });
     // A failure to send progress is ignored: when the receiver is gone, the end of the input cancels the run.
-    let report = run(order, system::variables(), wakes, |progress| drop(say(&Message::Progress(progress))));
-    say(&match report {
+    let report = run(order, system::variables(), wakes, |progress| drop(send(&Message::Progress(progress))));
+    send(&match report {
         Ok(report) => Message::Finished(Box::new(report)),
         Err(problem) => Message::Lost(problem.to_string()),
     })
 }
 
-fn say(message: &Message) -> io::Result<()> {
+fn send(message: &Message) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut stdout = io::stdout().lock();

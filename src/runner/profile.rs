@@ -23,8 +23,7 @@ pub use plan::{BadRequest, Request};
 
 /// Range of a run's timeout, in milliseconds. The maximum is a day, so that three zeros too many are refused.
 const TIMEOUT_MS: std::ops::RangeInclusive<u64> = 100..=86_400_000;
-/// Range of the cap of a stored stream, in bytes: at least one screen, at most half of what its end may take in
-/// memory.
+/// Range of the cap of a stored stream, in bytes: at least one screen, at most twice what its end may take in memory.
 const OUTPUT_CAP_BYTES: std::ops::RangeInclusive<u64> = 4_096..=8 << 20;
 /// The parameter that every agent's profile has without declaring it.
 pub const PROMPT: &str = "prompt";

@@ -26,7 +26,7 @@ pub(super) struct Redactor {
     secrets: Secrets,
     /// Context that was emitted before, then text that was not.
     buffer: String,
-    said: usize,
+    emitted: usize,
     /// Position of the buffer in the stream, in bytes of text.
     base: u64,
     chunk_bytes: usize,
@@ -37,7 +37,7 @@ pub(super) struct Redactor {
 impl Redactor {
     /// A redactor with the built-in rules and `secrets`.
     pub(super) fn new(secrets: Secrets) -> Self {
-        Self { secrets, buffer: String::new(), said: 0, base: 0, chunk_bytes: CHUNK_BYTES, found: 0 }
+        Self { secrets, buffer: String::new(), emitted: 0, base: 0, chunk_bytes: CHUNK_BYTES, found: 0 }
     }
 
     /// The end of the text fed so far, in bytes.
@@ -46,51 +46,50 @@ impl Redactor {
     }
 
     /// Takes text. `emit` gets each finished piece with the position of its end in the stream.
-    pub(super) fn feed(&mut self, text: &str, mut say: impl FnMut(u64, Piece<'_>)) {
+    pub(super) fn feed(&mut self, text: &str, mut emit: impl FnMut(u64, Piece<'_>)) {
         self.buffer.push_str(text);
-        while self.buffer.len() - self.said >= self.chunk_bytes + HOLD_BYTES {
-            if !self.advance(self.buffer.len() - HOLD_BYTES, &mut say) {
+        while self.buffer.len() - self.emitted >= self.chunk_bytes + HOLD_BYTES {
+            if !self.advance(self.buffer.len() - HOLD_BYTES, &mut emit) {
                 break;
             }
         }
     }
 
     /// Emits the rest.
-    pub(super) fn finish(&mut self, mut say: impl FnMut(u64, Piece<'_>)) {
-        self.advance(self.buffer.len(), &mut say);
+    pub(super) fn finish(&mut self, mut emit: impl FnMut(u64, Piece<'_>)) {
+        self.advance(self.buffer.len(), &mut emit);
     }
 
     /// Emits the text before a position, or before the secret that spans it. True when any text was emitted.
-    fn advance(&mut self, to: usize, say: &mut impl FnMut(u64, Piece<'_>)) -> bool {
+    fn advance(&mut self, to: usize, emit: &mut impl FnMut(u64, Piece<'_>)) -> bool {
         let found = scan(&self.buffer, &self.secrets);
         let mut to = self.buffer.floor_char_boundary(to);
         if let Some(spanning) = found.iter().find(|one| one.span.start < to && to < one.span.end) {
-            // Waits for the end of a block that still grows. A block that is too long is redacted as what it
-            // began as.
+            // Waits for the end of a block that still grows. A block that is too long is redacted as what it began as.
             let waits = self.buffer.len() - spanning.span.start <= MAX_BLOCK_BYTES;
-            to = if waits && spanning.span.start >= self.said {
+            to = if waits && spanning.span.start >= self.emitted {
                 spanning.span.start
             } else {
                 spanning.span.end
             };
         }
-        let mut at = self.said;
-        for one in found.iter().filter(|one| one.span.end > self.said && one.span.start < to) {
+        let mut at = self.emitted;
+        for one in found.iter().filter(|one| one.span.end > self.emitted && one.span.start < to) {
             if one.span.start > at {
-                say(self.base + one.span.start as u64, Piece::Text(&self.buffer[at..one.span.start]));
+                emit(self.base + one.span.start as u64, Piece::Text(&self.buffer[at..one.span.start]));
             }
-            say(self.base + one.span.end as u64, Piece::Mark(&format!("[redacted:{}]", one.rule)));
+            emit(self.base + one.span.end as u64, Piece::Mark(&format!("[redacted:{}]", one.rule)));
             self.found += 1;
             at = one.span.end;
         }
         if to > at {
-            say(self.base + to as u64, Piece::Text(&self.buffer[at..to]));
+            emit(self.base + to as u64, Piece::Text(&self.buffer[at..to]));
         }
-        let moved = to > self.said;
+        let moved = to > self.emitted;
         let keep = self.buffer.floor_char_boundary(to.saturating_sub(CONTEXT_BYTES));
         self.buffer.drain(..keep);
         self.base += keep as u64;
-        self.said = to - keep;
+        self.emitted = to - keep;
         moved
     }
 }

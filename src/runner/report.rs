@@ -104,8 +104,7 @@ pub struct Meta {
     pub git: Option<Git>,
     /// The machine of the run.
     pub host: Host,
-    /// HMAC-SHA-256 of the environment, in hex, under the workspace's key. Equal environments have equal
-    /// values.
+    /// HMAC-SHA-256 of the environment, in hex, under the workspace's key. Equal environments have equal values.
     pub env_fingerprint: String,
     /// The names of its environment variables.
     pub env_names: Vec<String>,

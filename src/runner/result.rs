@@ -311,7 +311,7 @@ mod tests {
     use crate::domain::time::Timestamp;
 
     #[test]
-    fn a_result_goes_where_the_seed_says() {
+    fn a_result_has_its_place_by_thread_test_and_time() {
         let subject = Subject { thread_id: "RS-2025/../x".to_owned(), test_id: "T1 again".to_owned() };
         let at = Timestamp::from_ms(1_767_150_005_120);
         let path = ExperimentResult::path("/p".as_ref(), &subject, at, uuid::Uuid::nil());

@@ -34,8 +34,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// Number of bytes read at a time: the size of an ordinary pipe.
 const READ_BYTES: usize = 64 << 10;
 
-/// The key of hashes over text that is not stored: 32 bytes, kept in the memory's directory, never in the
-/// ledger.
+/// The key of hashes over text that is not stored: 32 bytes, kept in the memory's directory, never in the ledger.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StreamKey([u8; 32]);
@@ -56,8 +55,7 @@ impl StreamKey {
         &self.0
     }
 
-    /// Reads the key from a file, or makes it. When several processes make it at once, all get the key of the
-    /// first.
+    /// Reads the key from a file, or makes it. When several processes make it at once, all get the key of the first.
     ///
     /// # Errors
     /// The error of the file system. `InvalidData` for a file that holds no key; the file stays unchanged.
@@ -252,13 +250,13 @@ pub fn run(
     };
     let started_at = system::now();
     let clock = system::instant();
-    let mut tell = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
+    let mut send = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
     // The watchdog of the process that sent the order counts the timeout from here.
-    tell(At { clock, over: false });
+    send(At { clock, over: false });
     let mut watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
         Ok(started) => {
             let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
-            watch.until_over(&order.plan, tell)
+            watch.until_over(&order.plan, send)
         }
         Err(problem) => {
             // No process writes to the streams, so they are complete.
@@ -356,8 +354,7 @@ impl Capture {
         })
     }
 
-    /// Reads to the end. It goes on when the disk is full, because the program would wait for a reader for
-    /// ever.
+    /// Reads to the end. It goes on when the disk is full, because the program would wait for a reader for ever.
     fn read(&self, mut from: Box<dyn Read + Send>) {
         let mut buffer = vec![0; READ_BYTES];
         loop {

@@ -23,8 +23,7 @@ use super::provenance::cores;
 
 /// The size of the terminal, that of a VT100.
 const SIZE: PtySize = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
-/// The largest pipe that a process may have without privileges (`fs.pipe-max-size`). It saves switches on long
-/// output.
+/// The largest pipe that a process may have without privileges (`fs.pipe-max-size`). It saves switches on long output.
 pub(super) const PIPE_BYTES: usize = 1 << 20;
 /// Processor time beyond the timeout, in seconds. The timeout ends a run; this limit ends a process that
 /// escaped it.
@@ -182,9 +181,9 @@ struct Terminal {
 impl Terminal {
     /// Opens a terminal that leaves `\n` unchanged, because hashes would change with it, and echoes nothing.
     fn open() -> Result<Self, SpawnError> {
-        let told = |error: &dyn std::fmt::Display| SpawnError::Terminal(error.to_string());
-        let pair = native_pty_system().openpty(SIZE).map_err(|error| told(&error))?;
-        let name = pair.master.tty_name().ok_or_else(|| told(&"it has no name"))?;
+        let failed = |error: &dyn std::fmt::Display| SpawnError::Terminal(error.to_string());
+        let pair = native_pty_system().openpty(SIZE).map_err(|error| failed(&error))?;
+        let name = pair.master.tty_name().ok_or_else(|| failed(&"it has no name"))?;
         // Without O_NOCTTY it would become the controlling terminal of this process.
         let no_controlling = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap_or(0);
         let slave = OpenOptions::new().read(true).write(true).custom_flags(no_controlling).open(name)?;

@@ -115,7 +115,7 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Whether git tracks any file below a path of a work tree; `None` when git cannot be run or fails.
 pub(super) fn tracks(top: &Path, below: &Path) -> Option<bool> {
-    let asked = std::process::Command::new("git")
+    let listed = std::process::Command::new("git")
         .arg("-C")
         .arg(top)
         // Keeps settings of the repository from starting programs.
@@ -125,5 +125,5 @@ pub(super) fn tracks(top: &Path, below: &Path) -> Option<bool> {
         .stderr(std::process::Stdio::null())
         .output()
         .ok()?;
-    asked.status.success().then_some(!asked.stdout.is_empty())
+    listed.status.success().then_some(!listed.stdout.is_empty())
 }

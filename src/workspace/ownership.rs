@@ -1,5 +1,4 @@
-//! Whose a memory is. This user's state directory knows ids and places of the memories that this user's `hm`
-//! made.
+//! Whose a memory is. This user's state directory knows ids and places of the memories that this user's `hm` made.
 //!
 //! A repository may come from strangers, and so may every file in its tree. A memory therefore holds random
 //! ids, one for each state directory that knows it. The state directory holds the same id together with the
@@ -48,8 +47,7 @@ const RECORDS: [&str; 15] = [
 ];
 /// The artifacts of runs. hm keeps the directory when it contains only files and directories.
 const ARTIFACTS: &str = "experiments";
-/// A file in a memory that was just adopted. It stays until the writer has ended the runs that wait in the
-/// memory.
+/// A file in a memory that was just adopted. It stays until the writer has ended the runs that wait in the memory.
 const ADOPTED: &str = "adopted";
 
 /// The state directory of a user, and hm's part of it.
@@ -64,9 +62,9 @@ pub(super) struct StateDir {
 pub(super) enum Where {
     /// In the git directory.
     Git,
-    /// In `.hivemind/`, or where a file of the tree says.
+    /// In `.hivemind/`, or in a directory that a file of the tree names.
     Tree,
-    /// Where the user's environment says. This is enough for trust.
+    /// In a directory that the user's environment names. This is enough for trust.
     Named,
 }
 

@@ -68,7 +68,7 @@ pub enum LoadProblem {
     /// It cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
-    /// It is larger than [`MAX_FILE_BYTES`].
+    /// It is larger than 64 KiB.
     #[error("is larger than {MAX_FILE_BYTES} bytes: a profile is one command")]
     TooLarge,
     /// It is a directory, a pipe or a device.

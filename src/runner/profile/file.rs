@@ -95,15 +95,15 @@ pub enum Problem {
     #[error("[params.{0}] is not in argv: add {{{0}}} to an element, or remove it")]
     Unused(String),
     /// The command of an agent has no place for the prompt.
-    #[error("[agent]: argv has no {{prompt}}: add it where the agent takes what it is asked")]
+    #[error("[agent]: argv has no {{prompt}}: add it where the agent's command takes the prompt")]
     NoPrompt,
     /// The profile of an agent has a parameter without a default.
     #[error(
-        "[agent]: nobody gives a value for [params.{0}]: add a default, or remove it; {{prompt}} needs no entry"
+        "[agent]: no call gives a value for [params.{0}]: add a default, or remove it; {{prompt}} needs no entry"
     )]
     AgentParam(String),
     /// The profile of an agent declares an expectation.
-    #[error("[agent]: what an agent exits with shows nothing about a claim: remove [expect]")]
+    #[error("[agent]: an agent's exit code shows nothing about a claim: remove [expect]")]
     AgentExpects,
     /// No run can meet the expectation, or every run does.
     #[error("[expect]: {0}")]
@@ -261,7 +261,7 @@ fn agent_params(
     }
     let asked = |element: &Element| element.without(PROMPT);
     let mut params = params(files, &argv.iter().map(asked).collect::<Vec<_>>())?;
-    let description = Some("what the agent is asked".to_owned());
+    let description = Some("the task for the agent".to_owned());
     params.insert(PROMPT.to_owned(), Param { description, default: None, kind: Kind::Prompt });
     Ok(params)
 }

@@ -1,5 +1,4 @@
-//! Decides whether a profile can run here: its program and its needed files exist, and so do files that it
-//! tests.
+//! Decides whether a profile can run here: its program and its needed files exist, and so do files that it tests.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

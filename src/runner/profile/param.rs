@@ -55,7 +55,7 @@ pub enum BadValue {
     /// It contains NUL, a line break or another control character.
     #[error("it holds a control character: use printable characters on one line")]
     Control,
-    /// It is longer than [`MAX_VALUE_BYTES`].
+    /// It is longer than 4,096 bytes.
     #[error("it is longer than {MAX_VALUE_BYTES} bytes: give a shorter one")]
     TooLong,
     /// It leads out of the workspace, or into `.hivemind`.
