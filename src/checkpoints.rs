@@ -1,15 +1,15 @@
 //! The file of checkpoints, the key that seals them, and the last sealed one beside the key.
 //!
-//! The file lies in the workspace and can be rewritten with it. So the last sealed checkpoint also lies beside the
-//! key, in the user's state directory, once for each place where the ledger lies: a backup or a copy on the same
-//! machine has the same key and a last checkpoint of its own. It only moves forward: the line in the file is durable
-//! before the copy beside the key moves to it, so after a crash the file is ahead or equal, and never behind.
+//! The file lies in the workspace, so a process that rewrites the ledger can rewrite the file too. The last
+//! sealed checkpoint therefore also lies beside the key, in the user's state directory. There is one for each
+//! place of the ledger: a backup or a copy on the same machine has the same key and its own last checkpoint.
+//! This copy only moves forward: the line in the file is durable first, so after a crash the file is equal or ahead.
 //!
-//! Nothing is sealed anew over evidence. A ledger is sealed for the first time only where it has neither lines nor a
-//! checkpoint beside the key. A file that is gone, cut or changed stays a fault until the operator accepts it.
+//! hm never seals over evidence. It seals a ledger for the first time only when the ledger has no lines and no
+//! checkpoint beside the key. A file that is missing, cut or changed is a fault until the operator accepts it.
 //!
-//! A crash can leave the last line torn: without its line break, or with sectors of zeros in it. Such a line counts
-//! as never written. A line before the last that does not parse is a fault.
+//! A crash can leave the last line torn: without its line break, or with sectors of zeros in it. Such a line
+//! counts as never written. An earlier line that does not parse is a fault.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,57 +21,57 @@ use crate::ledger::{Checkpoint, Cursor, Hash, Key, LedgerError, Origin, Reader, 
 use crate::private;
 use crate::workspace::Workspace;
 
-/// Hashes read from the ledger at once.
+/// Number of hashes read from the ledger at a time.
 const CHUNK: usize = 10_000;
-/// What is read of the file's end where only the last lines matter: some two hundred of them.
+/// Number of bytes read from the end of the file when only the last lines matter: some two hundred lines.
 const TAIL_BYTES: u64 = 64 * 1024;
-/// Where the checkpoints of a workspace and their keys lie.
+/// The paths of a workspace's checkpoints and their keys.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
     file: PathBuf,
-    /// The directory of the user's state; the keys are below it, outside every workspace.
+    /// The user's state directory. The keys are below it, outside every workspace.
     state_home: Option<PathBuf>,
-    /// Tells this workspace from copies of it: a hash of where it lies.
+    /// A hash of the memory's path. It tells this workspace from copies of it.
     place: String,
 }
 
-/// Lines of the file of checkpoints, each with its number.
+/// The lines of the file of checkpoints, each with its line number.
 #[derive(Debug, Clone, Default)]
 struct Lines {
     sealed: Vec<(usize, Sealed)>,
-    /// Bytes up to the end of the last whole line.
+    /// Number of bytes up to the end of the last complete line.
     keep: u64,
-    /// Whether something that is no line follows.
+    /// Whether an incomplete line follows.
     torn: bool,
 }
 
-/// What this machine knows of the checkpoints of a ledger, as it lay there at one moment.
+/// Everything that this machine knows about the checkpoints of a ledger at one moment.
 #[derive(Debug)]
 pub struct Seen {
     key: Result<Option<Key>, String>,
     lines: Result<Lines, String>,
-    /// The last one sealed at this place.
+    /// The last checkpoint sealed at this place.
     own: Option<Sealed>,
-    /// The newest one sealed at another place, where none was sealed at this one.
+    /// The newest checkpoint sealed at another place; only when this place has none.
     newest: Option<Sealed>,
-    /// The last one sealed at this place, of a ledger with another first event.
+    /// The last checkpoint sealed at this place for a ledger with another first event.
     replaced: Option<Sealed>,
 }
 
-/// How the checkpoints stand by themselves; the ledger is not asked.
+/// The state of the checkpoints alone, without a comparison with the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seals {
-    /// Nothing was ever sealed here.
+    /// No checkpoint was ever sealed here.
     New,
-    /// The lines are those that this machine sealed.
+    /// This machine sealed all lines.
     Hold,
-    /// Nothing can be checked or sealed here, and why.
+    /// This machine can neither check nor seal; the text is the reason.
     Not(String),
-    /// Evidence is gone or changed.
+    /// Evidence is missing or changed; the text is the fault.
     Broken(String),
 }
 
-/// The checkpoints of a ledger and their key, as they lay there at one moment.
+/// The checkpoints of a ledger and their key, as they were at one moment.
 #[derive(Debug)]
 pub struct Loaded {
     origin: Option<Origin>,
@@ -80,19 +80,19 @@ pub struct Loaded {
     seals: Seals,
 }
 
-/// What became of the checkpoints when they were held against the ledger.
+/// The result of comparing the checkpoints with the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Checkpoints that agree with the ledger.
+    /// Number of checkpoints that agree with the ledger.
     pub holding: u64,
-    /// The first that does not.
+    /// The first fault.
     pub fault: Option<String>,
-    /// What could not be checked here.
+    /// The part that this machine could not check, and why.
     pub warning: Option<String>,
 }
 
 impl Checkpoints {
-    /// Those of a workspace; `state_home` is [`crate::system::Environment::state_home`].
+    /// The checkpoints of a workspace. `state_home` is [`crate::system::Environment::state_home`].
     pub fn of(workspace: &Workspace, state_home: Option<&Path>) -> Self {
         Self {
             file: workspace.checkpoints(),
@@ -105,7 +105,7 @@ impl Checkpoints {
         self.state_home.as_ref().map(|home| home.join("hivemind"))
     }
 
-    /// Where the key of a ledger lies, and what was sealed with it.
+    /// The directory with the key of a ledger and the last checkpoints sealed with it.
     fn dir_of(&self, origin: &Origin) -> Option<PathBuf> {
         Some(self.keys()?.join(origin.as_str()?))
     }
@@ -114,12 +114,12 @@ impl Checkpoints {
         Some(self.dir_of(origin)?.join(format!("sealed-{}", self.place)))
     }
 
-    /// Where the name of the ledger lies that was last sealed at this place.
+    /// The file with the name of the ledger that was last sealed at this place.
     fn place_path(&self) -> Option<PathBuf> {
         Some(self.keys()?.join(format!("place-{}", self.place)))
     }
 
-    /// The key of a ledger; `None` where it has none, as on a machine that only got a copy.
+    /// The key of a ledger; `None` when this machine has none, as after a copy to it.
     fn key(&self, origin: &Origin) -> io::Result<Option<Key>> {
         let Some(path) = self.dir_of(origin).map(|dir| dir.join("key")) else { return Ok(None) };
         match private::read_to_string(&path) {
@@ -131,13 +131,14 @@ impl Checkpoints {
         }
     }
 
-    /// What this machine knows of the checkpoints of the ledger with this name.
+    /// Reads what this machine knows about the checkpoints of a ledger; `origin` is `None` for an empty ledger.
     pub fn seen(&self, origin: Option<&Origin>) -> Seen {
-        // A writer may seal meanwhile, the line first: what is read of the file last holds what lies beside the key.
+        // The order matters while a writer seals: it writes the line first, so the file, read last, holds the
+        // checkpoint that lies beside the key.
         let sealed_here = |origin: &Origin| one(&self.own_path(origin)?);
         let own = origin.and_then(sealed_here);
         let lines = lines(&self.file, TAIL_BYTES);
-        // A memory that moved away and came back was sealed elsewhere meanwhile: its line is further up.
+        // A memory that moved away and came back was sealed elsewhere meanwhile, so its line is further up in the file.
         let is_further_up = |lines: &Lines| {
             let first = lines.sealed.first().map(|(_, first)| first.checkpoint.size);
             own.as_ref().is_some_and(|own| first.is_some_and(|first| own.checkpoint.size < first))
@@ -147,7 +148,7 @@ impl Checkpoints {
             lines => lines,
         };
         let last = lines.as_ref().ok().and_then(|lines| lines.sealed.last());
-        // Of an empty ledger only the file can tell which one it was.
+        // Only the file can tell which ledger an empty one was.
         let named = origin.cloned().or_else(|| last.map(|(_, last)| last.checkpoint.origin.clone()));
         let own = own.or_else(|| named.as_ref().filter(|_| origin.is_none()).and_then(sealed_here));
         let newest = named.as_ref().filter(|_| own.is_none()).and_then(|origin| self.newest(origin));
@@ -157,7 +158,7 @@ impl Checkpoints {
         Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
     }
 
-    /// Takes what was sealed at another place along to this one, where the memory moved.
+    /// Moves the state of checkpoints to this place after the memory moved.
     pub(crate) fn move_from(&self, memory: &Path) -> io::Result<()> {
         let Some(keys) = self.keys() else { return Ok(()) };
         let (from, to) = (place_name(memory), &self.place);
@@ -171,8 +172,8 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Lets another ledger lie at this place; says whether one was sealed here before. What was sealed of that one
-    /// stays, should it come back.
+    /// Permits another ledger at this place. True when a ledger was sealed here before. Its last checkpoint
+    /// stays, in case that ledger comes back.
     pub(crate) fn forget_place(&self) -> io::Result<bool> {
         let was_known = self.placed().is_some();
         self.place_path().map_or(Ok(()), |place| private::gone(std::fs::remove_file(place)))?;
@@ -185,17 +186,17 @@ impl Checkpoints {
         serde_json::from_str(&text).ok()
     }
 
-    /// The newest checkpoint of a ledger that was sealed at any place.
+    /// The newest checkpoint of a ledger over all places.
     fn newest(&self, origin: &Origin) -> Option<Sealed> {
         let entries = std::fs::read_dir(self.dir_of(origin)?).ok()?.flatten();
         let sealed = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("sealed-"));
         sealed.filter_map(|entry| one(&entry.path())).max_by_key(|sealed| sealed.checkpoint.size)
     }
 
-    /// Seals a checkpoint, unless one as new is sealed: its line first, then the copy beside the key.
+    /// Seals a checkpoint unless a newer one is sealed. The line in the file comes first, then the copy beside the key.
     ///
     /// # Errors
-    /// What the file system said, or why nothing is sealed here.
+    /// The error of the file system, or the reason why this machine does not seal the ledger.
     pub fn seal(&self, checkpoint: Checkpoint, fresh: impl FnOnce() -> [u8; 32]) -> io::Result<()> {
         let seen = self.seen(Some(&checkpoint.origin));
         match seen.seals() {
@@ -214,11 +215,9 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Appends a sealed line and makes it durable; the last one beside the key stays. The first line of a ledger
-    /// makes its key, and before the line: lines without a key are those of another machine.
-    ///
-    /// # Errors
-    /// What the file system said.
+    /// Appends a sealed line and makes it durable; the last checkpoint beside the key stays. The first line of
+    /// a ledger needs a key, which is made before the line: lines without a key would look like lines of
+    /// another machine.
     pub fn seal_copy(&self, checkpoint: Checkpoint, fresh: impl FnOnce() -> [u8; 32]) -> io::Result<Sealed> {
         let key = match self.key(&checkpoint.origin)? {
             Some(key) => key,
@@ -229,7 +228,7 @@ impl Checkpoints {
         Ok(sealed)
     }
 
-    /// Puts a key in place, unless another process was faster: then that one's key counts.
+    /// Puts a key in place. When another process was first, its key is used.
     fn make_key(&self, origin: &Origin, key: &Key) -> io::Result<Key> {
         let dir = self.dir_of(origin).ok_or_else(|| io::Error::other("no place for a key"))?;
         private::create_dir_all(&dir)?;
@@ -246,7 +245,7 @@ impl Checkpoints {
         self.key(origin)?.ok_or_else(|| io::Error::other("the key that was made is gone"))
     }
 
-    /// Moves the last checkpoint beside the key forward to one whose line is durable.
+    /// Moves the checkpoint beside the key forward to one whose line is durable.
     fn advance(&self, sealed: &Sealed) -> io::Result<()> {
         let origin = &sealed.checkpoint.origin;
         let (Some(own), Some(place)) = (self.own_path(origin), self.place_path()) else { return Ok(()) };
@@ -257,11 +256,11 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Starts anew after the operator accepted what is missing or changed: the file is kept under another name, and
-    /// nothing counts as sealed at this place. Running it again changes nothing.
+    /// Begins anew after the operator accepted the missing or changed evidence. The file stays under another
+    /// name, and this place then counts as never sealed. A second call changes nothing.
     ///
     /// # Errors
-    /// What the file system said; some of it may be done.
+    /// The error of the file system; some of the steps may be done.
     pub fn start_anew(&self, origin: Option<&Origin>, accepted_at: u64) -> io::Result<()> {
         let last = lines(&self.file, TAIL_BYTES).ok().and_then(|mut lines| lines.sealed.pop());
         let named = last.map(|(_, last)| last.checkpoint.origin);
@@ -279,7 +278,7 @@ impl Checkpoints {
         ))
     }
 
-    /// Removes the key of a ledger that goes away itself, as that of a demo does.
+    /// Removes the key of a ledger that is deleted, such as that of a demo.
     pub fn drop_key(&self, ledger: &Reader) {
         let genesis = ledger.hashes_after(0, 1).unwrap_or_default();
         let dir = genesis.first().and_then(|genesis| self.dir_of(&Origin::of(genesis)));
@@ -289,36 +288,34 @@ impl Checkpoints {
         }
     }
 
-    /// Appends a line; a torn one that a crash left is dropped first.
+    /// Appends a line, after removing a torn one.
     fn append(&self, sealed: &Sealed) -> io::Result<()> {
         let keep = lines(&self.file, TAIL_BYTES).map_err(io::Error::other)?.keep;
         let mut file = private::options().create(true).append(true).open(&self.file)?;
         if file.metadata()?.len() > keep {
             file.set_len(keep)?;
-            // Before the next line: a crash must not leave what was dropped behind it.
+            // The sync keeps a crash from leaving torn bytes behind the next line.
             file.sync_all()?;
         }
         let mut line = serde_json::to_vec(sealed)?;
         line.push(b'\n');
         file.write_all(&line)?;
         file.sync_all()?;
-        // The file may be new: the copy beside the key would tell of a file that was taken away.
+        // Syncs the directory of a new file. If a crash lost the file, the checkpoint beside the key would make
+        // it look removed.
         match (keep, self.file.parent()) {
             (0, Some(dir)) => File::open(dir)?.sync_all(),
             _ => Ok(()),
         }
     }
 
-    /// The size of the last checkpoint; 0 where there is none that can be read.
+    /// The size of the last checkpoint; 0 when none can be read.
     pub fn last_size(&self) -> u64 {
         last(&self.file).map_or(0, |last| last.size)
     }
 
-    /// Reads key and lines, to be held against a ledger that is walked afterwards: a writer may go on
-    /// meanwhile, and what it seals then says nothing of the walk.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the ledger cannot be read.
+    /// Reads key and lines before the caller verifies the ledger. A writer may seal more meanwhile; the check
+    /// does not include that.
     pub fn load(&self, ledger: Option<&Reader>) -> Result<Loaded, LedgerError> {
         let genesis = ledger.map(|ledger| ledger.hashes_after(0, 1)).transpose()?.unwrap_or_default();
         let origin = genesis.first().map(Origin::of);
@@ -329,10 +326,7 @@ impl Checkpoints {
 }
 
 impl Loaded {
-    /// Holds every line against the ledger, whose chain was walked to `head` and stands.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the ledger cannot be read.
+    /// Compares every line with the ledger. The caller has verified its chain up to `head`.
     pub fn check(self, ledger: Option<&Reader>, head: Cursor) -> Result<Checked, LedgerError> {
         let (mut lines, torn) = match &self.lines {
             Ok(lines) => (lines.sealed.clone(), lines.torn),
@@ -359,7 +353,7 @@ impl Loaded {
         Ok(Checked { holding: lines.len() as u64, fault: None, warning })
     }
 
-    /// A line that this ledger cannot have got, whatever its hashes are.
+    /// The fault of the first line that cannot belong to this ledger: it is beyond the end, or of another ledger.
     fn misfit(&self, lines: &[(usize, Sealed)], head: Cursor) -> Option<String> {
         lines.iter().find_map(|(at, Sealed { checkpoint, .. })| {
             if checkpoint.size > head.seq {
@@ -376,7 +370,7 @@ impl Loaded {
 }
 
 impl Seen {
-    /// How the checkpoints stand by themselves.
+    /// The state of the checkpoints alone.
     pub fn seals(&self) -> Seals {
         let lines = match &self.lines {
             Ok(lines) => &lines.sealed,
@@ -425,10 +419,11 @@ impl Seen {
         }
     }
 
-    /// What was sealed of the ledger: the last line of the file, and the last one beside the key.
+    /// The positions that sealed checkpoints prove: from the last line of the file, and from beside the key.
+    /// Each has the words that introduce it.
     pub fn marks(&self) -> impl Iterator<Item = (&'static str, Cursor)> {
         let key = self.key.as_ref().ok().and_then(Option::as_ref);
-        // A line that this machine did not seal says nothing of the ledger; `seals` says something of it.
+        // A line of another machine proves nothing here; `seals` reports it.
         let ours = |sealed: &&Sealed| key.is_none_or(|key| sealed.holds(key));
         let last = self.lines.as_ref().ok().and_then(|lines| lines.sealed.last()).map(|(_, last)| last);
         let line = last.filter(ours).map(|sealed| ("the last checkpoint has seen", sealed));
@@ -436,18 +431,18 @@ impl Seen {
         line.into_iter().chain(own).filter_map(|(who, sealed)| Some((who, sealed.checkpoint.cursor()?)))
     }
 
-    /// The newest checkpoint of the ledger at any other place, where none was sealed at this one.
+    /// The newest checkpoint of the ledger at another place; only when this place has none.
     pub fn elsewhere(&self) -> Option<Cursor> {
         self.newest.as_ref()?.checkpoint.cursor()
     }
 
-    /// Whether a line at the end was not written whole.
+    /// Whether the last line is incomplete.
     pub fn is_torn(&self) -> bool {
         self.lines.as_ref().is_ok_and(|lines| lines.torn)
     }
 }
 
-/// What is said where the lines cannot be checked.
+/// The warning on a machine without the key.
 const NO_KEY: &str = "unsealed here: this machine has no key for the checkpoints, so who wrote them cannot be checked, \
                       and no more are written; after a move to this machine, `hm repair` seals anew";
 
@@ -457,7 +452,7 @@ impl Checked {
     }
 }
 
-/// The first checkpoint that saw other events than the ledger holds now.
+/// The fault of the first checkpoint whose events differ from those in the ledger now.
 fn another_past(ledger: &Reader, lines: &mut [(usize, Sealed)]) -> Result<Option<String>, LedgerError> {
     lines.sort_by_key(|(at, sealed)| (sealed.checkpoint.size, *at));
     let mut tree = Tree::default();
@@ -477,10 +472,7 @@ fn another_past(ledger: &Reader, lines: &mut [(usize, Sealed)]) -> Result<Option
     Ok(None)
 }
 
-/// Adds events to the tree until it has `size`; the hash of the last one added.
-///
-/// # Errors
-/// [`LedgerError`] when the ledger cannot be read.
+/// Adds event hashes to the tree until it has `size` of them. Returns the last hash added.
 pub fn grow(tree: &mut Tree, ledger: &Reader, size: u64) -> Result<Option<Hash>, LedgerError> {
     let mut last = None;
     while tree.size() < size {
@@ -497,7 +489,7 @@ pub fn grow(tree: &mut Tree, ledger: &Reader, size: u64) -> Result<Option<Hash>,
     Ok(last)
 }
 
-/// The last lines of a file of checkpoints, which end in so many bytes.
+/// The complete lines within the last `within` bytes of a file of checkpoints.
 fn lines(file: &Path, within: u64) -> Result<Lines, String> {
     let read = || -> io::Result<(u64, Vec<u8>)> {
         let mut file = match crate::private::options().read(true).open(file) {
@@ -508,7 +500,7 @@ fn lines(file: &Path, within: u64) -> Result<Lines, String> {
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        // It begins somewhere in a line.
+        // Skips the rest of a line that began earlier.
         let first =
             if start == 0 { 0 } else { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
         bytes.drain(..first);
@@ -528,7 +520,7 @@ fn parsed(bytes: &[u8]) -> Result<Lines, String> {
             return Err(fault);
         }
         at += piece.len() as u64;
-        // What has no line break was never finished.
+        // A line without a line break was not written completely.
         let Some(line) = piece.strip_suffix(b"\n") else { break };
         match serde_json::from_slice(line) {
             Ok(sealed) => lines.sealed.push((number, sealed)),
@@ -544,21 +536,21 @@ fn parsed(bytes: &[u8]) -> Result<Lines, String> {
     Ok(lines)
 }
 
-/// What `hm verify` says of a line that a crash left torn.
+/// The warning of `hm verify` about a torn line.
 const TORN: &str = "the last line of the checkpoints was not written whole, as after a power cut or on a full disk: \
                     it counts as never written";
 
-/// The last line of a file of checkpoints, sealed here or elsewhere; none where there is none that can be read.
+/// The last checkpoint in a file, sealed by any machine; `None` when none can be read.
 pub fn last(file: &Path) -> Option<Checkpoint> {
     lines(file, TAIL_BYTES).ok()?.sealed.pop().map(|(_, sealed)| sealed.checkpoint)
 }
 
-/// Tells the place of a memory from others.
+/// A short name for the place of a memory: a hash of its path.
 fn place_name(memory: &Path) -> String {
     hex::encode(&Sha256::digest(memory.as_os_str().as_encoded_bytes())[..8])
 }
 
-/// Whether the last line of a file of checkpoints was sealed with a key below `state`, this user's state directory.
+/// Whether a key below `state`, this user's state directory, sealed the last line of a file of checkpoints.
 pub(crate) fn is_sealed_by(file: &Path, state: &Path) -> bool {
     let last = lines(file, TAIL_BYTES).ok().and_then(|mut lines| lines.sealed.pop());
     let Some((_, sealed)) = last else { return false };
@@ -567,7 +559,7 @@ pub(crate) fn is_sealed_by(file: &Path, state: &Path) -> bool {
     key.ok().and_then(|text| Key::from_text(&text)).is_some_and(|key| sealed.holds(&key))
 }
 
-/// A checkpoint that lies in a file of its own.
+/// A checkpoint from a file that holds only one.
 fn one(path: &Path) -> Option<Sealed> {
     serde_json::from_slice(&private::read(path).ok()?).ok()
 }

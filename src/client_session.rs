@@ -1,7 +1,8 @@
-//! Which session the client of a pane is in: its hooks leave word under the client's process id, its server looks.
+//! The session that the client of a pane is in. The client's hooks record it under the client's process id, and
+//! its server reads it.
 //!
-//! A client tells every hook its session, but not every server: Gemini CLI tells none, and what Claude Code
-//! tells is another one after `--continue` and an old one after `/clear` (`tests/clients.sh` shows both).
+//! A client passes its session to every hook, but not to every server. Gemini CLI passes none. Claude Code
+//! passes another one after `--continue` and an old one after `/clear` (`tests/clients.sh` shows both).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,16 +14,16 @@ use crate::private;
 use crate::system;
 use crate::workspace::Workspace;
 
-/// The end of the name of a file that is being written.
+/// Suffix of a file that is being written.
 const NEW: &str = ".new";
-/// The end of the name of a file whose client is gone.
+/// Suffix of a file whose client has ended.
 const GONE: &str = ".gone";
-/// The end of the name of a file whose client left the session, and may come to another one.
+/// Suffix of a file whose client left the session and may enter another one.
 const LEFT: &str = ".left";
-/// For so long it is known that a client is gone.
+/// How long the record of an ended client is kept.
 const FORGOTTEN_AFTER_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-/// Where word is left of the session of one client process.
+/// The record of the session of one client process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSession {
     dir: PathBuf,
@@ -30,13 +31,13 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
-    /// The place of the client that runs as process `client`: the parent of its server and of its hooks, but for
-    /// Claude Code, which runs hooks below a shell and tells them its process as `CLAUDE_PID`.
+    /// The record of the client that runs as process `client`. That is the parent of its server and of its
+    /// hooks. Claude Code runs hooks below a shell, so it passes its process id in `CLAUDE_PID`.
     pub fn of(workspace: &Workspace, client: u32) -> Self {
         Self { dir: workspace.client_sessions(), client }
     }
 
-    /// Every session that a client of this machine left word of, and whether one of those clients runs.
+    /// Every recorded session of this workspace, and whether one of its clients runs.
     pub fn all(workspace: &Workspace) -> BTreeMap<SessionId, bool> {
         let mut all = BTreeMap::new();
         for entry in fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten() {
@@ -52,17 +53,17 @@ impl ClientSession {
         all
     }
 
-    /// The session the client is in, if a hook of it said so.
+    /// The session that the client is in; `None` when no hook recorded one.
     pub fn current(&self) -> Option<SessionId> {
         private::read_to_string(&self.file()).ok()?.parse().ok()
     }
 
-    /// The session the client is in, or was in last.
+    /// The session that the client is in, or was in last.
     pub fn last(&self) -> Option<SessionId> {
         self.current().or_else(|| private::read_to_string(&self.left()).ok()?.parse().ok())
     }
 
-    /// Whether another client that runs is in a session.
+    /// Whether another running client is in a session.
     pub fn is_elsewhere(&self, session: &SessionId) -> bool {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let clients = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -70,12 +71,9 @@ impl ClientSession {
         others.any(|client| Self { dir: self.dir.clone(), client }.current().as_ref() == Some(session))
     }
 
-    /// Says that the client is in this session now, and forgets clients that run no more.
-    ///
-    /// # Errors
-    /// What the file system said.
+    /// Records that the client is now in this session, and marks the records of ended clients.
     pub fn enter(&self, session: &SessionId) -> io::Result<()> {
-        // A memory that is not there is not made by leaving word in it.
+        // It does not make the memory's directory when that is missing.
         private::create_dir_in(&self.dir)?;
         self.forget_the_dead()?;
         let beside = self.dir.join(format!("{}{NEW}", self.client));
@@ -84,10 +82,7 @@ impl ClientSession {
         fs::rename(&beside, self.file())
     }
 
-    /// Says that the client is in this session no more; when it is in another one by now, that stands.
-    ///
-    /// # Errors
-    /// What the file system said.
+    /// Records that the client left this session. A session that it entered meanwhile stays.
     pub fn leave(&self, session: &SessionId) -> io::Result<()> {
         if self.current().is_some_and(|current| current != *session) {
             return Ok(());
@@ -106,21 +101,21 @@ impl ClientSession {
         self.dir.join(format!("{}{LEFT}", self.client))
     }
 
-    /// A client that was killed left no word of it, and its process id will be another's. That the client of its
-    /// session is gone is known for a while.
+    /// Marks the records of ended clients: a killed client leaves its record, and the system reuses its process
+    /// id. The mark is kept for a while, to tell that the session has no running client.
     fn forget_the_dead(&self) -> io::Result<()> {
         let now = system::now();
         for entry in fs::read_dir(&self.dir)? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            // Another hook may have been faster.
+            // Another hook may have removed the file first.
             if name.ends_with(GONE) {
                 if system::modified(&path).is_some_and(|at| now.ms() - at.ms() > FORGOTTEN_AFTER_MS) {
                     let _ = fs::remove_file(path);
                 }
                 continue;
             }
-            // Only names that this file gives: a number, or a number and `.new` or `.left`.
+            // Takes only the names that this module gives: a number, alone or with `.new` or `.left`.
             let is_whole = !name.ends_with(NEW) && !name.ends_with(LEFT);
             let number = name.strip_suffix(NEW).or_else(|| name.strip_suffix(LEFT)).unwrap_or(name);
             let client = number.parse().ok();
@@ -139,7 +134,7 @@ impl ClientSession {
 fn is_running(process: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    // One that may not be asked is there.
+    // A process that this user may not signal exists.
     process.is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH))
 }
 

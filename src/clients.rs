@@ -1,4 +1,4 @@
-//! The clients that agents run in: which there are, which files configure them, and what Hivemind writes there.
+//! The clients that agents run in: the list of them, their configuration files, and what Hivemind writes there.
 
 mod edit;
 mod entry;
@@ -22,42 +22,42 @@ pub use trust::{Trust, trust};
 
 use crate::system::Environment;
 
-/// Whose configuration.
+/// The level of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// That of the project: committed, for everybody who works in it.
+    /// The project: its repository has the files, for everyone who works in it.
     Project,
-    /// That of the user: for every project on this machine.
+    /// The user: the files apply to every project on this machine.
     User,
 }
 
-/// A client, and all that is known about its files.
+/// A client and everything that Hivemind knows about its files.
 #[derive(Debug)]
 pub struct Client {
-    /// What it is called on our command line, in `hm hook NAME` and in the marks of hooks.
+    /// Its name on our command line, in `hm hook NAME` and in the marks of hooks.
     pub name: &'static str,
-    /// What its makers call it.
+    /// Its product name.
     pub title: &'static str,
-    /// Its programs: one of them on the PATH and it is installed.
+    /// Its programs. The client is installed when the PATH has one of them.
     programs: &'static [&'static str],
-    /// What it leaves in a home directory or a project: one of them and it is used.
+    /// Files and directories that it leaves in a home directory or a project. One of them shows that it is used.
     signs: &'static [Spot],
     project: &'static [FileSpec],
     user: &'static [FileSpec],
 }
 
-/// A file below a directory that the environment names.
+/// A path below a directory that the environment determines.
 #[derive(Debug, Clone, Copy)]
 struct Spot(Base, &'static str);
 
-/// Directories that files of clients lie below.
+/// The directories that contain files of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
     Project,
     Home,
     /// `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     Claude,
-    /// Where `.claude.json` lies: `CLAUDE_CONFIG_DIR`, else the home directory.
+    /// The directory of `.claude.json`: `CLAUDE_CONFIG_DIR`, else the home directory.
     ClaudeState,
     /// `CODEX_HOME`, else `~/.codex`.
     Codex,
@@ -69,23 +69,23 @@ enum Base {
     Copilot,
 }
 
-/// A file that may be written under several names: the first that is there counts, else the last.
+/// A file that can have several names: the first one that exists, else the last.
 #[derive(Debug)]
 struct FileSpec {
     spots: &'static [Spot],
     entries: &'static [Entry],
 }
 
-/// A file of a client, and what belongs into it.
+/// A file of a client, and the entries for it.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
-    /// Where it is, or would be.
+    /// Its path, whether it exists or not.
     pub path: PathBuf,
-    /// What Hivemind writes there.
+    /// The entries that Hivemind writes there.
     pub entries: &'static [Entry],
 }
 
-/// The directories of one project and one user.
+/// The directories of one project and one user, and the user's PATH.
 #[derive(Debug, Clone)]
 pub struct Places {
     root: PathBuf,
@@ -98,7 +98,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of a project in an environment.
+    /// The places of a project for the user of an environment.
     pub fn new(root: &Path, environment: &Environment) -> Self {
         Self {
             root: root.to_owned(),
@@ -111,12 +111,12 @@ impl Places {
         }
     }
 
-    /// The project.
+    /// The root of the project.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// A program of this name, as a shell of this user finds it.
+    /// The path of a program, as a shell of this user finds it.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         which::which_in(name, self.search_path.as_ref(), &self.root).ok()
     }
@@ -143,10 +143,10 @@ impl Places {
 }
 
 impl ConfigFile {
-    /// Its text; none when there is no file.
+    /// The text of the file; `None` when the file is missing.
     ///
     /// # Errors
-    /// What the file system said; also when it is no text.
+    /// The error of the file system. `InvalidData` when the file is not UTF-8.
     pub fn text(&self) -> io::Result<Option<String>> {
         text_of(&self.path)
     }
@@ -161,17 +161,17 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
 }
 
 impl Client {
-    /// The client of this name.
+    /// The client with this name; `None` when Hivemind does not know it.
     pub fn named(name: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    /// Whether it is on this machine or in this project.
+    /// Whether it is on this machine or used in this project.
     pub fn is_found(&self, places: &Places) -> bool {
         self.is_installed(places) || self.left_signs(places, |base| base == Base::Project)
     }
 
-    /// Whether it is on this machine: what a project holds may be a colleague's.
+    /// Whether it is on this machine. Files of the project do not count: a colleague may use them.
     pub fn is_installed(&self, places: &Places) -> bool {
         self.programs.iter().any(|program| places.program(program).is_some())
             || self.left_signs(places, |base| base != Base::Project)
@@ -182,7 +182,7 @@ impl Client {
         signs.filter_map(|sign| places.path(sign)).any(|path| path.exists())
     }
 
-    /// The files that `hm init` writes; none where no home directory is known.
+    /// The files that `hm init` writes; empty at user level when the home directory is unknown.
     pub fn files(&self, level: Level, places: &Places) -> Vec<ConfigFile> {
         let chosen = |spec: &FileSpec| {
             let paths: Vec<_> = spec.spots.iter().filter_map(|spot| places.path(spot)).collect();
@@ -192,7 +192,7 @@ impl Client {
         self.specs(level).iter().filter_map(chosen).collect()
     }
 
-    /// Every file that `hm init` may ever have written.
+    /// Every file that any `hm init` may have written.
     pub fn every_file(&self, level: Level, places: &Places) -> Vec<ConfigFile> {
         let all = |spec: &FileSpec| {
             let entries = spec.entries;
@@ -202,7 +202,7 @@ impl Client {
         self.specs(level).iter().flat_map(all).collect()
     }
 
-    /// The hooks of this client, if it has any.
+    /// The hooks of this client; `None` when it has none.
     pub fn hooks(&self) -> Option<&'static Hooks> {
         self.project.iter().flat_map(|spec| spec.entries).find_map(|entry| match entry {
             Entry::Hooks(hooks) => Some(hooks),
@@ -210,7 +210,7 @@ impl Client {
         })
     }
 
-    /// Whether settings of this client run a hook of ours, whose command is not `command`.
+    /// Whether settings of this client run one of our hooks with another command than `command`.
     pub fn has_other_hooks(&self, places: &Places, command: &str) -> bool {
         let Some(hooks) = self.hooks().filter(|hooks| hooks.command != command) else { return false };
         let files = [Level::Project, Level::User].map(|level| self.files(level, places));
@@ -231,7 +231,7 @@ impl Client {
     }
 }
 
-/// An entry of which clients differ in little.
+/// The base of server entries, which differ little between clients.
 const SERVER: Server = Server {
     at: "mcpServers",
     kind: None,
@@ -241,14 +241,14 @@ const SERVER: Server = Server {
     all_tools: false,
     in_transport: false,
 };
-/// `mcpServers`, as clients write it that take a command for granted.
+/// `mcpServers` for clients that assume a local command.
 const PLAIN_SERVER: Entry = Entry::Server(SERVER);
-/// `mcpServers`, with the transport named.
+/// `mcpServers` for clients that need the transport.
 const STDIO_SERVER: Entry = Entry::Server(Server { kind: Some("stdio"), ..SERVER });
-/// Claude Code tells its model but the names of tools, unless it is asked to load them.
+/// Claude Code shows its model only the names of tools unless the entry asks it to load them.
 const CLAUDE_SERVER: Entry = Entry::Server(Server { kind: Some("stdio"), always_load: true, ..SERVER });
-/// Codex gives a server no variable that it does not know or is not told: who speaks, where the workspace is, and where
-/// every other pane looks for keys and sockets.
+/// Codex passes a server only the variables that the entry names: those for the agent and the workspace, and
+/// those by which every pane finds keys and sockets.
 const CODEX_SERVER: Entry = Entry::Server(Server {
     at: "mcp_servers",
     env_vars: &["HM_DIR", "HM_AGENT", "HM_SESSION", "HM_TASK", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"],
@@ -257,11 +257,11 @@ const CODEX_SERVER: Entry = Entry::Server(Server {
 const VSCODE_SERVER: Entry = Entry::Server(Server { at: "servers", kind: Some("stdio"), ..SERVER });
 const OPENCODE_SERVER: Entry =
     Entry::Server(Server { at: "mcp", kind: Some("local"), one_list: true, ..SERVER });
-/// Below the home directory; in a project Copilot CLI reads what Claude Code does.
+/// For the home directory. In a project, Copilot CLI reads the file of Claude Code.
 const COPILOT_SERVER: Entry = Entry::Server(Server { kind: Some("local"), all_tools: true, ..SERVER });
 const CLINE_SERVER: Entry = Entry::Server(Server { kind: Some("stdio"), in_transport: true, ..SERVER });
 
-/// An event without a matcher fires for everything.
+/// An event of a client. Without a matcher it fires for everything.
 const fn event(name: &'static str, matcher: Option<&'static str>) -> HookEvent {
     HookEvent { name, matcher }
 }
@@ -283,8 +283,9 @@ const CLAUDE_HOOKS: Entry = Entry::Hooks(Hooks {
     context_chars: Some(10_000),
 });
 
-/// Codex has no event for a tool that failed, and calls its editor `apply_patch`. The command is never changed
-/// between releases: the user's trust is bound to it. More than 3 s at the end of a session gets the user a warning.
+/// Codex has no event for a failed tool, and its editor tool is `apply_patch`. The command must not change
+/// between releases: the user's trust is bound to it. A timeout over 3 s at the end of a session shows the user
+/// a warning.
 const CODEX_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook codex",
     events: &[
@@ -301,7 +302,7 @@ const CODEX_HOOKS: Entry = Entry::Hooks(Hooks {
     context_chars: Some(10_000),
 });
 
-/// Nothing before it compresses: Gemini CLI calls `PreCompress` before every request to its model.
+/// No hook before compression: Gemini CLI calls `PreCompress` before every request to its model.
 const GEMINI_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook gemini",
     events: &[
@@ -334,8 +335,8 @@ const CURSOR_HOOKS: Entry = Entry::Hooks(Hooks {
     context_chars: None,
 });
 
-/// VS Code runs them too. It calls tools by other names, so that nothing is matched. Copilot CLI 1.0.102 denies every tool
-/// when a hook before it fails, be it because there is no such program.
+/// VS Code runs these hooks too. It has other names for tools, so there is no matcher. Copilot CLI 1.0.102
+/// denies every tool when a hook before it fails, even because the program is missing.
 const COPILOT_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook copilot",
     events: &[
@@ -353,7 +354,7 @@ const COPILOT_HOOKS: Entry = Entry::Hooks(Hooks {
     context_chars: None,
 });
 
-/// Nothing before a tool: Qwen Code keeps from its model what is said there.
+/// No hook before a tool: Qwen Code does not show its output to the model.
 const QWEN_HOOKS: Entry = Entry::Hooks(Hooks {
     command: "hm hook qwen",
     events: &[
@@ -386,7 +387,7 @@ const OPENCODE_HOOKS: Entry = Entry::Hooks(Hooks {
     context_chars: None,
 });
 
-/// Every client we write for, as their documentation of November 2026 has it.
+/// Every client that `hm init` writes for, according to their documentation of November 2026.
 pub static CLIENTS: &[Client] = &[
     Client {
         name: "claude",
@@ -560,7 +561,7 @@ pub static CLIENTS: &[Client] = &[
         title: "Cline",
         programs: &["cline"],
         signs: &[Spot(Base::Home, ".cline")],
-        // Cline has servers for a user only.
+        // Cline has servers at user level only.
         project: &[],
         user: &[FileSpec {
             spots: &[Spot(Base::Home, ".cline/data/settings/cline_mcp_settings.json")],

@@ -1,4 +1,4 @@
-//! `config.toml`: the roster and its aliases, the quorum, the writer. Every key has a default.
+//! `config.toml`: the roster and its aliases, the seats of clients, the quorum, the writer. Every key has a default.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::domain::privacy::{BadPattern, Own};
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
 
-/// The largest configuration that is read: many times what a team writes.
+/// The most that is read of a configuration, in bytes: many times the size of a team's file.
 const MAX_BYTES: u64 = 256 * 1024;
-/// The longest an idle writer stays: a year, so that no number in the file overflows a clock.
+/// The longest time an idle writer stays: a year, so that no number in the file overflows a clock.
 const MAX_IDLE_MINUTES: u64 = 365 * 24 * 60;
 
-/// What `hm init` writes: every key with its default, commented out.
+/// The file that `hm init` writes: every key with its default, commented out.
 pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment what you change. Commit this file.
 
 [agents]
@@ -48,8 +48,8 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # agents_may_override_operator = false
 
 [stale_after_hours]
-# After so many hours without a touch a proposed claim stands behind all others in contexts, unless it is about the work
-# at hand. A decision does so only where a number is set; confirmed claims and dead ends never do.
+# A proposed claim that was not touched for this many hours comes last in contexts, unless it is about the work at hand.
+# A decision does so only when a number is set for it; confirmed claims and dead ends never do.
 # fact = 72
 # hypothesis = 72
 
@@ -58,11 +58,12 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # patterns = []
 
 [workspace]
-# Another directory for the memory than the repository's own; from here, or absolute. `hm trust` allows it.
+# A directory for the memory instead of the one in the repository: absolute, or relative to the project's root.
+# `hm trust` allows it.
 # memory = ""
 
 [writer]
-# The writer leaves after so many minutes without a client or work, at least 1.
+# The writer ends after this many minutes without a client or work; at least 1.
 # idle_exit_minutes = 15
 "#;
 
@@ -131,20 +132,20 @@ impl Default for WriterKeys {
     }
 }
 
-/// The settings in force.
+/// The settings of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Who there is.
+    /// The agents of the team and their aliases.
     pub roster: Roster,
-    /// Who a client's pane is when nothing else says so.
+    /// The agent of a client's first pane when neither --agent nor HM_AGENT names one.
     pub clients: BTreeMap<Client, AgentId>,
-    /// What rules depend on.
+    /// The settings that rules depend on.
     pub policy: Policy,
-    /// When a proposed claim sinks in contexts because of its age.
+    /// The age at which a proposed claim moves to the end of contexts.
     pub stale_after: StaleAfter,
-    /// The team's own secret patterns.
+    /// The team's own secret patterns, compiled.
     pub own_secrets: Own,
-    /// The same as they were written, for processes of their own.
+    /// The same patterns as text, to pass to other processes.
     pub secret_patterns: Vec<String>,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
@@ -156,47 +157,47 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The file does not parse, or has a key nobody reads.
+    /// The file is no TOML, or has an unknown key.
     #[error("{path} does not parse: {source}")]
     Syntax {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong, and where.
+        /// The error of the parser, with its place.
         source: Box<toml::de::Error>,
     },
     /// The roster contradicts itself.
     #[error("{path}: {source}")]
     Roster {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong.
+        /// The contradiction.
         source: BadRoster,
     },
-    /// A client's pane is to be an agent nobody knows.
+    /// A client is assigned to an agent outside the roster.
     #[error("{path}: [clients]: {source}")]
     Client {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// Who.
+        /// The unknown agent.
         source: UnknownAgent,
     },
-    /// A secret pattern that cannot be used.
+    /// A secret pattern cannot be used.
     #[error("{path}: {source}")]
     Privacy {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong.
+        /// The pattern, and why.
         source: BadPattern,
     },
 }
 
 impl ConfigError {
-    /// The file and what is wrong with it, without the text of the file.
+    /// The file and the place of the problem, without the text of the file.
     pub fn place(&self) -> String {
         match self {
             Self::Syntax { path, source } => {
@@ -218,11 +219,11 @@ impl Config {
         Self::of(File::default(), "").expect("the defaults fit each other")
     }
 
-    /// The directory that a configuration names for the memory; none where it names none, or does not parse, which
-    /// [`Config::load`] says.
+    /// The directory that a configuration names for the memory. `None` when it names none or does not parse;
+    /// [`Config::load`] reports the latter.
     pub fn memory_of(path: &Path, root: &Path) -> Option<PathBuf> {
         let text = read(path).ok()?;
-        // Most files have this section commented out: they are parsed once, by `load`.
+        // Most files have this section commented out. Those are parsed only once, by `load`.
         let mut sections = text.match_indices("[workspace]");
         sections.find(|(at, _)| {
             let before = text[..*at].trim_end_matches([' ', '\t']);
@@ -234,7 +235,7 @@ impl Config {
             .map(|memory| root.join(memory))
     }
 
-    /// Reads a configuration; a missing file means the defaults.
+    /// Reads a configuration. A missing file means the defaults.
     ///
     /// # Errors
     /// [`ConfigError`] with the file and the place.
@@ -269,13 +270,13 @@ impl Config {
                 quorum: Quorum { supports, owner_counts, all_active },
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
-            // A writer that leaves at once would leave before its first client comes.
+            // With less, the writer would leave before its first client connects.
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })
     }
 }
 
-/// Reads a configuration. It is the repository's, and may be anything: a device, a pipe, or without an end.
+/// Reads a configuration. The path comes from the repository and may lead to a device, a pipe or an endless file.
 fn read(path: &Path) -> std::io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
@@ -292,7 +293,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Who the panes of each client are unless something else says so.
+/// The default agent of each client's first pane.
 const CLIENT_AGENTS: [(Client, &str); 4] = [
     (Client::Claude, "architect"),
     (Client::Codex, "devops"),
@@ -304,7 +305,7 @@ fn clients(
     roster: &Roster,
     own: &BTreeMap<Client, String>,
 ) -> Result<BTreeMap<Client, AgentId>, UnknownAgent> {
-    // A default of an agent this team does not have would be nobody.
+    // Leaves out a default whose agent this team does not have.
     let defaults = CLIENT_AGENTS.into_iter();
     let mut clients: BTreeMap<Client, AgentId> =
         defaults.filter_map(|(client, name)| Some((client, roster.resolve(name).ok()?))).collect();
@@ -320,7 +321,7 @@ fn roster(agents: &Agents) -> Result<Roster, BadRoster> {
         None => Roster::new(Roster::DEFAULT_AGENTS, Roster::DEFAULT_ALIASES.into_iter().chain(own)),
         Some(names) => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            // Built-in aliases of agents this team does not have would point nowhere.
+            // Leaves out built-in aliases of agents that this team does not have.
             let known = |agent: &str| agent == "operator" || names.contains(&agent);
             let built_in = Roster::DEFAULT_ALIASES
                 .into_iter()

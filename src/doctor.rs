@@ -1,5 +1,4 @@
-//! What keeps a team from working, found where it happens: each check looks at the real thing, and each fault
-//! comes with what to do about it.
+//! Finds what keeps a team from working. Each check tests the real thing, and each fault comes with its cure.
 
 mod clients;
 mod ground;
@@ -14,33 +13,33 @@ use crate::config::{Config, ConfigError};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
-/// How one check came out.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As it should be.
+    /// It works.
     Ok,
-    /// Worth knowing, or not to be known; no fault.
+    /// Information, or something that cannot be found out; not a fault.
     Note,
-    /// A dialog of a client waits for a person's answer; no fault.
+    /// A client waits for a person to answer its dialog; not a fault.
     Waiting,
-    /// Something has to be mended.
+    /// It must be repaired.
     Fault,
 }
 
-/// One look at one thing.
+/// One check of one thing.
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
-    /// What was looked at: `writer`, `claude hooks`.
+    /// The thing, such as `writer` or `claude hooks`.
     pub about: String,
-    /// How it came out.
+    /// The result.
     pub verdict: Verdict,
-    /// What was seen; may quote what a program printed.
+    /// The observation; it may quote output of a program.
     pub message: String,
-    /// What to do, for a fault; sometimes for a note.
+    /// The way forward: always for a fault, sometimes for a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// The same as numbers, for programs.
+    /// The observation as data, for programs.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
@@ -72,30 +71,30 @@ impl Check {
     }
 }
 
-/// What is examined.
+/// The input of all checks.
 #[derive(Debug)]
 pub struct Doctor<'a> {
-    /// The workspace.
+    /// The workspace to check.
     pub workspace: &'a Workspace,
-    /// Its settings; the defaults where there is a fault in them.
+    /// The settings of the workspace; the defaults when its own cannot be used.
     pub config: &'a Config,
-    /// Why its own settings cannot be used.
+    /// Why the workspace's own settings cannot be used.
     pub config_fault: Option<&'a ConfigError>,
-    /// The directory of the user's state, where checkpoints are sealed.
+    /// The user's state directory, which holds the keys of checkpoints.
     pub state_home: Option<&'a Path>,
-    /// Where clients keep theirs.
+    /// The directories of the clients' files.
     pub places: Places,
-    /// The way to the writer.
+    /// The connection to the writer.
     pub front: Front,
-    /// What `HM_AGENT` says, which every server and hook started from this shell is told.
+    /// The value of `HM_AGENT`, which every server and hook started from this shell inherits.
     pub agent: Option<String>,
-    /// This program.
+    /// The path of this program.
     pub binary: PathBuf,
 }
 
 impl Doctor<'_> {
-    /// Looks at everything, the ground before what stands on it. Starts a writer when none is running, as the
-    /// next write would, and each server and hook that a client is configured to run.
+    /// Runs all checks, each after those it depends on. It starts a missing writer, as the next write would,
+    /// and every server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
         let mut checks = vec![self.program()];
         checks.extend(self.config_fault.map(|fault| {

@@ -1,4 +1,5 @@
-//! Who is calling: pinned by the front, else the agent of the pane's session, and never somebody else.
+//! The identity of a caller: the agent pinned by the front, or the agent of the pane's session. A caller cannot
+//! speak for another agent.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ use crate::domain::seat::{SeatsOf, Unpinned};
 use crate::domain::text::ToolName;
 use crate::hooks::Client;
 
-/// What the operator decides: guards, playbooks, aliases of targets, what goes from one space to another.
+/// The tools of the operator: guards, playbooks, aliases of targets, promotions between spaces.
 const OPERATORS_TOOLS: [&str; 7] = [
     "accept_guard",
     "accept_playbook",
@@ -24,20 +25,20 @@ const OPERATORS_TOOLS: [&str; 7] = [
     "retire_guard",
 ];
 
-/// What is around a process, as far as it tells a human at a terminal from a pane of an agent.
+/// The signs by which a human at a terminal differs from a pane of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Whether one of its three standard streams is a terminal.
+    /// Whether one of the standard streams is a terminal.
     pub has_terminal: bool,
-    /// What shows that a client of agents started it.
+    /// The evidence that a client of agents started the process; `None` without any.
     pub client: Option<String>,
 }
 
 impl Surroundings {
-    /// Whether a human sits there. A fence and no wall: a process of the same user can take away what would show it.
+    /// Accepts a human at a terminal. It is a fence and not a wall: a process of the same user can remove the signs.
     ///
     /// # Errors
-    /// `not_allowed`.
+    /// `not_allowed` when a client started the process, or no stream is a terminal.
     pub fn human(&self) -> Result<(), Rejection> {
         let (why, hint) = match self {
             Self { client: Some(sign), .. } => (
@@ -47,7 +48,7 @@ impl Surroundings {
             ),
             Self { has_terminal: false, .. } => (
                 "there is no terminal",
-                "type it at a terminal; a script says why it may with --operator-override REASON, which goes on record",
+                "type it at a terminal; a script gives its reason with --operator-override REASON, which is recorded",
             ),
             Self { .. } => return Ok(()),
         };
@@ -56,25 +57,25 @@ impl Surroundings {
     }
 }
 
-/// What a caller may do, decided for each tool and not for each address.
+/// The rights of a caller. They are decided for each tool, not for each address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Reads, and calls no tool that writes.
+    /// Reads. It cannot call a tool that writes.
     Viewer,
-    /// Calls every tool that is not the operator's.
+    /// Calls every tool except the operator's.
     Agent,
     /// Calls every tool.
     Admin,
 }
 
-/// A word that is no role.
+/// The text names no role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no role: use viewer, agent or admin")]
 pub struct BadRole(String);
 
 impl Role {
-    /// The role as written.
+    /// The name of the role on the command line and in files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -85,7 +86,7 @@ impl Role {
 
     fn allows(self, tool: &str) -> bool {
         match self {
-            // What reads resources may read them by a tool.
+            // A viewer reads resources, and this tool returns the same.
             Self::Viewer => tool == "read_memory",
             Self::Agent => !OPERATORS_TOOLS.contains(&tool),
             Self::Admin => true,
@@ -104,7 +105,7 @@ impl FromStr for Role {
     }
 }
 
-/// The caller of a front.
+/// The caller of a front, with everything that decides for whom it speaks.
 #[derive(Debug, Clone)]
 pub struct Caller {
     roster: Roster,
@@ -118,16 +119,17 @@ pub struct Caller {
     role: Role,
 }
 
-/// Who a call speaks for.
+/// The agent that a call speaks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Speaker {
-    /// The agent; of a pane that is not pinned, the one it is if its first seat is free.
+    /// The agent. For a pane without a pin, it is the first seat, provided that the writer finds it free.
     pub agent: AgentId,
-    /// Of a pane that is not pinned: what the writer needs to say who it is.
+    /// The facts by which the writer finds the agent of a pane without a pin; `None` when the front knows it.
     pub unpinned: Option<Unpinned>,
 }
 
-/// The seats of a client, by the name it gives itself. `first_seats` are those of `[clients]`.
+/// The seats for a client, by the name that the client reports. `first_seats` come from `[clients]` in
+/// config.toml.
 pub fn seats_of(first_seats: &BTreeMap<Client, AgentId>, name: &str) -> SeatsOf {
     let known = Client::named(name);
     let name = ToolName::try_from(name.chars().take(ToolName::MAX_CHARS).collect::<String>());
@@ -139,10 +141,11 @@ pub fn seats_of(first_seats: &BTreeMap<Client, AgentId>, name: &str) -> SeatsOf 
 }
 
 impl Caller {
-    /// A front pinned to `agent` (`--agent`, `HM_AGENT`), or one of a pane that is the agent of its session.
+    /// The caller of a front. `agent` pins it (`--agent`, `HM_AGENT`); without it, the caller is the agent of
+    /// its session.
     ///
     /// # Errors
-    /// `unknown_agent` with the roster.
+    /// `unknown_agent` with the roster, `not_allowed` for `system`.
     pub fn new(roster: Roster, agent: Option<&str>, session: SessionId) -> Result<Self, Rejection> {
         let pinned = agent.map(|name| resolve(&roster, name)).transpose()?;
         if pinned.as_ref() == Some(&AgentId::system()) {
@@ -152,52 +155,52 @@ impl Caller {
                 "pin the agent this pane is",
             ));
         }
-        // Who starts a pane has the files: there the rules decide alone.
+        // A process that can start a pane can also write the files, so a role would not restrict it.
         let (first_seats, is_any_agent) = (BTreeMap::new(), false);
         let (client, is_told, task, role) = (None, false, None, Role::Admin);
         Ok(Self { roster, pinned, first_seats, is_any_agent, session, client, is_told, task, role })
     }
 
-    /// The same caller, with the first seat of each client.
+    /// Sets the first seat of each client.
     #[must_use]
     pub fn seated_by(self, first_seats: BTreeMap<Client, AgentId>) -> Self {
         Self { first_seats, ..self }
     }
 
-    /// The same caller, as a host that speaks for many agents and names one in each call.
+    /// Makes the caller a host that speaks for many agents and names one in each call.
     #[must_use]
     pub fn for_any_agent(self) -> Self {
         Self { is_any_agent: true, ..self }
     }
 
-    /// The same caller in the session of its client, as often as that changes.
+    /// Takes the session from the client, and follows its changes.
     #[must_use]
     pub fn of_client(self, client: ClientSession) -> Self {
         Self { client: Some(client), ..self }
     }
 
-    /// The same caller in the session that whoever started it named: its client has no say in that.
+    /// Fixes the session to the one named by the process that started the server. The client cannot change it.
     #[must_use]
     pub fn in_told_session(self) -> Self {
         Self { is_told: true, ..self }
     }
 
-    /// The same caller at work on a task.
+    /// Sets the task of new claims.
     #[must_use]
     pub fn at_work_on(self, task: Option<TaskId>) -> Self {
         Self { task, ..self }
     }
 
-    /// The same caller with less to say.
+    /// Restricts the caller to a role.
     #[must_use]
     pub fn with_role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 
-    /// Whether the caller's role goes as far as a tool.
+    /// Checks whether the caller's role permits a tool.
     ///
     /// # Errors
-    /// `not_allowed`.
+    /// `not_allowed` with the role and the tool.
     pub fn may_call(&self, tool: &str) -> Result<(), Rejection> {
         if self.role.allows(tool) {
             return Ok(());
@@ -209,52 +212,53 @@ impl Caller {
         ))
     }
 
-    /// The pinned agent.
+    /// The pinned agent; `None` for a pane without a pin.
     pub const fn pinned(&self) -> Option<&AgentId> {
         self.pinned.as_ref()
     }
 
-    /// The session, where a call names none.
+    /// The session of a call that names none.
     pub fn session(&self) -> SessionId {
         self.client.as_ref().and_then(ClientSession::current).unwrap_or_else(|| self.session.clone())
     }
 
-    /// The session of a call that names none, of which its client says that it is another.
+    /// The session of a call that names none. `of_client`, the session that the client reports with the call,
+    /// counts unless the process that started the server fixed one.
     pub fn session_unless(&self, of_client: Option<SessionId>) -> SessionId {
         of_client.filter(|_| !self.is_told).unwrap_or_else(|| self.session())
     }
 
-    /// Whether the session is one that somebody else named: what started this process, or a hook of its client.
+    /// Whether another process named the session: the one that started this process, or a hook of the client.
     pub fn has_session(&self) -> bool {
         self.is_told || self.client.as_ref().is_some_and(|client| client.current().is_some())
     }
 
-    /// The task that new claims come out of, where a call names none.
+    /// The task of new claims, for a call that names none.
     pub const fn task(&self) -> Option<TaskId> {
         self.task
     }
 
-    /// Who there is.
+    /// The agents of the team.
     pub const fn roster(&self) -> &Roster {
         &self.roster
     }
 
-    /// Whether each call names who speaks.
+    /// Whether each call names its agent.
     pub const fn is_any_agent(&self) -> bool {
         self.is_any_agent
     }
 
-    /// Whether the session is one that only this server is in.
+    /// Whether the session is one that this server made for itself.
     pub fn is_itself(&self, session: &SessionId) -> bool {
         !self.is_told && *session == self.session && session.as_str().starts_with("hm-")
     }
 
-    /// Who a call speaks for. `client` is what the client calls itself.
+    /// The agent that a call speaks for. `named` is the agent in the call, `client` the name that the client
+    /// reports. For a caller without a pin, the writer decides whether `named` is its own.
     ///
     /// # Errors
-    /// `agent_mismatch` when a pinned front is asked to speak for another, `unknown_agent` with the roster,
-    /// `not_allowed` for the operator's name in a front that was not pinned to it. Whether the name of a caller that is
-    /// not pinned is its own, the writer says.
+    /// `agent_mismatch` when the call names another agent than the pinned one, `unknown_agent` with the roster,
+    /// `not_allowed` for `operator` or `system` in a front that is not pinned to it.
     pub fn speaks_for(&self, named: Option<&str>, client: Option<&str>) -> Result<Speaker, Rejection> {
         let named = named.map(|name| resolve(&self.roster, name)).transpose()?;
         if let Some(pinned) = &self.pinned {

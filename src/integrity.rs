@@ -1,4 +1,4 @@
-//! The integrity scan: what does not fit together is reported, and nothing is ever deleted or invented.
+//! The integrity scan reports what does not fit together. It never deletes or invents data.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,44 +17,43 @@ use crate::store::{self, StoreError};
 use crate::system;
 use crate::workspace::Workspace;
 
-/// How many of the newest events have chain and payload checked: some tens of milliseconds of work. All of
-/// them are what `hm verify` is for.
+/// How many of the newest events the scan verifies: some tens of milliseconds of work. `hm verify` verifies all.
 pub const NEWEST: u64 = 10_000;
-/// Rows read in one transaction, so that no reader holds a log for long.
+/// Rows read in one transaction, so that the scan holds the log of the database only briefly.
 const PAGE: usize = 5_000;
-/// The most findings of one kind that are written out; the rest is counted.
+/// The most findings of one kind that are written out; the others are counted.
 const MAX_LISTED: usize = 100;
-/// Bytes after which the log starts anew; the one before is kept beside it.
+/// Size after which a new log begins; one old log stays beside it.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
-/// How long read models may take to follow, before they are behind.
+/// How long read models may take to catch up before the scan reports them.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Free space below which somebody should look: a ledger of 100,000 events with its log fits into it.
+/// Free disk space below which the scan warns: a ledger of 100,000 events with its log fits into it.
 const ROOM_BYTES: u64 = 200 * 1024 * 1024;
 
-/// Something that does not fit.
+/// One defect that a scan found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Stable, for programs.
+    /// Stable name of the kind of defect, for programs.
     pub code: &'static str,
-    /// One sentence; ids and numbers, never the text of a claim.
+    /// One sentence with ids and numbers, never with the text of a claim.
     pub message: String,
 }
 
-/// What a scan saw.
+/// The result of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// Events whose chain and payload were checked.
+    /// Events whose chain and payload were verified.
     pub events: u64,
-    /// Claims whose rows were checked, once for each table.
+    /// Claims whose rows were checked, counted once for each table.
     pub claims: u64,
-    /// What does not fit, of each kind the first hundred.
+    /// The first hundred findings of each kind.
     pub findings: Vec<Finding>,
-    /// How many more there are.
+    /// Number of further findings.
     pub unlisted: u64,
 }
 
-/// Why there was no scan.
+/// Why a scan did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// The ledger cannot be read.
@@ -63,19 +62,19 @@ pub enum ScanError {
     /// The read models cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The report cannot be written.
+    /// The log of the scan cannot be written.
     #[error("cannot write the integrity log: {0}")]
     Log(#[from] io::Error),
-    /// The writer leaves.
+    /// The writer ends and stops its jobs.
     #[error("stopped before its end")]
     Stopped,
 }
 
 impl Scan {
-    /// Looks at a workspace through read-only handles; `stop` ends it early.
+    /// Scans a workspace through read-only handles; `stop` ends the scan early.
     ///
     /// # Errors
-    /// [`ScanError`]; what cannot be read is no finding but a failure.
+    /// [`ScanError`]. A file that cannot be read is an error, not a finding.
     pub fn of(workspace: &Workspace, stop: &AtomicBool) -> Result<Self, ScanError> {
         let mut scan = Self::default();
         let ledger = ledger::Reader::open(&workspace.ledger())?;
@@ -95,7 +94,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// What can be seen at a glance: whether everything can be read, follows, and has room to grow.
+    /// A scan that takes no time: whether the files can be read, the read models keep up, and the disk has room.
     ///
     /// # Errors
     /// [`ScanError`], as for [`Scan::of`].
@@ -114,7 +113,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Everything that was found, listed or not.
+    /// Number of all findings, listed or not.
     pub fn found(&self) -> u64 {
         self.findings.len() as u64 + self.unlisted
     }
@@ -127,7 +126,7 @@ impl Scan {
         }
     }
 
-    /// The newest events, and that the last checkpoint has seen what stands there.
+    /// Verifies the newest events, and that the last checkpoint agrees with the ledger.
     fn chain(&mut self, workspace: &Workspace, ledger: &ledger::Reader) -> Result<(), ScanError> {
         let head = ledger.head()?.seq;
         let from = head.saturating_sub(NEWEST);
@@ -138,7 +137,7 @@ impl Scan {
         }
         let origin = ledger.hashes_after(0, 1)?.first().map(Origin::of);
         let sealed = checkpoints::last(&workspace.checkpoints());
-        // One of another ledger is for `hm verify` to judge.
+        // `hm verify` judges a checkpoint of another ledger.
         if let Some(sealed) = sealed.filter(|sealed| Some(&sealed.origin) == origin.as_ref()) {
             let there = ledger.hashes_after(sealed.size.saturating_sub(1), 1)?.first().map(hex::encode);
             if there.as_deref() != Some(&sealed.head_hash) {
@@ -153,7 +152,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Whether the read models hold what the ledger holds, or come to hold it soon.
+    /// Whether the read models hold all events of the ledger, or catch up in time.
     fn follows(
         &mut self,
         store: &store::Reader,
@@ -175,10 +174,12 @@ impl Scan {
         Ok(())
     }
 
-    /// Read models of a ledger that is not there: its file was emptied or taken away, as events are never deleted.
+    /// The read models hold events and the ledger is missing. Events are never deleted, so its file was emptied
+    /// or removed.
     fn without_ledger(&mut self, workspace: &Workspace, store: &store::Reader) -> Result<(), ScanError> {
         let folded = store.folded()?.seq;
-        // It may have been made since it was looked for; what is folded stood in it before.
+        // Looks again, because a writer may have made the ledger meanwhile: it appends an event before the read
+        // models fold it.
         if folded > 0 && ledger::Reader::open(&workspace.ledger())?.is_none() {
             let file = workspace.ledger().display().to_string();
             let what = format!(
@@ -190,7 +191,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Rows about no claim, and evidence that is no event. A claim whose creation was erased is explained.
+    /// Finds rows without a claim, and evidence that cites a missing event. A claim whose creation was erased
+    /// is no defect.
     fn rows(
         &mut self,
         store: &store::Reader,
@@ -225,7 +227,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Rows that views leave out.
+    /// Finds rows that views leave out because they cannot be read.
     fn legible(&mut self, store: &store::Reader, stop: &AtomicBool) -> Result<(), ScanError> {
         let unreadable = store.unreadable(system::now(), PAGE, || unless_stopped(stop))?;
         for (table, left_out) in unreadable {
@@ -238,10 +240,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Appends a line for each finding and one for the scan.
-    ///
-    /// # Errors
-    /// What the file system said.
+    /// Appends one line for each finding and one for the scan.
     pub fn log(&self, path: &Path, at: Timestamp, took_ms: u64) -> io::Result<()> {
         if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() >= MAX_LOG_BYTES) {
             std::fs::rename(path, path.with_extension("log.1"))?;
@@ -266,7 +265,7 @@ fn unless_stopped(stop: &AtomicBool) -> Result<(), ScanError> {
     if stop.load(Ordering::Relaxed) { Err(ScanError::Stopped) } else { Ok(()) }
 }
 
-/// What is left on the disk of a directory, where the system says so.
+/// Free bytes on the disk of a directory; `None` where the system does not report it.
 fn free_bytes(dir: &Path) -> Option<u64> {
     #[cfg(unix)]
     return rustix::fs::statvfs(dir).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
@@ -274,7 +273,7 @@ fn free_bytes(dir: &Path) -> Option<u64> {
     return None.filter(|_: &u64| dir.exists());
 }
 
-/// Whether a claim is missing because an operator had its creation erased.
+/// Whether a claim is missing because an operator erased the event that created it.
 fn is_erased(ledger: &ledger::Reader, claim_id: &str) -> Result<bool, LedgerError> {
     let Ok(id) = claim_id.parse::<EventId>() else { return Ok(false) };
     Ok(ledger.event(id)?.is_some_and(|event| event.payload.is_none()))

@@ -1,4 +1,4 @@
-//! The ledger: append, read, verify. Nothing above this module knows that SQLite is below it.
+//! The ledger: append, read, verify. Only this module knows that the storage is SQLite.
 
 mod backup;
 mod chain;
@@ -30,108 +30,108 @@ use crate::domain::event::{Event, Recorded, Undecodable};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::time::Timestamp;
 
-/// The most one command may append, in bytes of payload: it bounds the time one command holds the others up.
+/// Maximum total of the payloads of one command, in bytes. It bounds how long one command delays the others.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
-/// The most one event may carry, in bytes of payload: sixteen statements of the longest kind. Larger ones are refused.
+/// Maximum payload of one event, in bytes: sixteen statements of the longest kind. The ledger refuses a larger one.
 pub const MAX_PAYLOAD_BYTES: usize = 32 * 1024;
 
-/// What helps where a file of the memory cannot be read.
+/// The way forward in an error about a file of the memory that this process cannot read.
 pub(crate) const CURE: &str = "mend its permissions, or run hm as the user it belongs to";
 
 /// A SHA-256 or HMAC-SHA-256 value.
 pub type Hash = [u8; 32];
 
-/// A place in the ledger. With the hash, a reader notices that it stands on another branch.
+/// A position in the ledger. The hash lets a reader notice that the ledger now has another history there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// The last event seen; 0 before the first.
+    /// Sequence number of the last event seen; 0 before the first.
     pub seq: u64,
-    /// That event's hash; 32 zero bytes before the first.
+    /// Hash of that event; 32 zero bytes before the first.
     pub hash: Hash,
 }
 
 impl Cursor {
-    /// Before the first event.
+    /// The position before the first event.
     pub const GENESIS: Self = Self { seq: 0, hash: [0; 32] };
 }
 
 /// An event about to be appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// Fresh.
+    /// A new time-ordered UUID.
     pub id: EventId,
-    /// `concept.past_tense`.
+    /// Type of the event, written `concept.past_tense`.
     pub kind: &'static str,
-    /// Vocabulary needed to read it.
+    /// Lowest version of the vocabulary that can read the event.
     pub min_reader: u32,
-    /// RFC 8785 JSON.
+    /// Canonical JSON (RFC 8785).
     pub payload: String,
-    /// From the entropy source; erased together with the payload.
+    /// Random bytes. An erasure deletes them together with the payload.
     pub salt: [u8; 32],
 }
 
-/// The events of one command: all of them or none.
+/// The events of one command. The ledger appends all of them or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// The command.
+    /// The command that causes the events.
     pub command_id: CommandId,
-    /// Who asked.
+    /// The agent that sent the command.
     pub agent: AgentId,
-    /// In which session.
+    /// The session that sent the command; `None` outside a session.
     pub session: Option<SessionId>,
-    /// Trace of the call.
+    /// Id of the trace that the call belongs to; `None` without tracing.
     pub trace_id: Option<String>,
-    /// Stored on the first event.
+    /// The ledger stores it on the first event only.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// When the writer took the command.
+    /// Time at which the writer took the command.
     pub at: Timestamp,
-    /// At least one.
+    /// In the order of their sequence numbers; at least one.
     pub events: Vec<NewEvent>,
 }
 
-/// An event as the ledger holds it.
+/// An event as the ledger stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// Place in the total order.
+    /// Sequence number: the place in the total order, from 1.
     pub seq: u64,
-    /// Its id.
+    /// A time-ordered UUID, unique in the ledger.
     pub id: EventId,
-    /// `concept.past_tense`.
+    /// Type of the event, written `concept.past_tense`.
     pub kind: String,
-    /// Whose command caused it.
+    /// The agent whose command caused the event.
     pub agent: AgentId,
-    /// In which session.
+    /// The session that sent the command; `None` outside a session.
     pub session: Option<SessionId>,
-    /// Trace of the call.
+    /// Id of the trace that the call belongs to; `None` without tracing.
     pub trace_id: Option<String>,
-    /// The command that caused it.
+    /// The command that caused the event.
     pub causation: CommandId,
-    /// When the writer took the command.
+    /// Time at which the writer took the command.
     pub at: Timestamp,
-    /// On the first event of a batch.
+    /// Present on the first event of a batch only.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Vocabulary needed to read it.
+    /// Lowest version of the vocabulary that can read the event.
     pub min_reader: u32,
     /// HMAC of the payload under the salt.
     pub payload_hash: Hash,
-    /// The hash of the event before.
+    /// The hash of the previous event.
     pub prev_hash: Hash,
-    /// This event's hash.
+    /// The hash of this event: it covers the previous hash and every column.
     pub hash: Hash,
-    /// Payload and salt; `None` once erased.
+    /// Payload and salt; `None` after an erasure.
     pub payload: Option<(String, Vec<u8>)>,
 }
 
 impl Stored {
-    /// This event's place.
+    /// The position of this event.
     pub const fn cursor(&self) -> Cursor {
         Cursor { seq: self.seq, hash: self.hash }
     }
 
-    /// The event as the rules see it.
+    /// The event in the form that the rules take.
     ///
     /// # Errors
-    /// [`Undecodable`] when this binary is too old for it.
+    /// [`Undecodable`] when this binary is too old for the event.
     pub fn recorded(&self) -> Result<Recorded, Undecodable> {
         if self.min_reader > crate::domain::event::READER {
             return Err(Undecodable::UnknownKind(self.kind.clone()));
@@ -151,55 +151,55 @@ impl Stored {
     }
 }
 
-/// Which events to list.
+/// Which events [`Reader::list`] returns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only events after this seq.
+    /// Only events after this sequence number.
     pub after: u64,
-    /// Only events up to this seq.
+    /// Only events up to and including this sequence number.
     pub until: Option<u64>,
-    /// Only this type.
+    /// Only events of this type.
     pub kind: Option<String>,
-    /// Only of this agent.
+    /// Only events that this agent caused.
     pub agent: Option<AgentId>,
-    /// At most so many.
+    /// Maximum number of events.
     pub limit: usize,
-    /// The newest of them instead of the oldest; the answer is in ledger order all the same.
+    /// Takes the newest events instead of the oldest. The answer is in ledger order in both cases.
     pub newest: bool,
 }
 
-/// Why an append failed. Callers must act differently on each.
+/// Why an append failed. The caller reacts differently to each.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// Somebody else appended: fold forward and decide again. Nothing was written.
+    /// Another process appended first. Nothing was written: fold the new events and decide again.
     #[error("the ledger stands at {actual}, not at {expected}")]
     Conflict {
-        /// Where the caller thought it stands.
+        /// Last sequence number that the caller expected.
         expected: u64,
-        /// Where it stands.
+        /// Last sequence number of the ledger.
         actual: u64,
     },
-    /// The ledger is not the one the caller folded. Stop.
+    /// The ledger is not the one the caller folded. The caller must stop.
     #[error("the ledger has another history at {seq}: stop and run `hm verify`")]
     Diverged {
-        /// Where the histories part.
+        /// Sequence number where the histories differ.
         seq: u64,
     },
-    /// It may or may not be written: retry with the same command ids, never with new ones.
+    /// The disk may or may not hold the events: retry with the same command ids, never with new ones.
     #[error("the disk did not confirm the write: {0}")]
     Unknown(#[source] Failure),
     /// Nothing was written.
     #[error("the ledger cannot be written: {0}")]
     Unavailable(#[source] Failure),
-    /// Over [`MAX_PAYLOAD_BYTES`] or [`MAX_BATCH_BYTES`]. Nothing was written.
+    /// The command exceeds [`MAX_PAYLOAD_BYTES`] or [`MAX_BATCH_BYTES`]. Nothing was written.
     #[error("the command carries {bytes} bytes, more than one may hold")]
     TooLarge {
-        /// What it carries.
+        /// Total of the command's payloads.
         bytes: usize,
     },
 }
 
-/// What the storage below said.
+/// The error that the storage below reported.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Failure(#[from] pub(crate) sqlite::Error);
@@ -207,101 +207,101 @@ pub struct Failure(#[from] pub(crate) sqlite::Error);
 /// Why the ledger could not be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The file cannot be opened.
+    /// SQLite cannot open the file.
     #[error("cannot open the ledger {path}: {source}")]
     Open {
-        /// Which file.
+        /// Path of the ledger.
         path: String,
-        /// What the storage said.
+        /// The error of the storage.
         source: Failure,
     },
-    /// Its write-ahead log cannot be made durable.
+    /// The write-ahead log cannot be made durable.
     #[error("cannot write {path}: {source}")]
     Log {
-        /// Which file.
+        /// Path of the log.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Made by a newer version.
+    /// A newer version of hm wrote the file.
     #[error(
         "the ledger {path} was written by a newer version of hm: update hm to go on, nothing is lost ({by})"
     )]
     Newer {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// Which version that was.
+        /// The newer version and this one, as a clause for people.
         by: String,
     },
-    /// The memory that was read is not at its path any more.
+    /// The memory that this process read is no longer at its path.
     #[error(
         "the memory {path} is gone, or another one lies there: start the client anew where the project lies now"
     )]
     Gone {
-        /// Where it lay.
+        /// The path where it was.
         path: String,
     },
-    /// It may be there, and the system does not let this process look.
+    /// The operating system does not let this process look: the file may or may not be there.
     #[error("cannot read {path}: {source}: what it holds is not known; {CURE}")]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// SQLite is older than the fix for a bug that could lose data.
+    /// SQLite is older than the fix for a bug that can lose data.
     #[error("this build carries SQLite {found}, older than {needed}: rebuild hm with its bundled SQLite")]
     OldEngine {
-        /// What is linked.
+        /// Version of SQLite in this binary.
         found: String,
-        /// What is needed.
+        /// Lowest version that has the fix.
         needed: &'static str,
     },
-    /// Pages of the file are not what SQLite wrote.
+    /// The file holds pages that SQLite did not write.
     #[error(
         "the file ledger.sqlite is damaged ({0}): keep the file, and restore a copy made by \
          `hm backup` or `hm export`; nothing repairs a ledger"
     )]
     Corrupt(#[source] Failure),
-    /// A read failed.
+    /// Reading a sound file failed.
     #[error("cannot read the ledger: {0}")]
     Read(#[source] Failure),
-    /// The copy cannot be written.
+    /// Writing the copy failed.
     #[error("cannot copy to {path}: {source}")]
     Copy {
-        /// The copy.
+        /// Path of the copy.
         path: String,
-        /// What the storage said.
+        /// The error of the storage.
         source: Failure,
     },
-    /// The copy's file cannot be made.
+    /// The file of the copy cannot be created.
     #[error("cannot make {path}: {source}")]
     Create {
-        /// The copy.
+        /// Path of the copy.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The copy is no sound database.
+    /// The copy does not pass SQLite's check.
     #[error("the copy {path} is damaged: {problem}")]
     Damaged {
-        /// The copy.
+        /// Path of the copy.
         path: String,
-        /// The first thing found.
+        /// The first problem found.
         problem: String,
     },
-    /// A row that no version of hm wrote.
+    /// A row is there that no version of hm writes.
     #[error("ledger event {seq} is malformed ({problem}): run `hm verify`")]
     Malformed {
-        /// Which event.
+        /// Sequence number of the row.
         seq: u64,
-        /// What is wrong.
+        /// The column that does not parse, and why.
         problem: String,
     },
-    /// The reader stands on a branch this ledger does not have.
+    /// The reader's position belongs to a history that this ledger does not have.
     #[error("the ledger has another history at {seq}: run `hm verify`, then `hm rebuild`")]
     Diverged {
-        /// Where the histories part.
+        /// Sequence number where the histories differ.
         seq: u64,
     },
 }

@@ -1,16 +1,16 @@
-//! Files and directories that are their owner's alone, and that no link leads elsewhere.
+//! Files and directories that only their owner can use, opened without following symbolic links.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Options for a file that only its owner may read, and that is not opened through a symbolic link.
+/// Options for a file that only its owner can read. Opening a symbolic link fails.
 pub(crate) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A pipe that lies in the place of a file must not hang the process that opens it.
+        // Keeps a pipe in the place of a file from blocking the process that opens it.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         options.mode(0o600).custom_flags(flags.bits().cast_signed());
     }
@@ -20,7 +20,7 @@ pub(crate) fn options() -> OpenOptions {
 /// Reads a whole regular file.
 ///
 /// # Errors
-/// What the system said; `NotFound` where there is none, `InvalidData` for what is no regular file.
+/// `NotFound` when it is missing, `InvalidData` when it is not a regular file, or another error of the system.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = options().read(true).open(path)?;
     if !file.metadata()?.is_file() {
@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a file was not opened because it is a symbolic link.
+/// Whether opening a file failed because it is a symbolic link.
 pub(crate) fn is_link(error: &io::Error) -> bool {
     #[cfg(unix)]
     return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
@@ -39,18 +39,18 @@ pub(crate) fn is_link(error: &io::Error) -> bool {
     return false;
 }
 
-/// [`read`] of text.
+/// Like [`read`], for text.
 ///
 /// # Errors
-/// What the system said, or `InvalidData`.
+/// Those of [`read`], and `InvalidData` when the file is not UTF-8.
 pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Replaces a file by one with this content: readers see the old one or the new one, whole and durable.
+/// Replaces a file durably in one step: a reader sees the old content or the new one.
 ///
 /// # Errors
-/// What the system said; the old file stays then.
+/// The error of the system; the old file then stays.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let beside = beside(path, content)?;
     beside.as_file().sync_all()?;
@@ -58,15 +58,15 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// [`replace`] for what may be lost with the power: nothing waits for the disk.
+/// Like [`replace`], without waiting for the disk: a power cut may lose the new content.
 ///
 /// # Errors
-/// What the system said; the old file stays then.
+/// The error of the system; the old file then stays.
 pub(crate) fn swap(path: &Path, content: &[u8]) -> io::Result<()> {
     beside(path, content)?.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// A file with this content that lies beside the one it will replace.
+/// A temporary file with this content, in the directory of the file that it will replace.
 fn beside(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new().prefix(".new-").tempfile_in(dir)?;
@@ -74,10 +74,10 @@ fn beside(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     Ok(beside)
 }
 
-/// What was removed or moved is away; that it was so before is as good.
+/// The result of removing or moving a file, where a missing file counts as success.
 ///
 /// # Errors
-/// What the system said, but not that there was nothing.
+/// The error of the system, except `NotFound`.
 pub(crate) fn gone(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -85,26 +85,23 @@ pub(crate) fn gone(done: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Makes a directory that only its owner may enter, and its parents; one that is there stays as it is.
-///
-/// # Errors
-/// What the system said.
+/// Makes a directory that only its owner can enter, and its parents. An existing one stays as it is.
 pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
     builder().recursive(true).create(path)
 }
 
-/// Makes one directory that only its owner may enter.
+/// Makes one directory that only its owner can enter.
 ///
 /// # Errors
-/// What the system said; `AlreadyExists` and `NotFound` (of the parent) included.
+/// The error of the system: `AlreadyExists` when it exists, `NotFound` when its parent is missing.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     builder().create(path)
 }
 
-/// Makes a directory that only its owner may enter in one that is there.
+/// Makes a directory that only its owner can enter, in an existing one. It may exist already.
 ///
 /// # Errors
-/// What the system said; not that it is there already, unless it is a link or a file.
+/// The error of the system; `NotADirectory` when a link or a file has its name.
 pub(crate) fn create_dir_in(path: &Path) -> io::Result<()> {
     match create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -115,7 +112,7 @@ pub(crate) fn create_dir_in(path: &Path) -> io::Result<()> {
 }
 
 fn builder() -> DirBuilder {
-    // On Windows nothing is added to it.
+    // On Windows no mode is set.
     #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are set on Unix"))]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -123,10 +120,10 @@ fn builder() -> DirBuilder {
     builder
 }
 
-/// Names a file or directory as long as it is open somewhere: device and inode.
+/// Device and inode: they identify a file or directory while any process has it open.
 pub(crate) type FileName = (u64, u64);
 
-/// The file or directory at a path; none where there is none.
+/// Device and inode at a path, without following a link; `None` when nothing is there.
 pub(crate) fn name_of(path: &Path) -> Option<FileName> {
     std::fs::symlink_metadata(path).ok().map(|metadata| name(&metadata))
 }
@@ -137,16 +134,16 @@ pub(crate) fn name(metadata: &std::fs::Metadata) -> FileName {
     (metadata.dev(), metadata.ino())
 }
 
-/// An open file cannot be taken away here.
+/// Always equal: on this system an open file cannot be replaced.
 #[cfg(not(unix))]
 pub(crate) fn name(_: &std::fs::Metadata) -> FileName {
     (0, 0)
 }
 
-/// Takes a directory away from everybody but its owner.
+/// Takes all rights to a directory from everyone except its owner.
 ///
 /// # Errors
-/// What the system said, such as to who is not its owner.
+/// The error of the system, such as `PermissionDenied` for a user who is not the owner.
 pub(crate) fn close_dir(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -159,10 +156,10 @@ pub(crate) fn close_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails unless a directory is this user's and closed to everybody else.
+/// Checks that a directory belongs to this user and only this user has rights to it.
 ///
 /// # Errors
-/// `PermissionDenied`, or what the system said.
+/// `PermissionDenied` when it does not, or another error of the system.
 pub(crate) fn check_dir(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -177,15 +174,12 @@ pub(crate) fn check_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Makes the names in a directory durable.
-///
-/// # Errors
-/// What the system said.
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
-    // Windows opens no directory as a file.
+    // Windows cannot open a directory as a file.
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// A path as it was written down.
+/// A path from the bytes that a file holds; `None` when they form no path on this system.
 #[cfg(unix)]
 pub(crate) fn path_of(bytes: &[u8]) -> Option<std::path::PathBuf> {
     use std::os::unix::ffi::OsStrExt;

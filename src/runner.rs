@@ -1,13 +1,14 @@
-//! Experiments: a named command, run as a child process of its own, and what it leaves as proof.
+//! Experiments: a run executes a named command as a child process of its own and stores proof of what it did.
 //!
-//! Nothing here knows ledger, writer or MCP; they use it in three steps.
+//! This module does not know ledger, writer or MCP. They use it in three steps.
 //!
-//! 1. [`profile::Catalog`] holds the profiles; [`profile::Profile::plan`] turns a request into a [`Plan`],
-//!    or refuses it. The plan stands in the event that queues the run.
-//! 2. [`helper::Helper`] starts `hm runner`, hands it an [`Order`], and answers with [`helper::Message`]s:
-//!    progress, then a [`report::Report`]. Dropping the helper, or losing it, cancels the run.
-//! 3. The report says what stands in the artifacts, with the hash of `meta.json` for the event that ends the
-//!    run. [`artifacts::verify`] holds the files against it later, [`tree::end_marked`] ends what a crash left.
+//! 1. [`profile::Catalog`] holds the profiles. [`profile::Profile::plan`] turns a request into a [`Plan`], or
+//!    refuses it. The event that queues the run holds the plan.
+//! 2. [`helper::Helper`] starts `hm runner`, sends it an [`Order`], and receives [`helper::Message`]s:
+//!    progress, then a [`report::Report`]. Dropping or losing the helper cancels the run.
+//! 3. The report describes the artifacts. The event that ends the run holds the hash of `meta.json`.
+//!    [`artifacts::verify`] compares the files with it later; [`tree::end_marked`] ends processes that a
+//!    crash left.
 
 pub mod artifacts;
 pub mod capture;

@@ -1,4 +1,4 @@
-//! The writer's background jobs as anybody may know them: what is due when, and what became of the last runs.
+//! The writer's background jobs: when each is due, and the result of its last run. Every process can read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use crate::domain::time::Timestamp;
 use crate::private;
 
-/// How long a job that failed waits, in milliseconds: a full disk or a locked file is often mended in a minute.
+/// How long a failed job waits, in milliseconds: a full disk or a locked file is often free after a minute.
 pub const BACK_OFF_MS: i64 = 60_000;
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Done, and nothing to see.
+    /// Done; it needs no attention.
     Ok,
-    /// Done, and somebody should look at what it says.
+    /// Done; the operator should read the detail.
     Attention,
-    /// Not done; it is tried again soon.
+    /// Not done; the job runs again soon.
     Failed,
 }
 
 impl Outcome {
-    /// The word as shown.
+    /// The word that people and programs see.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -38,13 +38,13 @@ impl Outcome {
 /// The last run of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// When it began, epoch ms.
+    /// Time of its start.
     pub last_run_at: Timestamp,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     pub took_ms: u64,
-    /// How it ended.
+    /// Its result.
     pub outcome: Outcome,
-    /// What it has to say, in one line; names no text of any claim.
+    /// One line about the result, without text of any claim.
     pub detail: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Run {
 #[serde(transparent)]
 pub struct Runs(pub BTreeMap<String, Run>);
 
-/// Which jobs there are, and when each is due.
+/// The jobs, and when each is due.
 #[derive(Debug)]
 pub struct Schedule {
     periods_ms: Vec<(&'static str, i64)>,
@@ -63,7 +63,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Jobs by name with their periods in milliseconds; all of them are due at once.
+    /// Jobs by name with their periods in milliseconds. All of them are due at once.
     pub fn new(periods_ms: impl IntoIterator<Item = (&'static str, i64)>) -> Self {
         Self {
             periods_ms: periods_ms.into_iter().collect(),
@@ -73,7 +73,7 @@ impl Schedule {
         }
     }
 
-    /// The jobs that are due at `now`, in the order of the table. One that runs is not due.
+    /// The jobs that are due at `now`, in the order of the table. A running job is not due.
     pub fn due(&self, now: Timestamp) -> Vec<&'static str> {
         let is_due = |name: &'static str, period_ms: i64| {
             !self.running.contains(name)
@@ -83,7 +83,7 @@ impl Schedule {
                             Outcome::Failed => BACK_OFF_MS,
                             Outcome::Ok | Outcome::Attention => period_ms,
                         };
-                        // A clock that was set back must not silence a job for as long.
+                        // Without this, setting the clock back would stop the job for as long.
                         let since_ms = now.ms().saturating_sub(run.last_run_at.ms());
                         since_ms >= wait_ms || since_ms < 0
                     }))
@@ -95,7 +95,7 @@ impl Schedule {
             .collect()
     }
 
-    /// Something happened after which a job should look, unless it did within `apart_ms` before `now`.
+    /// Makes a job due because of an event, unless it ran within `apart_ms` before `now`.
     pub fn ask_for(&mut self, name: &'static str, apart_ms: i64, now: Timestamp) {
         let last = self.runs.0.get(name).map(|run| run.last_run_at.ms());
         if last.is_none_or(|last| now.ms().saturating_sub(last) >= apart_ms) {
@@ -103,34 +103,31 @@ impl Schedule {
         }
     }
 
-    /// A job runs from now on.
+    /// Records that a job runs now.
     pub fn started(&mut self, name: &'static str) {
         self.asked_for.remove(name);
         self.running.insert(name);
     }
 
-    /// A job runs no more.
+    /// Records that a job ended, and its run.
     pub fn finished(&mut self, name: &'static str, run: Run) {
         self.running.remove(name);
         self.runs.0.insert(name.to_owned(), run);
     }
 
-    /// What became of the last runs.
+    /// The last run of every job.
     pub const fn runs(&self) -> &Runs {
         &self.runs
     }
 }
 
 impl Runs {
-    /// Reads what the writer left; nothing where it never ran a job, or what it left is no schedule.
+    /// Reads the runs that the writer saved; empty when there are none or the file does not parse.
     pub fn load(path: &Path) -> Self {
         private::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Puts a new file in the place of the old one, its owner's alone. It need not survive a power cut.
-    ///
-    /// # Errors
-    /// What the file system said.
+    /// Replaces the file. Only its owner can read it. A power cut may lose it.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let beside = path.with_extension("json.new");
         let mut file = private::options().write(true).create(true).truncate(true).open(&beside)?;

@@ -1,18 +1,21 @@
-//! Whether the ledger still is what this machine has seen of it.
+//! Compares the ledger with the evidence that this machine has about it.
 //!
-//! The evidence, each written only after the events it names were synced, so that no honest crash leaves it ahead:
-//! the position of the read models, the last line of the file of checkpoints, and the last checkpoint beside the key
-//! (the writer appends and syncs, then folds, then seals; an import and an erasure keep that order).
+//! The evidence is the position of the read models, the last line of the file of checkpoints, and the last
+//! checkpoint beside the key. Each is written only after the events it names are synced, so a crash alone never
+//! leaves it ahead of the ledger. The writer appends and syncs, then folds, then seals; an import and an
+//! erasure keep that order.
 //!
-//! - A ledger that ends before one of them, or holds another event there, has **lost** events: the writer appends
-//!   nothing, folds nothing anew and seals nothing. Writes wait in the spool. An import that brings back exactly what
-//!   is missing ends that; else the operator accepts the loss (`hm repair`), which stands in the ledger from then on.
-//! - A ledger that holds all that was seen, and whose checkpoints are gone, cut or changed, is **broken**: it is
-//!   appended to and no longer sealed, until the operator accepts that too.
-//! - A copy that hm made on the same machine, was never sealed where it lies, and is behind the newest checkpoint sealed at
-//!   another place, is an **older copy**. A backup is one as soon as its original goes on: `hm verify` warns and finds
-//!   no fault. To write to it is to fork the ledger, so the writer treats it as lost until the operator accepts it.
-//! - A ledger with lines and without a key on this machine is **unsealed here**.
+//! - A ledger has **lost** events when it ends before the evidence, or holds another event there. The writer
+//!   then appends, folds and seals nothing, and writes wait in the spool. An import that brings back exactly
+//!   the missing events ends this state. Otherwise the operator accepts the loss (`hm repair`), and the ledger
+//!   records that.
+//! - A ledger is **broken** when it holds all events and its checkpoints are missing, cut or changed. The
+//!   writer appends to it and no longer seals it, until the operator accepts that too.
+//! - An **older copy** is a copy that hm made on the same machine, that was never sealed at its place, and that
+//!   is behind the newest checkpoint of another place. A backup becomes one as soon as its original goes on:
+//!   `hm verify` warns and finds no fault. Writing to it forks the ledger, so the writer treats it as lost
+//!   until the operator accepts it.
+//! - A ledger is **unsealed here** when it has lines and this machine has no key.
 
 use std::path::Path;
 
@@ -23,58 +26,54 @@ use crate::store;
 use crate::system;
 use crate::workspace::Workspace;
 
-/// When a ledger that no writer has sealed is worth a word: an idle writer seals after a quarter of a second.
+/// Age of the last event after which a ledger without a seal is reported. An idle writer seals after a quarter
+/// of a second.
 const SEALED_WITHIN_MS: i64 = 60_000;
 
-/// How a ledger stands against what was seen of it.
+/// The result of comparing a ledger with the evidence about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// What is wrong, until the operator accepts it.
+    /// The damage that the operator has not accepted yet.
     pub damage: Option<Damage>,
-    /// Why nothing seals the ledger here.
+    /// Why this machine does not seal the ledger.
     pub unsealed: Option<String>,
-    /// What the operator can accept, so that the ledger is sealed anew: the damage, or lines without a key.
+    /// What the operator can accept so that sealing begins anew: the damage, or lines without a key.
     pub acceptable: Option<Loss>,
 }
 
-/// Something that is wrong with a ledger or its checkpoints.
+/// Damage of a ledger or its checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// As it stands on record once it is accepted.
+    /// The loss that the ledger records when the operator accepts it.
     pub loss: Loss,
-    /// The places that were seen and are missing. None: only checkpoints are damaged.
+    /// The positions that the evidence names and the ledger lacks. Empty when only checkpoints are damaged.
     pub missing: Vec<Cursor>,
-    /// Whether only another copy of this ledger has seen them.
+    /// Whether the evidence comes from another copy of this ledger only.
     pub is_older_copy: bool,
 }
 
 impl Damage {
-    /// What there is to do.
+    /// The way forward.
     pub const FIX: &'static str = "`hm verify` tells more; put back a backup, or accept it as the operator: \
                                    hm repair --accept-loss --reason TEXT";
 
-    /// Whether events are missing, so that nothing is appended.
+    /// Whether events are missing, so that the writer must append nothing.
     pub fn stops_writes(&self) -> bool {
         !self.missing.is_empty()
     }
 }
 
 impl Standing {
-    /// Looks at a workspace through read-only handles.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the ledger cannot be read.
+    /// Examines a workspace through read-only handles.
     pub fn of(workspace: &Workspace, state_home: Option<&Path>) -> Result<Self, LedgerError> {
         let store = store::Reader::open(&workspace.team_memory()).ok().flatten();
         let ledger = Reader::open(&workspace.ledger())?;
         Self::between(folded(store.as_ref()), ledger.as_ref(), workspace, state_home)
     }
 
-    /// [`Standing::of`] through handles that are open already. `folded` is how far the read models were before the
-    /// ledger is asked: it may grow meanwhile, and what was seen before is in it.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the ledger cannot be read.
+    /// Like [`Standing::of`], through handles that are open already. The caller reads `folded`, the position of
+    /// the read models, before the ledger: the ledger may grow meanwhile, but it still holds everything that
+    /// was folded before.
     pub fn between(
         folded: Cursor,
         ledger: Option<&Reader>,
@@ -100,7 +99,7 @@ impl Standing {
             }
         }
         let mut is_older_copy = false;
-        // Any other copy is a project of its own from then on.
+        // Only a copy that hm made counts: any other copy is a project of its own.
         if missing.is_empty()
             && workspace.is_copy()
             && let Some(at) = seen.elsewhere()
@@ -135,14 +134,14 @@ impl Standing {
     }
 }
 
-/// Whether the last event is older than a writer leaves it unsealed.
+/// Whether the last event has been unsealed for longer than a writer takes.
 fn is_overdue(ledger: Option<&Reader>) -> Result<bool, LedgerError> {
     let last = Filter { limit: 1, newest: true, ..Filter::default() };
     let last = ledger.map(|ledger| ledger.list(&last)).transpose()?.unwrap_or_default();
     Ok(last.first().is_some_and(|last| system::now().ms() - last.at.ms() > SEALED_WITHIN_MS))
 }
 
-/// How far the read models say they are folded, whichever version folded them; nothing where they cannot be read.
+/// The position of the read models, whichever version folded them; the start when they cannot be read.
 pub(crate) fn folded(store: Option<&store::Reader>) -> Cursor {
     store.and_then(|store| store.folded().ok()).unwrap_or(Cursor::GENESIS)
 }

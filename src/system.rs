@@ -1,4 +1,4 @@
-//! Where time, identity and entropy enter: nothing else in the crate reads them.
+//! The one module that reads the clock, the environment, process ids and random bytes.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
 
 use std::ffi::OsString;
@@ -10,18 +10,18 @@ use uuid::{ContextV7, Uuid};
 
 use crate::domain::time::Timestamp;
 
-/// The sources a writer draws on; tests hand in fixed ones.
+/// The clock, ids and random bytes of a writer. Tests pass fixed ones.
 pub struct Sources {
-    /// The time now.
+    /// Returns the current time.
     pub clock: Box<dyn FnMut() -> Timestamp + Send>,
-    /// A fresh UUIDv7.
+    /// Returns a new UUIDv7.
     pub ids: Box<dyn FnMut() -> Uuid + Send>,
-    /// 32 unguessable bytes.
+    /// Returns 32 random bytes.
     pub entropy: Box<dyn FnMut() -> [u8; 32] + Send>,
 }
 
 impl Sources {
-    /// The machine's own clock and randomness.
+    /// The sources of the operating system.
     pub fn system() -> Self {
         Self { clock: Box::new(now), ids: Box::new(new_id), entropy: Box::new(entropy) }
     }
@@ -33,44 +33,44 @@ impl std::fmt::Debug for Sources {
     }
 }
 
-/// The wall clock.
+/// The current time of the wall clock.
 pub fn now() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_ms(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// When a file was last written; none when it is not there.
+/// The time when a file was last written; `None` when it is missing.
 pub fn modified(path: &Path) -> Option<Timestamp> {
     let at = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
     let since_epoch = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_millis()).ok().map(Timestamp::from_ms)
 }
 
-/// A clock for measuring spans, not for dates.
+/// The current time of the monotonic clock, to measure durations.
 pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// A fresh UUIDv7, later in order than those this process made before.
+/// A new UUIDv7 that sorts after the earlier ones of this process.
 pub fn new_id() -> Uuid {
     id_at(SystemTime::now())
 }
 
-/// An id of a moment; a clock before 1970 counts as 1970, as in [`now`].
+/// A UUIDv7 for a time. A time before 1970 counts as 1970, as in [`now`].
 fn id_at(moment: SystemTime) -> Uuid {
     static COUNTER: Mutex<ContextV7> = Mutex::new(ContextV7::new());
     let since_epoch = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     Uuid::new_v7(uuid::Timestamp::from_unix(&COUNTER, since_epoch.as_secs(), since_epoch.subsec_nanos()))
 }
 
-/// 32 unguessable bytes.
+/// 32 random bytes of the operating system, for keys and salts.
 pub fn entropy() -> [u8; 32] {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).expect("an operating system without entropy cannot run anything safely");
     bytes
 }
 
-/// Waits until the process is told to stop: SIGTERM or Ctrl-C.
+/// Waits for a request to stop the process: SIGTERM or Ctrl-C.
 #[cfg(unix)]
 pub async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -85,7 +85,7 @@ pub async fn stop_signal() {
     }
 }
 
-/// Waits until the process is told to stop: Ctrl-C.
+/// Waits for a request to stop the process: Ctrl-C.
 #[cfg(not(unix))]
 pub async fn stop_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
@@ -93,9 +93,9 @@ pub async fn stop_signal() {
     }
 }
 
-/// The variables a client's session may stand in, the first that is set counts. Seen with Claude Code 2.1.330,
-/// Codex 0.169.0 (its session before its thread, of which each subagent has its own), Gemini CLI 0.61.0 and Qwen Code
-/// 0.24.4 (in hooks only).
+/// The variables that can hold a client's session; the first one that is set counts. Observed with Claude Code
+/// 2.1.330, Codex 0.169.0 (session before thread: each subagent has its own thread), Gemini CLI 0.61.0 and Qwen
+/// Code 0.24.4 (in hooks only).
 pub const SESSION_VARIABLES: [&str; 5] = [
     "CLAUDE_CODE_SESSION_ID",
     "CODEX_SESSION_ID",
@@ -104,9 +104,9 @@ pub const SESSION_VARIABLES: [&str; 5] = [
     "QWEN_CODE_SESSION_ID",
 ];
 
-/// Variables that clients of agents set for the processes they start, besides those of their sessions; a run of an
-/// experiment and a pane of ours have theirs. A variable that a human also sets, such as `CODEX_HOME` or
-/// `GEMINI_API_KEY`, or that an editor sets for the human's own terminal, such as `CURSOR_TRACE_ID`, is none of them.
+/// Other variables by which a process knows that a client of agents started it. The last two mark our own panes
+/// and runs. Variables that a person sets too, such as `CODEX_HOME` or `GEMINI_API_KEY`, are missing here, and
+/// so are variables that an editor sets for a person's terminal, such as `CURSOR_TRACE_ID`.
 pub const CLIENT_VARIABLES: [&str; 15] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -125,7 +125,7 @@ pub const CLIENT_VARIABLES: [&str; 15] = [
     "HM_RUN_ID",
 ];
 
-/// Programs that agents run in. An editor is none of them: humans have their terminals in it.
+/// Programs that agents run in. Editors are missing here: people have terminals in them.
 #[cfg(target_os = "linux")]
 const CLIENT_PROGRAMS: [&str; 11] = [
     "claude",
@@ -145,12 +145,12 @@ const CLIENT_PROGRAMS: [&str; 11] = [
 #[cfg(target_os = "linux")]
 const INTERPRETERS: [&str; 8] = ["node", "nodejs", "bun", "deno", "python", "python3", "sh", "bash"];
 
-/// How many processes above this one are looked at: a client, its shell and a few scripts are less than ten.
+/// The most ancestors of this process that are examined. A client, its shell and a few scripts are fewer than ten.
 #[cfg(target_os = "linux")]
 const MAX_ABOVE: usize = 32;
 
-/// What shows that a client of agents started this process, directly or through others; none where nothing does.
-/// The processes above are looked at where the system shows them (Linux).
+/// The evidence that a client of agents started this process, directly or through other processes; `None`
+/// without any. On Linux this includes the ancestors of the process.
 pub fn client_above() -> Option<String> {
     let names = || SESSION_VARIABLES.into_iter().chain(CLIENT_VARIABLES);
     if let Some(name) = names().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
@@ -161,7 +161,7 @@ pub fn client_above() -> Option<String> {
         if let Some(program) = client_program(process) {
             return Some(format!("process {process} above this one is {program}"));
         }
-        // What a process was started with: its shell may have dropped the variable since.
+        // This is the environment at the start of the process; its shell may have removed the variable since.
         let environ = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         let mut variables = environ.split(|byte| *byte == 0);
         let name = variables.find_map(|variable| {
@@ -174,30 +174,31 @@ pub fn client_above() -> Option<String> {
     return None;
 }
 
-/// The processes above this one, the nearest first.
+/// The ancestors of this process, the nearest first; only the parent on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn processes_above() -> impl Iterator<Item = u32> {
     parent_process().into_iter()
 }
 
-/// The processes above this one, the nearest first.
+/// The ancestors of this process, the nearest first.
 #[cfg(target_os = "linux")]
 pub fn processes_above() -> impl Iterator<Item = u32> {
     let above = |process: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The 4th field of proc(5), counted from the name, which may hold spaces and parentheses.
+        // The parent is field 4 of proc(5). Fields are counted from the name, which may contain spaces and
+        // parentheses.
         stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };
     std::iter::successors(parent_process(), above).take_while(|process| *process > 0).take(MAX_ABOVE)
 }
 
-/// The client's program that a process runs; here no process shows it.
+/// The client program that a process runs; this system does not show it.
 #[cfg(not(target_os = "linux"))]
 pub const fn client_program(_: u32) -> Option<&'static str> {
     None
 }
 
-/// The client's program that a process runs, if it runs one.
+/// The client program that a process runs; `None` for any other process.
 #[cfg(target_os = "linux")]
 pub fn client_program(process: u32) -> Option<&'static str> {
     let known = |name: &str| CLIENT_PROGRAMS.into_iter().find(|program| *program == name);
@@ -208,81 +209,84 @@ pub fn client_program(process: u32) -> Option<&'static str> {
     let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let mut words = words.split(|byte| *byte == 0).filter_map(|word| {
         let file = Path::new(std::str::from_utf8(word).ok()?);
-        // A script may be called by its file: `gemini.js`.
+        // The process may name the file of a script: `gemini.js`.
         file.file_stem()?.to_str().map(str::to_owned)
     });
     let program = words.next()?;
     if INTERPRETERS.contains(&program.as_str()) {
-        // After `-c` or `-e` comes code, which may end in anything.
+        // Only the first word: after `-c` or `-e` comes code, which may contain any name.
         return known(&words.find(|word| !word.starts_with("--"))?);
     }
     known(&program)
 }
 
-/// `XDG_STATE_HOME`, else `~/.local/state`: where this user keeps what no workspace may carry.
+/// `XDG_STATE_HOME`, else `~/.local/state`: the directory for state of this user that must not lie in a workspace.
 pub fn state_home() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     named.or_else(|| std::env::home_dir().map(|home| home.join(".local").join("state")))
 }
 
-/// The process that started this one: of `hm serve` over stdio, the client.
+/// The process that started this one. For `hm serve` over stdio, that is the client.
 #[cfg(unix)]
 pub fn parent_process() -> Option<u32> {
     Some(std::os::unix::process::parent_id())
 }
 
-/// The process that started this one; nobody tells here.
+/// The process that started this one; this system does not tell.
 #[cfg(not(unix))]
 pub fn parent_process() -> Option<u32> {
     None
 }
 
-/// A name of the process that started this one that no other process of this machine has or had: its id, and where
-/// the system tells it (Linux) when it began, in clock ticks since boot, so that a reused id is another name.
+/// A name for the process that started this one, unique on this machine: its id and, on Linux, the time of its
+/// start in clock ticks since boot, so that a reused id gives another name.
 pub fn name_of_parent() -> Option<String> {
     let parent = parent_process()?;
     let stat = std::fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
-    // The 22nd field of proc(5), counted from the name, which may hold spaces and parentheses.
+    // The start time is field 22 of proc(5). Fields are counted from the name, which may contain spaces and
+    // parentheses.
     let began = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19));
     Some(began.map_or_else(|| parent.to_string(), |began| format!("{parent}-{began}")))
 }
 
-/// The client whose hook this is: Claude Code says it, for it puts a shell between; else the process above.
+/// The process of the client that runs this hook: the one in `CLAUDE_PID`, because Claude Code runs hooks below
+/// a shell, else the parent.
 pub fn client_process() -> Option<u32> {
-    let told = std::env::var("CLAUDE_PID").ok().and_then(|told| told.trim().parse().ok());
-    told.or_else(parent_process)
+    let given = std::env::var("CLAUDE_PID").ok().and_then(|text| text.trim().parse().ok());
+    given.or_else(parent_process)
 }
 
-/// What the process was told by its environment, read once at start.
+/// The environment of the process, read once at its start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// `HM_DIR`: the workspace, instead of walking up.
+    /// `HM_DIR`: the workspace; else the search goes upwards from the current directory.
     pub dir: Option<PathBuf>,
-    /// `HM_AGENT`: who speaks.
+    /// `HM_AGENT`: the agent that this process acts for.
     pub agent: Option<String>,
-    /// `HM_SESSION`: the session, whatever the client calls its own.
+    /// `HM_SESSION`: the session; it wins over the session of the client.
     pub own_session: Option<String>,
-    /// The client's own session, as it tells its shell (and Claude Code its server): see [`SESSION_VARIABLES`].
+    /// The session that the client passes to its shell (and Claude Code to its server): see
+    /// [`SESSION_VARIABLES`].
     pub session: Option<String>,
-    /// `HM_TASK`: the task that new claims come out of, where they name none.
+    /// `HM_TASK`: the task of new claims that name none.
     pub task: Option<String>,
-    /// `HM_LOG`: what to log, in the words of `tracing`.
+    /// `HM_LOG`: the filter for logs, in the syntax of `tracing`.
     pub log: Option<String>,
-    /// `XDG_STATE_HOME`, else `~/.local/state`: where keys lie, outside every workspace.
+    /// `XDG_STATE_HOME`, else `~/.local/state`: the directory for keys, outside every workspace.
     pub state_home: Option<PathBuf>,
-    /// The user's home directory.
+    /// The user's home directory; `None` when the system names none.
     pub home: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`: settings of programs, if not in `~/.config`.
+    /// `XDG_CONFIG_HOME`: the directory for settings; `None` means `~/.config`.
     pub config_home: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`: all files of Claude Code, if not in the home directory.
+    /// `CLAUDE_CONFIG_DIR`: the directory of Claude Code's files; `None` means the home directory.
     pub claude_dir: Option<PathBuf>,
-    /// `CODEX_HOME`: all files of Codex, if not in `~/.codex`.
+    /// `CODEX_HOME`: the directory of Codex's files; `None` means `~/.codex`.
     pub codex_home: Option<PathBuf>,
-    /// `COPILOT_HOME`: all files of Copilot CLI, if not in `~/.copilot`.
+    /// `COPILOT_HOME`: the directory of Copilot CLI's files; `None` means `~/.copilot`.
     pub copilot_home: Option<PathBuf>,
-    /// `PATH`: where programs are looked for.
+    /// `PATH`: the directories of programs.
     pub search_path: Option<OsString>,
-    /// `COPILOT_CLI`: whether Copilot CLI, or a program that it started, started this process.
+    /// `COPILOT_CLI`: whether Copilot CLI started this process, directly or through other programs.
     pub in_copilot: bool,
 }
 
@@ -290,12 +294,12 @@ impl Environment {
     /// Reads the environment of this process.
     pub fn read() -> Self {
         let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        // A path may be no UTF-8.
+        // A path may be invalid UTF-8.
         let path = |name: &str| {
             let given = std::env::var_os(name)?;
             given.to_str().is_none_or(|text| !text.trim().is_empty()).then(|| PathBuf::from(given))
         };
-        // A relative path is to be ignored, says the specification of these directories.
+        // The XDG specification requires that relative paths are ignored.
         let dir = |name: &str| path(name).filter(|path| path.is_absolute());
         Self {
             dir: path("HM_DIR"),
@@ -316,14 +320,14 @@ impl Environment {
     }
 }
 
-/// How long a write waits for a writer that starts or answers before it is queued, and a hook's client for the hook:
-/// `HM_PATIENCE_MS`, from 100 ms to ten minutes, for disks and machines that need more than the usual second.
+/// How long a write waits for a starting or slow writer before it is queued, and how long a client's hook
+/// waits. `HM_PATIENCE_MS` sets it, from 100 ms to ten minutes, for slow disks and machines; the default is 1 s.
 pub fn patience() -> Duration {
-    let told = std::env::var("HM_PATIENCE_MS").ok().and_then(|told| told.trim().parse().ok());
-    Duration::from_millis(told.unwrap_or(1_000).clamp(100, 600_000))
+    let given = std::env::var("HM_PATIENCE_MS").ok().and_then(|text| text.trim().parse().ok());
+    Duration::from_millis(given.unwrap_or(1_000).clamp(100, 600_000))
 }
 
-/// The variables of this process that are text.
+/// The variables of this process that are valid UTF-8.
 pub fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

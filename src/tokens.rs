@@ -1,7 +1,7 @@
-//! Bearer tokens of the HTTP front: who may come in, as which agent, with which role.
+//! Bearer tokens of the HTTP front: each admits one agent with one role.
 //!
-//! They are the configuration of a front, not memory of the team: they live beside the ledger and never in it,
-//! since nobody should find out from history who once held a key.
+//! Tokens configure a front and are no memory of the team. They lie beside the ledger and never in it, so that
+//! history does not reveal the earlier owners of tokens.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -17,58 +17,58 @@ use crate::identity::Role;
 use crate::private;
 use crate::workspace::Workspace;
 
-/// Marks a token, so that scanners for leaked secrets know one.
+/// Prefix of every token, by which scanners for leaked secrets recognise it.
 const PREFIX: &str = "hm_";
 /// The longest name of a token.
 const MAX_NAME_CHARS: usize = 40;
 
-/// One token as kept: everything but the token.
+/// The record of one token, without the token itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
-    /// What the operator calls it.
+    /// The name that the operator chose; unique in the workspace.
     pub name: String,
-    /// Who speaks with it.
+    /// The agent that the token speaks for.
     pub agent: AgentId,
-    /// What it may do.
+    /// The calls that the token permits.
     pub role: Role,
-    /// When it was made, in ms since the epoch.
+    /// Time of its creation.
     pub created: Timestamp,
-    /// The SHA-256 of the token; 32 random bytes need no salt.
+    /// SHA-256 of the token, in hex. A token of 32 random bytes needs no salt.
     sha256: String,
 }
 
-/// Why the tokens cannot be read or changed.
+/// Why tokens cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The file system refuses.
+    /// A file operation failed.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Somebody else wrote into the file.
+    /// Another program or a person wrote invalid text into the file.
     #[error("{path} does not parse ({source}): mend it, or remove it and add the tokens anew")]
     Syntax {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What is wrong, and where.
+        /// The error of the parser, with its place.
         source: serde_json::Error,
     },
-    /// There were tokens, and another home's hm set them aside.
+    /// The memory had tokens, and hm set them aside when it was opened from another home.
     #[error(
         "the tokens of this memory were set aside when it was opened from another home: put {0} back as tokens.json if \
          they are yours, or remove it"
     )]
     SetAside(String),
-    /// A name that cannot be typed safely.
+    /// The name has characters that are not safe to type, or too many.
     #[error("`{0}` cannot name a token: use 1 to 40 of a-z, 0-9, `_` and `-`")]
     BadName(String),
-    /// Two tokens of one name.
+    /// Another token has this name.
     #[error("a token called `{0}` is there already: remove it first, or choose another --name")]
     Taken(String),
-    /// No token of that name.
+    /// No token has this name.
     #[error("no token is called `{0}`: see hm token list")]
     Unknown(String),
 }
@@ -78,26 +78,26 @@ struct Kept {
     tokens: Vec<Token>,
 }
 
-/// The tokens of a workspace.
+/// The tokens of a workspace: a handle of the file.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     path: PathBuf,
 }
 
 impl Tokens {
-    /// Nothing is opened yet.
+    /// The handle of a workspace. It opens no file.
     pub fn of(workspace: &Workspace) -> Self {
         Self { path: workspace.tokens() }
     }
 
-    /// All of them, in the order they were made.
+    /// All tokens, in the order of their creation; empty when there is no file.
     ///
     /// # Errors
-    /// [`TokenError::Io`] and [`TokenError::Syntax`]; no file means no token.
+    /// [`TokenError::Io`], [`TokenError::Syntax`] and [`TokenError::SetAside`].
     pub fn load(&self) -> Result<Vec<Token>, TokenError> {
         let text = match private::read(&self.path) {
             Ok(text) => text,
-            // Without them everybody on this machine may come in: a human has to say so.
+            // Without tokens every process of this machine may connect, so a person must decide.
             Err(error) if error.kind() == ErrorKind::NotFound => match self.set_aside() {
                 Some(path) => return Err(TokenError::SetAside(path.display().to_string())),
                 None => return Ok(Vec::new()),
@@ -109,7 +109,7 @@ impl Tokens {
         Ok(kept.tokens)
     }
 
-    /// Tokens that were set aside when another home opened the memory.
+    /// The file of tokens that hm set aside when another home opened the memory.
     fn set_aside(&self) -> Option<PathBuf> {
         let prefix = format!("{}.set-aside-", self.path.file_name()?.to_string_lossy());
         let mut entries = std::fs::read_dir(self.path.parent()?).ok()?.flatten();
@@ -118,11 +118,11 @@ impl Tokens {
             .map(|entry| entry.path())
     }
 
-    /// Makes a token of 32 unguessable bytes. It is returned once and kept nowhere. Without a name it is called
-    /// after its agent.
+    /// Makes a token from 32 random bytes. It is returned once and stored nowhere. The default name is that of
+    /// the agent.
     ///
     /// # Errors
-    /// [`TokenError`].
+    /// [`TokenError`]; the tokens are then unchanged.
     pub fn add(
         &self,
         name: Option<&str>,
@@ -153,10 +153,10 @@ impl Tokens {
         Ok((token, secret))
     }
 
-    /// Removes a token; a front that serves drops its sessions within a second.
+    /// Removes a token. A running front ends its sessions within a second.
     ///
     /// # Errors
-    /// [`TokenError`].
+    /// [`TokenError::Unknown`], or those of [`Tokens::load`].
     pub fn remove(&self, name: &str) -> Result<Token, TokenError> {
         let _held = self.lock()?;
         let mut tokens = self.load()?;
@@ -166,7 +166,7 @@ impl Tokens {
         Ok(removed)
     }
 
-    /// Two who change the file at once must not lose each other's change.
+    /// The lock keeps two processes from losing each other's change.
     fn lock(&self) -> Result<File, TokenError> {
         let path = self.path.with_extension("lock");
         let file = private::options().create(true).truncate(false).write(true).open(path);
@@ -178,7 +178,7 @@ impl Tokens {
     fn keep(&self, tokens: Vec<Token>) -> Result<(), TokenError> {
         let text = serde_json::to_vec_pretty(&Kept { tokens }).expect("tokens are plain data");
         let dir = self.path.parent().unwrap_or(Path::new("."));
-        // A named temporary file is readable by its owner only.
+        // Only its owner can read a named temporary file.
         let mut file = tempfile::NamedTempFile::new_in(dir).map_err(|source| self.io(source))?;
         file.write_all(&text).and_then(|()| file.as_file().sync_all()).map_err(|source| self.io(source))?;
         file.persist(&self.path).map_err(|error| self.io(error.error))?;
@@ -190,7 +190,8 @@ impl Tokens {
     }
 }
 
-/// The token that was presented. Every one is compared, each in constant time: how long it takes says nothing.
+/// The record of the presented token. The time does not reveal which one matches: every record is compared,
+/// each in constant time.
 pub fn find<'a>(tokens: &'a [Token], presented: &str) -> Option<&'a Token> {
     let presented = fingerprint(presented);
     tokens.iter().fold(None, |found, token| {

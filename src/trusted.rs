@@ -1,4 +1,5 @@
-//! Which profiles of a project a human has trusted, by the hash of their files: kept outside the repository.
+//! The profiles of a project that a person trusted, by the hash of their files. The list lies outside the
+//! repository.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,40 +10,40 @@ use crate::domain::experiment::ProfileName;
 use crate::private;
 use crate::workspace::Workspace;
 
-/// What a human has said about a profile as its file is now.
+/// The decision of a person about the current file of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// It may run: it ships in the binary, or its file is the one that was trusted.
+    /// It may run: the binary contains it, or a person trusted exactly this file.
     Trusted,
-    /// No human has trusted it.
+    /// No person has trusted it.
     Untrusted,
-    /// Its file differs from the one that was trusted.
+    /// A person trusted another version of its file.
     Changed,
 }
 
-/// The profiles trusted for one memory: a directory with one file for each, which holds the hash.
+/// The trusted profiles of one memory: a directory with one file for each, which contains the hash.
 #[derive(Debug, Clone)]
 pub struct TrustedProfiles {
     dir: Option<PathBuf>,
 }
 
 impl TrustedProfiles {
-    /// Those that a directory holds; it need not exist.
+    /// The profiles trusted in a directory. The directory may be missing.
     pub fn of(dir: &Path) -> Self {
         Self { dir: Some(dir.join("profiles")) }
     }
 
-    /// Those of a workspace. A hash that is trusted for one says nothing in another.
+    /// The profiles trusted for a workspace. Trust for one workspace does not apply to another.
     pub fn of_workspace(workspace: &Workspace) -> Self {
         match workspace.own_state() {
             Some(dir) => Self::of(&dir),
-            // A memory without an id is not there yet.
+            // The memory does not exist yet.
             None => Self { dir: None },
         }
     }
 
-    /// What was said about a profile whose file has this hash. What cannot be read is not trusted.
+    /// The decision about a profile whose file has this hash. A record that cannot be read means no trust.
     pub fn standing(&self, name: &ProfileName, sha256: &str) -> Trust {
         let known = self.file(name).and_then(|file| private::read_to_string(&file).ok());
         match known {
@@ -55,7 +56,7 @@ impl TrustedProfiles {
     /// Trusts a profile as long as its file has this hash.
     ///
     /// # Errors
-    /// What the file system said; `NotFound` without a directory to keep it in.
+    /// The error of the file system; `NotFound` when the workspace has no memory yet.
     pub fn trust(&self, name: &ProfileName, sha256: &str) -> io::Result<()> {
         let nowhere = "there is no memory yet to trust it for: run `hm init` first";
         let dir = self.dir.as_ref().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, nowhere))?;
@@ -63,10 +64,7 @@ impl TrustedProfiles {
         private::replace(&dir.join(name.as_str()), format!("{sha256}\n").as_bytes())
     }
 
-    /// Takes the trust in a profile back; false when there was none.
-    ///
-    /// # Errors
-    /// What the file system said.
+    /// Ends the trust in a profile. False when there was none.
     pub fn untrust(&self, name: &ProfileName) -> io::Result<bool> {
         let Some(file) = self.file(name) else { return Ok(false) };
         match std::fs::remove_file(file) {

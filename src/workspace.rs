@@ -1,7 +1,7 @@
-//! The directory tree that shares one memory, and where its files lie.
+//! A workspace: the directory tree that shares one memory, and the places of its files.
 //!
-//! In a git repository the memory lies in the common git directory: one for all work trees, out of every diff, and out
-//! of reach of `git clean`. Elsewhere it lies in `.hivemind/runtime/`.
+//! In a git repository the memory lies in the common git directory: all work trees share it, no diff shows it,
+//! and `git clean` does not reach it. Elsewhere it lies in `.hivemind/runtime/`.
 
 mod git;
 mod moving;
@@ -21,124 +21,127 @@ use crate::domain::text::Worktree;
 use crate::private;
 use crate::system::Environment;
 
-/// The longest socket path; `sun_path` holds 108 bytes on Linux and 104 on macOS.
+/// The longest path of a socket that hm uses; `sun_path` holds 108 bytes on Linux and 104 on macOS.
 const MAX_SOCKET_PATH_BYTES: usize = 100;
 /// The directory that marks a workspace.
 pub const MARKER: &str = ".hivemind";
-/// The memory's directory below the marker, outside git.
+/// The directory of the memory below the marker, outside git.
 const RUNTIME: &str = "runtime";
-/// The memory's directory in the common git directory.
+/// The directory of the memory in the common git directory.
 const IN_GIT: &str = "hivemind";
-/// Beside it: the memories of workspaces below the top of a work tree, by their percent-encoded paths.
+/// The directory beside it for workspaces below the top of a work tree. Each memory in it is named by the
+/// percent-encoded path of its workspace.
 const BELOW_IN_GIT: &str = "hivemind-below";
-/// Stands in a memory that does not move into a git directory around it, such as a backup.
+/// A file in a memory, such as a backup, that must not move into the git directory around it.
 const STAYS: &str = "stays-here";
-/// The events.
+/// The ledger's database.
 const LEDGER: &str = "ledger.sqlite";
-/// What was committed and not yet copied into that file.
+/// The write-ahead log of the ledger: commits that are not yet copied into the database.
 const LEDGER_LOG: &str = "ledger.sqlite-wal";
-/// Stands in the names of files that are used for nothing any more.
+/// Part of the names of files that hm no longer uses and keeps for the operator.
 const SET_ASIDE: &str = ".set-aside-";
-/// What the ledger was at some sizes, sealed.
+/// The file of sealed checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
-/// Held by the one writer.
+/// The lock that the one writer holds.
 const WRITER_LOCK: &str = "writer.lock";
 
-/// A workspace: the directory that holds `.hivemind/`, or another work tree of its repository, and its memory.
+/// A workspace and its memory. Its root is the directory that holds `.hivemind/`, or another work tree of the
+/// same repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     root: PathBuf,
     rules: PathBuf,
     memory: PathBuf,
-    /// Whether a file of the tree names the memory.
+    /// Whether `config.toml` in the tree names the memory's directory.
     is_elsewhere: bool,
-    /// Where the memory is to move, out of the tree.
+    /// The directory in git that the memory must move to; `None` when it stays.
     moves_to: Option<PathBuf>,
     git: Option<WorkTree>,
     place: Where,
     state: StateDir,
 }
 
-/// Why there is no workspace.
+/// Why a workspace cannot be found or used.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// No `.hivemind` here or above.
+    /// Neither the directory nor one above it holds `.hivemind`.
     #[error("no {MARKER} in {0} or above it: run `hm init` in the root of your project")]
     NotFound(String),
-    /// The named directory has none.
+    /// The named directory holds no `.hivemind`.
     #[error("{0} holds no {MARKER}: run `hm init --dir {0}` first, or correct --dir / HM_DIR")]
     NotThere(String),
-    /// A work tree whose repository is not there.
+    /// A linked work tree whose repository is missing.
     #[error(
         "{file} names {names}, which is not there: mount or restore the repository too, or name another memory in \
          HM_DIR"
     )]
     NoRepository {
-        /// The `.git` file.
+        /// Path of the `.git` file.
         file: String,
-        /// The git directory it names.
+        /// The git directory that the file names.
         names: String,
     },
-    /// A memory that this user did not make.
+    /// A memory that this user's hm did not make.
     #[error("the memory {place} is not opened: {reason}. {way}")]
     Foreign {
-        /// Where it lies.
+        /// Path of the memory.
         place: String,
-        /// Why it is taken to be somebody else's.
+        /// Why it counts as foreign.
         reason: String,
-        /// What can be done about it.
+        /// The way forward.
         way: &'static str,
     },
-    /// A work tree that is not there, or has another memory.
+    /// The work tree does not exist, or has another memory.
     #[error("{0} is not there, or has another memory")]
     NoWorkTree(String),
-    /// A memory that was there and is there no more.
+    /// The memory existed and is now missing.
     #[error("the memory {0} is gone: start the client anew where the project lies now")]
     Gone(String),
-    /// There is nowhere to keep what tells this user's memories from others'.
+    /// Without a state directory, hm cannot tell this user's memories from those of others.
     #[error("this user has no home directory: set XDG_STATE_HOME to a directory that hm may write")]
     NoStateHome,
-    /// The file system refuses.
+    /// A file operation failed.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// What to do about a memory of another user.
+/// The way forward for a memory of another user.
 const NAME_IT: &str = "To use it all the same, name the project in HM_DIR";
-/// What to do about a memory that another one hides.
+/// The way forward for a memory that another one hides.
 const MOVE_IT: &str = "End all panes and move the one in the git directory away, then run `hm trust` again";
-/// What to do about a memory that is tracked.
+/// The way forward for a memory that git tracks.
 const UNTRACK_IT: &str = "Take it out first: git rm -r --cached .hivemind/runtime";
-/// What to do about a memory behind a link.
+/// The way forward for a memory behind a link.
 const NAME_IT_ELSEWHERE: &str =
     "To keep the memory in another place, name that under [workspace] in config.toml";
-/// What to do about a memory that came with a tree.
+/// The way forward for a memory that came with a tree.
 const TRUST_IT: &str = "If it is yours, run `hm trust` in a terminal, or name the project in HM_DIR";
 
-/// The directory of a project that is named by itself or by its marker.
+/// The directory of a project; `named` is that directory or its `.hivemind`.
 pub fn project_of(named: &Path) -> &Path {
     if named.ends_with(MARKER) { named.parent().unwrap_or(named) } else { named }
 }
 
 impl Workspace {
-    /// The workspace named by `dir` (`--dir`) or `HM_DIR` (the directory, its `.hivemind`, or a memory), else the one at
-    /// or above `start`. Only what the environment names is trusted for being named.
+    /// Finds a workspace: the one that `dir` (`--dir`) or `HM_DIR` names, else the nearest one at or above
+    /// `start`. The name is the project's directory, its `.hivemind`, or the directory of a memory. hm trusts a
+    /// memory for its name only when the environment names it.
     ///
     /// # Errors
-    /// [`WorkspaceError`] with what to do.
+    /// [`WorkspaceError`] with the way forward.
     pub fn find(dir: Option<&Path>, start: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
-        let told = environment.dir.as_deref().map(Path::new);
-        let Some(named) = dir.or(told) else {
+        let from_environment = environment.dir.as_deref().map(Path::new);
+        let Some(named) = dir.or(from_environment) else {
             let root = root_above(start)?;
             return Self::at(root, None, &state, false);
         };
-        let is_told = dir.is_none_or(|dir| told == Some(dir));
+        let is_told = dir.is_none_or(|dir| from_environment == Some(dir));
         let root = project_of(named);
         if is_root(root)? {
             let root = root.canonicalize().map_err(|source| io_error(root, source))?;
@@ -153,10 +156,7 @@ impl Workspace {
         Err(WorkspaceError::NotThere(named.display().to_string()))
     }
 
-    /// Makes `.hivemind/` in `root` with a commented configuration, and the memory; what is there already stays.
-    ///
-    /// # Errors
-    /// [`WorkspaceError`].
+    /// Makes `.hivemind/` in `root` with a commented configuration, and the memory. Existing files stay.
     pub fn init(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
         let root = mark(root)?;
@@ -165,10 +165,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// [`Workspace::init`] of a memory that stays in `.hivemind/runtime/` even inside a repository: a copy.
-    ///
-    /// # Errors
-    /// [`WorkspaceError`].
+    /// Like [`Workspace::init`], for a copy: the memory stays in `.hivemind/runtime/` even inside a repository.
     pub fn init_apart(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
         let root = mark(root)?;
@@ -179,7 +176,7 @@ impl Workspace {
         Self::at(root, None, &state, false)
     }
 
-    /// The workspace that a writer serves: its front found root and memory, and either may be gone since.
+    /// The workspace of a writer, from the root and memory that its front found. Either directory may be gone by now.
     pub fn served(root: &Path, memory: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
         Ok(Self {
@@ -194,7 +191,8 @@ impl Workspace {
         })
     }
 
-    /// The workspace of a root, with its memory at a given place or where the rules put it.
+    /// The workspace of a root. Its memory is `memory`, or the place that the configuration or the repository
+    /// determines.
     fn at(
         root: PathBuf,
         memory: Option<PathBuf>,
@@ -255,9 +253,9 @@ impl Workspace {
         self.state.ownership(&self.memory, self.place).map_err(|source| io_error(&self.memory, source))
     }
 
-    /// What becomes of a memory that lies in the tree of a repository, as all did once.
+    /// Decides about a memory in the tree of a repository, where older versions of hm put it.
     fn in_tree(&self, in_git: &Path) -> Result<InTree, WorkspaceError> {
-        // What a link of the tree leads to lies elsewhere, and may be another project's.
+        // A link leads out of the tree, maybe to the memory of another project.
         let is_linked = self.memory.canonicalize().is_ok_and(|real| real != self.memory);
         if is_memory(in_git) || is_linked {
             return Ok(InTree::No);
@@ -266,17 +264,17 @@ impl Workspace {
             Ownership::Absent | Ownership::Unseen | Ownership::Foreign(_) => InTree::No,
             Ownership::Known | Ownership::Sealed => {
                 match git::tracks(&self.rules, &self.memory) {
-                    // What is in the repository may be anybody's.
+                    // A tracked file may come from any author of the repository.
                     Some(true) => InTree::No,
                     Some(false) => InTree::Moves,
-                    // Starting an empty memory beside it would lose it from sight.
+                    // The memory stays: an empty one in the git directory would hide it.
                     None => InTree::Stays,
                 }
             }
         })
     }
 
-    /// The workspace with its memory moved out of the tree, where that is to be done and can be.
+    /// The workspace after the move of its memory out of the tree, where a move is due and possible.
     #[must_use]
     pub fn settled(self) -> Self {
         let Some(to) = &self.moves_to else { return self };
@@ -285,7 +283,7 @@ impl Workspace {
             Ok(()) => {
                 tracing::warn!(from = %self.memory.display(), to = %to.display(), "the memory moved out of the tree");
             }
-            // Another process was faster.
+            // Another process moved it first.
             Err(_) if is_memory(to) => {}
             Err(error) => {
                 tracing::debug!(%error, "the memory stays where it is");
@@ -295,10 +293,10 @@ impl Workspace {
         Self { memory: to.clone(), place: Where::Git, moves_to: None, ..self }
     }
 
-    /// Makes a memory that lies in the tree this user's, as `hm trust` does.
+    /// Makes a memory in the tree this user's. `hm trust` calls it.
     ///
     /// # Errors
-    /// [`WorkspaceError`], with the reason why it cannot be trusted.
+    /// [`WorkspaceError`] with the reason why the memory cannot be trusted.
     pub fn trust(
         dir: Option<&Path>,
         start: &Path,
@@ -349,29 +347,33 @@ impl Workspace {
                     ));
                 }
                 if git::tracks(&git.top, &memory) != Some(false) {
-                    return Err(foreign(&memory, "git tracks files in it, or cannot say", UNTRACK_IT));
+                    return Err(foreign(
+                        &memory,
+                        "git tracks files in it, or git cannot be asked",
+                        UNTRACK_IT,
+                    ));
                 }
             }
             say_set_aside(&adopt(&memory)?);
         }
-        let told = Environment { dir: None, ..environment.clone() };
-        Self::find(Some(&root), start, &told)
+        let without_dir = Environment { dir: None, ..environment.clone() };
+        Self::find(Some(&root), start, &without_dir)
     }
 
-    /// The directory that holds `.hivemind/`.
+    /// The directory that holds `.hivemind/`, or the same directory of another work tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// An absolute path as this workspace spells it: one that leads into it through a link elsewhere begins with the
-    /// root. Any other is as it was, links inside the workspace and what is no path included.
+    /// An absolute path in the spelling of this workspace: a path that enters the workspace through a link
+    /// outside it gets the root as its beginning. Any other text is unchanged, links inside the workspace included.
     pub fn spelled(&self, path: &str) -> String {
         let given = Path::new(path);
         if !given.is_absolute() || given.starts_with(&self.root) {
             return path.to_owned();
         }
         let ancestors: Vec<&Path> = given.ancestors().collect();
-        // The first that leads in: what stands below it may be a link of the project's own.
+        // Takes the first part that leads into the workspace: below it may be links of the project.
         let parts = ancestors.into_iter().rev();
         let mut real = parts.map_while(|part| Some((part, part.canonicalize().ok()?)));
         let Some((part, inside)) = real.find(|(_, real)| real.starts_with(&self.root)) else {
@@ -381,20 +383,20 @@ impl Workspace {
         inside.join(below).to_string_lossy().into_owned()
     }
 
-    /// A scope as a client wrote it: a path is relative to the root.
+    /// A scope as a client wrote it. A path is relative to the root.
     ///
     /// # Errors
-    /// [`BadScope`].
+    /// [`BadScope`] when the text is no scope, or its path lies outside the workspace.
     pub fn scope(&self, text: &str) -> Result<Scope, BadScope> {
         self.scope_in(&self.root, text)
     }
 
-    /// A scope as it was typed in a directory: a path is relative to it, or to the root where the directory lies outside
-    /// the workspace. A path as receipts show it, from the root, is taken as that when only the root has such a
-    /// directory. An absolute path and a symbolic link lead to the same scope.
+    /// A scope as a person typed it in the directory `here`. A path is relative to `here`, or to the root when
+    /// `here` lies outside the workspace. A path in the form of receipts, which begins at the root, also works
+    /// when its first directory exists only at the root. An absolute path and a symbolic link lead to the same scope.
     ///
     /// # Errors
-    /// [`BadScope`].
+    /// [`BadScope`] when the text is no scope, or its path lies outside the workspace.
     pub fn scope_in(&self, here: &Path, text: &str) -> Result<Scope, BadScope> {
         let root = self.root.to_string_lossy();
         let Some(path) = scope::typed_path(text)? else { return Scope::parse(text, &root) };
@@ -408,14 +410,14 @@ impl Workspace {
             Path::new(&real).strip_prefix(root.as_ref()).map_err(|_| BadScope::Outside(text.to_owned()))?;
         let inside = format!("./{}", inside.to_string_lossy());
         let scope = Scope::as_written(&inside, "").map_err(|problem| {
-            // The caller knows what was typed.
+            // Names the text that was typed, which the caller knows.
             if matches!(problem, BadScope::Outside(_)) { BadScope::Outside(text.to_owned()) } else { problem }
         })?;
         scope.check_glob().map(|()| scope)
     }
 
-    /// Where a path of this workspace leads, by links too: the deepest part of it that exists names one file in one way.
-    /// A link that leads out of the workspace stays as it is.
+    /// The path without symbolic links, so that one file has one path. Only the part that exists can be
+    /// resolved. A link that leads out of the workspace stays as it is.
     fn real(&self, path: &Path) -> String {
         let found = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
         match found {
@@ -427,40 +429,40 @@ impl Workspace {
         }
     }
 
-    /// `.hivemind/` itself: of this work tree or, where its branch has none, of the main one.
+    /// `.hivemind/` of this work tree, or of the main one when the branch of this one has none.
     pub fn marker_dir(&self) -> PathBuf {
         let own = self.root.join(MARKER);
         if own.is_dir() { own } else { self.rules.join(MARKER) }
     }
 
-    /// `config.toml`.
+    /// The path of `config.toml`.
     pub fn config(&self) -> PathBuf {
         self.marker_dir().join("config.toml")
     }
 
-    /// The directory of everything that is not configuration.
+    /// The directory of the memory: the ledger and all other files except the configuration.
     pub fn memory(&self) -> &Path {
         &self.memory
     }
 
-    /// The directory whose `.hivemind/` holds the rules of the ledger: the main work tree, or this one.
+    /// The directory whose `.hivemind/` has the settings of the ledger: the main work tree, or this one.
     pub fn rules(&self) -> &Path {
         &self.rules
     }
 
-    /// The work tree and branch; empty outside git.
+    /// Name of the work tree and branch; empty outside git.
     pub fn checkout(&self) -> Checkout {
         let Some(git) = &self.git else { return Checkout::default() };
         let worktree = git.name().and_then(|name| name.parse().ok());
-        // A longer name than the ledger takes is left out.
+        // A name that is longer than the ledger accepts is left out.
         Checkout { worktree, branch: git.branch().and_then(|branch| branch.parse().ok()) }
     }
 
-    /// The workspace of the same memory in another work tree of the repository: in the linked one that git calls so,
-    /// or in the main one.
+    /// The same workspace in another work tree of the repository: the linked one that git calls `name`, or the
+    /// main one for `None`.
     ///
     /// # Errors
-    /// [`WorkspaceError`], where there is none, or one with another memory.
+    /// [`WorkspaceError::NoWorkTree`] when the work tree does not exist or has another memory.
     pub fn in_work_tree(&self, name: Option<&Worktree>) -> Result<Self, WorkspaceError> {
         let name = name.map(Worktree::as_str);
         if self.git.as_ref().and_then(WorkTree::name) == name {
@@ -480,23 +482,23 @@ impl Workspace {
         is_it.then_some(found).ok_or_else(missing)
     }
 
-    /// What this user's own state holds about the memory: trust that no repository can carry. None while the memory
-    /// has no id.
+    /// The directory of this user's own state about the memory. It holds the user's trust, so it lies outside
+    /// every repository. `None` while the memory has no id.
     pub fn own_state(&self) -> Option<PathBuf> {
         Some(self.state.of_memory(&self.state.known(&self.memory).ok().flatten()?))
     }
 
-    /// Forgets that this user has the memory, which goes away itself, as that of a demo does.
+    /// Removes this user's state about a memory that is deleted, such as that of a demo.
     pub fn forget(&self) {
         let Some(dir) = self.own_state() else { return };
         if let Err(error) = std::fs::remove_dir_all(&dir) {
             tracing::warn!(%error, dir = %dir.display(), "cannot forget the memory");
         }
-        // Others may be known.
+        // Removes the parent too, unless it holds state about other memories.
         let _ = dir.parent().map(std::fs::remove_dir);
     }
 
-    /// What somebody should know of the memory's place, a line each.
+    /// Remarks for the operator about the place of the memory, one line each.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         let old = self.root.join(MARKER).join(RUNTIME);
@@ -533,117 +535,119 @@ impl Workspace {
         remarks
     }
 
-    /// The events.
+    /// The ledger's database.
     pub fn ledger(&self) -> PathBuf {
         self.memory.join(LEDGER)
     }
 
-    /// Its log: what was committed and not yet copied into it.
+    /// The write-ahead log of the ledger: commits that are not yet copied into the database.
     pub(crate) fn ledger_log(&self) -> PathBuf {
         self.memory.join(LEDGER_LOG)
     }
 
-    /// The index over the log.
+    /// The shared-memory index of the log.
     pub(crate) fn ledger_index(&self) -> PathBuf {
         self.memory.join("ledger.sqlite-shm")
     }
 
-    /// Which log belongs to which ledger.
+    /// The file that records which log belongs to which ledger.
     pub(crate) fn ledger_pair(&self) -> PathBuf {
         self.memory.join("ledger.pair")
     }
 
-    /// A free name beside a file of the memory, for one that is used for nothing any more.
+    /// A free name beside a file of the memory, under which hm keeps the file without using it.
     pub(crate) fn aside(&self, file: &Path) -> PathBuf {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         self.memory.join(format!("{name}{SET_ASIDE}{}", ownership::short_id()))
     }
 
-    /// The read models.
+    /// The database of the read models.
     pub fn team_memory(&self) -> PathBuf {
         self.memory.join("team-memory.sqlite")
     }
 
-    /// What the ledger was at some sizes, sealed.
+    /// The file of sealed checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
         self.memory.join(CHECKPOINTS)
     }
 
-    /// Commands accepted while the writer was away.
+    /// The queue of commands that fronts accepted while no writer was there.
     pub fn spool(&self) -> PathBuf {
         self.memory.join("spool.jsonl")
     }
 
-    /// Spool lines that did not pass.
+    /// Queued commands that the writer rejected.
     pub fn rejected_spool(&self) -> PathBuf {
         self.memory.join("spool.rejected.jsonl")
     }
 
-    /// Spool lines of commands that only a newer version of hm knows.
+    /// Queued commands that only a newer version of hm knows.
     pub fn later_spool(&self) -> PathBuf {
         self.memory.join("spool.later.jsonl")
     }
 
-    /// Which sessions the clients of the panes are in, a file for each client process.
+    /// The directory that records the session of each client process, one file each.
     pub fn client_sessions(&self) -> PathBuf {
         self.memory.join("clients")
     }
 
-    /// Who may come in over HTTP; hashes only.
+    /// Tokens for HTTP, as hashes.
     pub fn tokens(&self) -> PathBuf {
         self.memory.join("tokens.json")
     }
 
-    /// Which events of the ledger came out of files.
+    /// The ranges of events that imports appended.
     pub fn imports(&self) -> PathBuf {
         self.memory.join("imports.json")
     }
 
-    /// What became of the last runs of the writer's background jobs.
+    /// The last run of each background job of the writer.
     pub fn schedule(&self) -> PathBuf {
         self.memory.join("schedule.json")
     }
 
-    /// What the integrity scans found, one JSON line each.
+    /// Findings of the integrity scans, one JSON line each.
     pub fn integrity_log(&self) -> PathBuf {
         self.memory.join("integrity.log")
     }
 
-    /// When hooks last ran: `<client>.<event>`, empty files.
+    /// Empty files `<client>.<event>`. The time of each is the last run of that hook.
     pub fn hook_marks(&self) -> PathBuf {
         self.memory.join("hooks")
     }
 
-    /// What runs of experiments left.
+    /// The directory with the artifacts of all experiment runs.
     pub fn experiments(&self) -> PathBuf {
         self.memory.join("experiments")
     }
 
-    /// What one run left.
+    /// The directory with the artifacts of one run.
     pub fn artifacts(&self, run: RunId) -> PathBuf {
         self.experiments().join(run.to_string())
     }
 
-    /// The key of hashes over raw output, which nobody else may guess from.
+    /// The secret key of hashes over raw output. Without it, a hash does not help to guess the output.
     pub fn stream_key(&self) -> PathBuf {
         self.memory.join("experiments.key")
     }
 
-    /// Held by the one writer.
+    /// The lock that the one writer holds.
     pub fn writer_lock(&self) -> PathBuf {
         self.memory.join(WRITER_LOCK)
     }
 
-    /// What a detached writer logs.
+    /// The log file of a detached writer.
     pub fn writer_log(&self) -> PathBuf {
         self.memory.join("writer.log")
     }
 
-    /// Where the writer listens: beside the ledger or, where that address is too long for a socket, where the writer
-    /// says. No environment variable has a part in it: processes of different environments find one writer.
+    /// The address of the writer's socket: beside the ledger or, when that path is too long for a socket, the
+    /// path that the writer wrote into a note in the memory. No environment variable changes it, so processes
+    /// with different environments find the same writer.
     ///
     /// # Errors
-    /// `NotFound` while no writer has said where, `PermissionDenied` when its directory is open to others.
+    /// `NotFound` when the path is too long and no writer wrote a note, `PermissionDenied` when other users can
+    /// use the socket's directory.
     pub fn socket(&self) -> io::Result<PathBuf> {
         if let Some(usual) = self.usual_socket() {
             return Ok(usual);
@@ -652,7 +656,7 @@ impl Workspace {
         let mut lines = note.lines();
         let path = PathBuf::from(lines.next().unwrap_or_default());
         if lines.next() != Some(&self.name_of_memory()) {
-            // It came with a copy, and says where the writer of the original listens.
+            // The note came with a copy of the memory: it names the writer of the original.
             return Err(io::ErrorKind::NotFound.into());
         }
         private::check_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
@@ -668,16 +672,13 @@ impl Workspace {
         self.memory.join("writer.addr")
     }
 
-    /// Device and inode of the memory's directory, which a copy does not share.
+    /// Device and inode of the memory's directory. A copy has others.
     fn name_of_memory(&self) -> String {
         private::name_of(&self.memory).map(|(device, inode)| format!("{device} {inode}")).unwrap_or_default()
     }
 
-    /// A free address for the writer to listen at, for [`Workspace::socket`] to find. Only the holder of the writer's
-    /// lock may ask: what a killed writer left is removed.
-    ///
-    /// # Errors
-    /// What the system said.
+    /// A free address for the writer to listen at; [`Workspace::socket`] then returns it. It removes the socket
+    /// of a killed writer, so only the holder of the writer's lock may call it.
     pub fn free_socket(&self) -> io::Result<PathBuf> {
         if let Ok(left) = self.socket() {
             self.remove_socket(&left);
@@ -700,8 +701,8 @@ impl Workspace {
         Err(io::Error::other("no directory for temporary files has a path short enough for a socket"))
     }
 
-    /// Removes the socket of a writer, and the directory made for it: it outlives a killed writer. Only that writer may
-    /// do so, or the holder of the writer's lock.
+    /// Removes the socket of a writer, and the directory made for it. A killed writer leaves both. Only that
+    /// writer or the holder of the writer's lock may call it.
     pub fn remove_socket(&self, socket: &Path) {
         let is_noted = self.socket().is_ok_and(|noted| noted == socket);
         if let Err(error) = std::fs::remove_file(socket)
@@ -712,7 +713,7 @@ impl Workspace {
         if !socket.starts_with(&self.memory)
             && let Some(dir) = socket.parent()
         {
-            // A directory that holds something else is not ours to remove.
+            // Fails when the directory holds another file; then it stays.
             let _ = std::fs::remove_dir(dir);
             if is_noted {
                 let _ = std::fs::remove_file(self.socket_note());
@@ -725,17 +726,14 @@ impl Workspace {
         self.memory.join(STAYS).exists()
     }
 
-    /// The random name of the memory at this path, now; none where there is no memory.
+    /// The random name of the memory that is now at this path; `None` when there is none.
     pub(crate) fn id(&self) -> Option<String> {
-        // The oldest: state directories that come to know the memory put theirs before it.
+        // The last line is the oldest id: each state directory that adopts the memory adds its own at the front.
         ownership::ids(&self.memory).ok()?.pop()
     }
 
-    /// Makes the memory where there is none, and this user's where it is not yet known. Its directory is closed to
-    /// everybody else.
-    ///
-    /// # Errors
-    /// [`WorkspaceError`].
+    /// Makes the memory when it is missing, and makes it this user's when it is unknown. Only its owner can
+    /// enter its directory.
     pub fn ensure(&self) -> Result<(), WorkspaceError> {
         let failed = |source| io_error(&self.memory, source);
         let mut ownership = self.ownership()?;
@@ -743,9 +741,9 @@ impl Workspace {
             if let Some(parent) = self.memory.parent().filter(|parent| parent.ends_with(BELOW_IN_GIT)) {
                 private::create_dir_all(parent).map_err(failed)?;
             }
-            // Only the last directory is made: a project that is gone does not come back.
+            // It makes only the last directory: the directories of a deleted project do not come back.
             if self.state.create(&self.memory).map_err(failed)? {
-                // What was sealed of a ledger that lay here once says nothing of a memory that begins.
+                // Checkpoints of an earlier ledger at this place do not apply to a new memory.
                 let checkpoints = Checkpoints::of(self, Some(self.state.home()));
                 if checkpoints.forget_place().map_err(failed)? {
                     tracing::warn!(memory = %self.memory.display(), "the memory that lay here is gone: a new one begins");
@@ -757,11 +755,11 @@ impl Workspace {
         private::close_dir(&self.memory).map_err(failed)
     }
 
-    /// Makes a memory that is there this user's.
+    /// Makes an existing memory this user's.
     fn adopted(&self, ownership: Ownership) -> Result<(), WorkspaceError> {
         let failed = |source| io_error(&self.memory, source);
         match ownership {
-            // A directory that cannot be written, as in a sandbox, is known all the same.
+            // A memory is known even when its directory is read-only, as in a sandbox.
             Ownership::Known => {
                 if let Ok(Some(before)) = self.state.keep_place(&self.memory) {
                     let checkpoints = Checkpoints::of(self, Some(self.state.home()));
@@ -779,12 +777,12 @@ impl Workspace {
         }
     }
 
-    /// Whether runs wait in the memory that came with it: its writer ends them.
+    /// Whether the memory came from elsewhere with waiting runs. Its writer then ends them.
     pub(crate) fn is_just_adopted(&self) -> bool {
         ownership::is_just_adopted(&self.memory)
     }
 
-    /// Says that no such run waits any more.
+    /// Records that no such run waits any more.
     pub(crate) fn settle_adoption(&self) -> io::Result<()> {
         ownership::settle_adoption(&self.memory)
     }
@@ -796,7 +794,7 @@ fn say_set_aside(aside: &[PathBuf]) {
     }
 }
 
-/// The directory with a configuration in it, as it is written at the first time.
+/// Makes `.hivemind/` in a directory, with the configuration when it is missing.
 fn mark(root: &Path) -> Result<PathBuf, WorkspaceError> {
     std::fs::create_dir_all(root).map_err(|source| io_error(root, source))?;
     let root = root.canonicalize().map_err(|source| io_error(root, source))?;
@@ -811,8 +809,8 @@ fn mark(root: &Path) -> Result<PathBuf, WorkspaceError> {
     Ok(root)
 }
 
-/// The root of the workspace that a directory lies in: the nearest that holds `.hivemind/`, or the top of a work tree
-/// whose repository has a memory.
+/// The root of the workspace that contains a directory: the nearest directory that holds `.hivemind/`, or the
+/// top of a work tree whose repository has a memory.
 fn root_above(start: &Path) -> Result<PathBuf, WorkspaceError> {
     let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
     for dir in start.ancestors() {
@@ -828,12 +826,12 @@ fn is_root(dir: &Path) -> Result<bool, WorkspaceError> {
         return Ok(true);
     }
     let Some(git) = WorkTree::at(dir)? else { return Ok(false) };
-    // A branch may lack the directory that others have.
+    // The checked-out branch may lack `.hivemind/` while other branches have it.
     let has_memory = memory_in(&git, dir).join(ownership::ID).exists();
     Ok(has_memory || git.main_top().is_some_and(|main| main != dir && main.join(MARKER).is_dir()))
 }
 
-/// The work tree that a directory lies in.
+/// The work tree that contains a directory.
 fn work_tree_of(root: &Path) -> Result<Option<WorkTree>, WorkspaceError> {
     for dir in root.ancestors() {
         if let Some(git) = WorkTree::at(dir)? {
@@ -843,30 +841,30 @@ fn work_tree_of(root: &Path) -> Result<Option<WorkTree>, WorkspaceError> {
     Ok(None)
 }
 
-/// The same directory in the main work tree, where that is a workspace.
+/// The same directory in the main work tree, if that is a workspace.
 fn main_counterpart(git: &WorkTree, root: &Path) -> Option<PathBuf> {
     let main = git.main_top()?.join(root.strip_prefix(&git.top).ok()?);
-    // Without a trailing slash, which an empty rest leaves.
+    // Removes the trailing slash that joining an empty path adds.
     let main: PathBuf = main.components().collect();
     main.join(MARKER).is_dir().then_some(main)
 }
 
-/// What becomes of a memory in the tree of a repository.
+/// The decision about a memory in the tree of a repository.
 enum InTree {
-    /// There is none that would be opened.
+    /// hm does not use it: it is missing, linked, foreign, tracked, or replaced by the one in git.
     No,
     /// It moves into the git directory.
     Moves,
-    /// It stays, because git cannot be asked whether it tracks it.
+    /// It stays, because git cannot be asked whether it tracks the memory.
     Stays,
 }
 
-/// Whether a memory of hm lies in a directory.
+/// Whether a directory holds a memory of hm.
 fn is_memory(dir: &Path) -> bool {
     dir.join(ownership::ID).exists() || dir.join(LEDGER).exists()
 }
 
-/// Where the memory of a workspace lies in its repository.
+/// The directory in the repository for the memory of a workspace.
 fn memory_in(git: &WorkTree, root: &Path) -> PathBuf {
     let below = root.strip_prefix(&git.top).unwrap_or(Path::new(""));
     if below.as_os_str().is_empty() {

@@ -1,4 +1,4 @@
-//! The pure edit: the text of a file and what belongs into it, in; the new text, out. Only what is ours is touched.
+//! The pure edit: takes the text of a file and its entries, and returns the new text. It changes our entries only.
 
 use std::path::Path;
 
@@ -7,45 +7,45 @@ use serde_json::Value;
 use super::entry::{self, Entry, Hooks, Layout, SERVER, Server};
 use super::{ConfigFile, in_json, in_toml};
 
-/// Why a file is left alone.
+/// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// It does not parse.
+    /// The file does not parse.
     #[error("it does not parse: {0}")]
     Syntax(String),
-    /// Something else stands where our entry would go.
+    /// A value of another kind is in the place of our entry.
     #[error("{key} is no {wanted}")]
     Shape {
-        /// The key.
+        /// The key of that value.
         key: String,
-        /// What it should be.
+        /// The kind that it should have.
         wanted: &'static str,
     },
-    /// A file that is to be ours as a whole.
+    /// The whole file should be ours, and is not.
     #[error("it is not what hm init wrote")]
     Taken,
-    /// A key that stands there twice: clients differ in which one they read.
-    #[error("a key stands there twice")]
+    /// A key is there twice: clients differ in which value they read.
+    #[error("it has a key twice")]
     Twice,
 }
 
-/// How an entry stands in a file.
+/// The state of an entry in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Not there, or not all of it.
+    /// The entry, or a part of it, is missing.
     Absent,
-    /// There as `hm init` writes it.
+    /// It is as `hm init` writes it.
     Ours,
-    /// Ours, with changes of the user's.
+    /// It is ours, with changes of the user.
     Adapted,
-    /// The name is taken by something that is not ours.
+    /// Another server has our name.
     Foreign,
 }
 
-/// Text with our entries added; `None` when they are all there. A file that is not there yet has no text.
+/// The text with our entries added; `None` when the file has them all. `text` is `None` when the file is missing.
 ///
 /// # Errors
-/// [`Problem`]: the file is then to be left as it is.
+/// [`Problem`]; the file must then stay unchanged.
 pub fn add(file: &ConfigFile, text: Option<&str>) -> Result<Option<String>, Problem> {
     let now = standings(file, text.unwrap_or_default())?;
     if let Some((_, plugin)) = plugin(file) {
@@ -65,16 +65,16 @@ pub fn add(file: &ConfigFile, text: Option<&str>) -> Result<Option<String>, Prob
         in_json::add(framed.body, file.entries)?
     };
     let text = framed.around(&body);
-    // What a client will read is what counts, not what was written.
+    // Checks the result as the client will read it.
     let then = standings(file, &text)?;
     if then.contains(&Standing::Absent) { Err(Problem::Twice) } else { Ok(Some(text)) }
 }
 
-/// Text without our entries; `None` when nothing is left that anybody else wrote. Containers that are empty
-/// without them stay if they stood in `original`, the text before `hm init`.
+/// The text without our entries; `None` when no text of other authors is left. An empty container stays if
+/// `original`, the text before `hm init`, has it.
 ///
 /// # Errors
-/// [`Problem`]: the file is then to be left as it is.
+/// [`Problem`]; the file must then stay unchanged.
 pub fn remove(file: &ConfigFile, text: &str, original: Option<&str>) -> Result<Option<String>, Problem> {
     if let Some((_, plugin)) = plugin(file) {
         return Ok(Some(text.to_owned()).filter(|text| !is_plugin(text, plugin)));
@@ -95,10 +95,10 @@ pub fn remove(file: &ConfigFile, text: &str, original: Option<&str>) -> Result<O
     Ok(Some(text).filter(|_| !bare))
 }
 
-/// How each entry stands.
+/// The state of each entry of a file, in the order of its entries.
 ///
 /// # Errors
-/// [`Problem`].
+/// [`Problem`] when the file does not parse.
 pub fn standings(file: &ConfigFile, text: &str) -> Result<Vec<Standing>, Problem> {
     if let Some((_, plugin)) = plugin(file) {
         return Ok(vec![if text == plugin { Standing::Ours } else { Standing::Absent }]);
@@ -107,10 +107,10 @@ pub fn standings(file: &ConfigFile, text: &str) -> Result<Vec<Standing>, Problem
     Ok(file.entries.iter().map(|entry| standing(&value, entry)).collect())
 }
 
-/// What the client would start as our server: program and arguments.
+/// Program and arguments that the client would start as our server; `None` when the file has no such entry.
 ///
 /// # Errors
-/// [`Problem`].
+/// [`Problem`] when the file does not parse.
 pub fn argv(file: &ConfigFile, text: &str) -> Result<Option<Vec<String>>, Problem> {
     if plugin(file).is_some() {
         return Ok(None);
@@ -123,11 +123,11 @@ pub fn argv(file: &ConfigFile, text: &str) -> Result<Option<Vec<String>>, Proble
     Ok(server.and_then(argv_of))
 }
 
-/// The commands that the client would run for one event and that are meant to be our hook, with the place of
-/// each: its group, and its position in the group.
+/// The commands that the client would run for an event and that call our hook. With each comes its place: its
+/// group, and its position in the group.
 ///
 /// # Errors
-/// [`Problem`].
+/// [`Problem`] when the file does not parse.
 pub fn hook_commands(
     file: &ConfigFile,
     text: &str,
@@ -151,7 +151,7 @@ pub fn hook_commands(
     Ok(found)
 }
 
-/// The hooks of a file that is ours as a whole, and its text.
+/// Hooks and text of a file that is ours as a whole; `None` for other files.
 fn plugin(file: &ConfigFile) -> Option<(&'static Hooks, &'static str)> {
     file.entries.iter().find_map(|entry| match entry {
         Entry::Hooks(hooks) => match hooks.layout {
@@ -162,7 +162,7 @@ fn plugin(file: &ConfigFile) -> Option<(&'static Hooks, &'static str)> {
     })
 }
 
-/// Whether a text is our plugin, be it of another release: by its first line.
+/// Whether a text is our plugin of any release: its first line shows it.
 fn is_plugin(text: &str, plugin: &str) -> bool {
     text.lines().next() == plugin.lines().next()
 }
@@ -203,7 +203,7 @@ fn standing(value: &Value, entry: &Entry) -> Standing {
 
 /// The path to the object that maps names to servers.
 pub(super) fn servers(value: &Value, server: &Server) -> Vec<&'static str> {
-    // A server called `servers` has scalars of its own; the map of opencode 2 has only servers.
+    // In opencode 2, `servers` maps names to objects. A server that is itself called `servers` has scalar values.
     let nested = server.one_list
         && value[server.at]["servers"]
             .as_object()
@@ -211,13 +211,13 @@ pub(super) fn servers(value: &Value, server: &Server) -> Vec<&'static str> {
     if nested { vec![server.at, "servers"] } else { vec![server.at] }
 }
 
-/// The entry of our name, wherever the client looks for it.
+/// The entry with our name at the place where the client reads it.
 fn configured<'v>(value: &'v Value, server: &Server) -> Option<&'v Value> {
     let place = servers(value, server);
     place.iter().try_fold(value, |value, key| value.get(key))?.get(SERVER)
 }
 
-/// Program and arguments of a server in whichever form; `None` for one that is reached another way.
+/// Program and arguments of a server in any form; `None` for a server that the client reaches another way.
 fn argv_of(server: &Value) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let server = server.get("transport").unwrap_or(server);
@@ -231,12 +231,12 @@ fn argv_of(server: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a server entry is ours to remove.
+/// Whether a server entry is ours, so that hm may remove it.
 pub(super) fn is_ours(server: &Value) -> bool {
     argv_of(server).is_some_and(|argv| entry::is_ours(&argv))
 }
 
-/// Whether nothing is left but what we had to write around our entries.
+/// Whether only the frame is left that hm wrote around our entries.
 fn is_bare(value: &Value, entries: &[Entry]) -> bool {
     let frame = entries.iter().any(|entry| match entry {
         Entry::Hooks(hooks) => matches!(hooks.layout, entry::Layout::Flat { .. }),
@@ -253,7 +253,7 @@ fn is_toml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml")
 }
 
-/// What surrounds the text of a file and must survive: its byte order mark.
+/// The text of a file without its byte order mark, which an edit must keep.
 struct Framed<'t> {
     mark: &'static str,
     body: &'t str,

@@ -1,6 +1,6 @@
-//! What Hivemind writes into the file of a client, and how it is told from what others wrote there.
+//! The entries that Hivemind writes into the file of a client, and how it recognises them.
 //!
-//! Ours is a server named `hivemind` whose command is `hm serve`, with whatever arguments follow, and a hook whose
+//! Our entries are a server named `hivemind` whose command is `hm serve`, with any arguments, and hooks whose
 //! command is exactly `hm hook CLIENT`. Everything else belongs to the user.
 
 use jsonc_parser::cst::CstInputValue;
@@ -8,96 +8,96 @@ use serde_json::Value;
 
 /// The name of the server in every client; clients derive tool names from it, so it has no `_`.
 pub(super) const SERVER: &str = "hivemind";
-/// What makes a command of a POSIX shell succeed where there is no `hm`. The shell becomes `hm`: the parent of a hook is its
-/// client, by which the client's server finds the session.
+/// Lets a command of a POSIX shell succeed when `hm` is missing. `exec` makes the shell `hm` itself: the parent
+/// of the hook then is the client, which is how the client's server finds the session.
 const WHERE_THERE_IS_HM: &str = "command -v hm >/dev/null || exit 0; exec ";
-/// What a client starts.
+/// The command that a client starts as our server.
 pub(super) const ARGV: [&str; 2] = ["hm", "serve"];
 
-/// One thing that stands in a file.
+/// One part of a file.
 #[derive(Debug)]
 pub enum Entry {
     /// The MCP server.
     Server(Server),
-    /// The hooks.
+    /// The hooks of all events.
     Hooks(Hooks),
 }
 
-/// How a client writes an MCP server.
+/// The form of an MCP server in a client's file.
 #[derive(Debug)]
 pub struct Server {
-    /// The key of the object that maps names to servers. opencode 2 has one more, `servers`, below it; a file
-    /// that uses it goes on doing so, and every other gets the form that both versions read.
+    /// The key of the object that maps names to servers. opencode 2 has another level, `servers`, below it. A
+    /// file with that level keeps it; every other file gets the form that both versions read.
     pub at: &'static str,
-    /// The value of `type`, where the client wants one.
+    /// The value of `type`; `None` when the client wants none.
     pub kind: Option<&'static str>,
-    /// Whether program and arguments are one list.
+    /// Whether program and arguments form one list.
     pub one_list: bool,
-    /// Whether the client is to show its model the tools at once, where it would rather not.
+    /// Whether the entry asks the client to show its model all tools at once.
     pub always_load: bool,
-    /// Variables to hand to the server, where the client keeps them to itself.
+    /// Variables that the client passes to a server only when the entry names them.
     pub env_vars: &'static [&'static str],
-    /// Whether every tool is to be named as allowed, by `*`.
+    /// Whether the entry must allow every tool, by `*`.
     pub all_tools: bool,
-    /// Whether all this stands below `transport`.
+    /// Whether these fields go below `transport`.
     pub in_transport: bool,
 }
 
-/// How a client writes hooks.
+/// The form of hooks in a client's file.
 #[derive(Debug)]
 pub struct Hooks {
-    /// What each of them runs.
+    /// The command of every hook.
     pub command: &'static str,
-    /// When.
+    /// The events that have a hook.
     pub events: &'static [HookEvent],
-    /// Which of the events comes before a tool is run.
+    /// The name of the event before a tool runs.
     pub before_tool: &'static str,
-    /// How they are nested.
+    /// The nesting of the hooks.
     pub layout: Layout,
-    /// How long the client waits, in the client's own unit: far more than the second a hook may take.
+    /// How long the client waits, in the client's own unit. It is far more than the second that a hook may take.
     pub timeout: u32,
-    /// How many characters of a hook's context the client lets through, where it says so.
+    /// The most characters of a hook's context that the client passes on; `None` when its documentation names no limit.
     pub context_chars: Option<usize>,
 }
 
-/// One moment of a client.
+/// One event of a client.
 #[derive(Debug)]
 pub struct HookEvent {
-    /// In the words of the client.
+    /// The client's name of the event.
     pub name: &'static str,
-    /// Of which tool, or which kind of start; all when there is none.
+    /// The tools, or kinds of start, that fire the hook; `None` for all.
     pub matcher: Option<&'static str>,
 }
 
-/// How hooks are nested.
+/// The nesting of hooks in a file.
 #[derive(Debug)]
 pub enum Layout {
     /// Event -> groups with a matcher -> handlers.
     Groups {
-        /// The name of a handler, where the client shows one.
+        /// The name of a handler; `None` when the client shows none.
         name: Option<&'static str>,
     },
-    /// Event -> handlers, below a version of the format.
+    /// Event -> handlers, beside a version of the format.
     Flat {
-        /// The version.
+        /// The version of the format.
         version: u32,
-        /// The value of a handler's `type`, where the client wants one.
+        /// The value of a handler's `type`; `None` when the client wants none.
         kind: Option<&'static str>,
-        /// The key of the time it waits.
+        /// The key of the timeout.
         timeout: &'static str,
-        /// Whether there is a command for each shell, which succeeds also where there is no `hm`: a client that takes a
-        /// hook that fails for a refusal would let those do nothing who have none.
+        /// Whether each shell has its own command, which succeeds even when `hm` is missing. Some clients take
+        /// a failed hook for a refusal: colleagues without `hm` could then run no tool.
         by_shell: bool,
     },
-    /// A file of program text, all of it ours, that runs the command at each event.
+    /// A program file, all of it ours, that runs the command at each event.
     Plugin {
-        /// The file.
+        /// The text of the file.
         text: &'static str,
     },
 }
 
 impl Server {
-    /// The value as it is written.
+    /// The value in the form of the file.
     pub(super) fn value(&self) -> CstInputValue {
         let mut fields: Vec<(String, CstInputValue)> = Vec::new();
         if let Some(kind) = self.kind {
@@ -126,7 +126,7 @@ impl Server {
 }
 
 impl Hooks {
-    /// What stands in the list of an event.
+    /// The element in the list of an event.
     pub(super) fn value(&self, event: &HookEvent) -> CstInputValue {
         let matcher = event.matcher.map(|matcher| ("matcher".to_owned(), matcher.into()));
         let command = ("command".to_owned(), self.command.into());
@@ -164,19 +164,19 @@ impl Hooks {
         }
     }
 
-    /// What a handler runs, without what makes it succeed everywhere.
+    /// The command of a handler, without the part that lets it succeed when `hm` is missing.
     pub(super) fn command_of<'v>(&self, handler: &'v Value) -> Option<&'v str> {
         let by_shell = matches!(self.layout, Layout::Flat { by_shell: true, .. });
         let command = handler["bash"].as_str().filter(|_| by_shell).or(handler["command"].as_str())?;
         Some(command.strip_prefix(WHERE_THERE_IS_HM).unwrap_or(command))
     }
 
-    /// Whether a handler is ours.
+    /// Whether a handler runs exactly our command.
     pub(super) fn is_ours(&self, handler: &Value) -> bool {
         self.command_of(handler) == Some(self.command)
     }
 
-    /// Whether a command runs our hook, by whatever path and with whatever arguments.
+    /// Whether a command runs our hook, with any path and any arguments.
     pub(super) fn is_meant(&self, command: &str) -> bool {
         let wanted = self.command.split(' ').skip(1);
         let mut words = command.split_whitespace();
@@ -184,7 +184,7 @@ impl Hooks {
     }
 }
 
-/// Whether this starts our server, by whatever path and with whatever arguments.
+/// Whether a command starts our server, with any path and any arguments.
 pub(super) fn is_ours(argv: &[String]) -> bool {
     matches!(argv, [program, verb, ..] if is_hm(program) && verb == ARGV[1])
 }

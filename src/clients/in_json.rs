@@ -1,4 +1,4 @@
-//! Edits of JSON, with or without comments: what was there keeps its order, its comments and its white space.
+//! Edits JSON with or without comments. Order, comments and white space of the file stay.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::edit::{self, Problem};
 use super::entry::{Entry, Hooks, Layout, SERVER, Server};
 
-/// JSON, comments and trailing commas: what clients read. Nothing of JSON5, which none of them does.
+/// JSON with comments and trailing commas, which clients read. No client reads JSON5.
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -25,7 +25,7 @@ pub(super) fn value(body: &str) -> Result<Value, Problem> {
     Ok(parse(body)?.to_serde_value().unwrap_or_else(|| Value::Object(serde_json::Map::new())))
 }
 
-/// Whether a value is what we would write.
+/// Whether a value equals the one that hm writes.
 pub(super) fn same(there: &Value, ours: CstInputValue) -> bool {
     *there == plain(ours)
 }
@@ -43,7 +43,7 @@ fn plain(value: CstInputValue) -> Value {
 
 pub(super) fn add(body: &str, entries: &[Entry]) -> Result<String, Problem> {
     let was = value(body)?;
-    // A file of our own ends with a newline, as editors leave it.
+    // A new file ends with a newline, as editors leave it.
     let root = parse(if body.trim().is_empty() { "{}\n" } else { body })?;
     let top = root.object_value_or_create().ok_or_else(|| shape("what it holds", "object"))?;
     for entry in entries {
@@ -82,7 +82,7 @@ fn add_hooks(top: &CstObject, hooks: &Hooks) -> Result<(), Problem> {
                 hooks.handlers(&element).iter().filter_map(|handler| hooks.command_of(handler)).collect();
             commands.iter().any(|command| hooks.is_meant(command))
         };
-        // At the end: the trust of Codex in a hook is bound to its position.
+        // Appends: the trust of Codex in a hook is bound to its position.
         if !list.elements().iter().any(meant) {
             list.append(hooks.value(event));
         }
@@ -154,7 +154,7 @@ fn is_empty(list: &CstArray) -> bool {
     list.elements().is_empty()
 }
 
-/// Removes what is empty now on the way down to `place`, innermost first, but for what was there before us.
+/// Removes empty containers on the path to `place`, innermost first. Those of the original file stay.
 fn prune(top: &CstObject, place: &[&str], original: &Value) {
     for depth in (0..place.len()).rev() {
         let way = &place[..=depth];

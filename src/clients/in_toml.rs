@@ -1,4 +1,4 @@
-//! Edits of TOML: what was there keeps its order, its comments and its white space.
+//! Edits TOML. Order, comments and white space of the file stay.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
@@ -12,7 +12,7 @@ pub(super) fn value(body: &str) -> Result<Value, Problem> {
 
 pub(super) fn add(body: &str, entries: &[Entry]) -> Result<String, Problem> {
     let mut file = parse(body)?;
-    // What a file of nothing else holds stands above what is added to it.
+    // The text of a file that has only comments goes above the new table.
     let only_comments = file.is_empty();
     if only_comments {
         file.set_trailing("");
@@ -76,7 +76,7 @@ fn servers(entries: &[Entry]) -> impl Iterator<Item = &Server> {
     })
 }
 
-/// What somebody wrote above a table, which is not ours to remove.
+/// Comments above a table. Their author may be the user, so hm keeps them.
 fn comments_above(table: &Table) -> Option<String> {
     let prefix = table.decor().prefix()?.as_str()?;
     prefix.contains('#').then(|| prefix.to_owned())
@@ -86,7 +86,7 @@ fn is_inline(table: &dyn TableLike) -> bool {
     table.iter().any(|(_, item)| item.is_value())
 }
 
-/// The crate writes `\n` for what is new.
+/// The crate writes `\n` into new text.
 fn with_newlines_of(body: &str, text: String) -> String {
     if body.contains("\r\n") { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }
 }

@@ -1,5 +1,5 @@
-//! Writing to the files of clients and taking it back: what was there is kept, so that it can be restored byte
-//! for byte.
+//! Writes to the files of clients and undoes it. The earlier text of each file is kept, so that it can be
+//! restored byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -14,96 +14,96 @@ use super::entry::SERVER;
 use super::{Client, ConfigFile, Level, Places, text_of};
 use crate::workspace::MARKER;
 
-/// A change of one file, decided and not made yet.
+/// A planned change of one file.
 #[derive(Debug)]
 pub struct Change {
-    /// Whose file.
+    /// The client of the file.
     pub client: &'static Client,
-    /// Which.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is there now.
+    /// The text now; `None` when the file is missing or is not text.
     pub before: Option<String>,
-    /// What becomes of it.
+    /// The planned result.
     pub outcome: Outcome,
-    /// Whether our name is taken there by a server of the user's own.
+    /// Whether a server of the user has our name in the file.
     pub is_taken: bool,
 }
 
-/// What becomes of a file.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It gets this text.
+    /// The file gets this text.
     Write(String),
-    /// It goes: nobody but `hm init` wrote to it.
+    /// The file is deleted: only `hm init` wrote to it.
     Delete,
-    /// It is as it should be.
+    /// The file stays as it is, because it is right.
     Nothing,
-    /// It cannot be edited, and is left alone.
+    /// The file stays as it is, because it cannot be edited; the text is the reason.
     Refused(String),
 }
 
-/// Why nothing was written, or not all.
+/// Why a change was not made, or only some changes.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// There is no user.
+    /// The environment names no home directory.
     #[error("there is no home directory: set HOME, or configure the project only")]
     NoHome,
-    /// The file system refuses.
+    /// A file operation failed.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Somebody was faster.
+    /// Another program changed the file after the change was planned.
     #[error("{0} was changed in the meantime and is left alone: run the command again")]
     Changed(String),
-    /// Our own note cannot be read.
+    /// The record of earlier texts does not parse.
     #[error(
         "{path} does not parse ({source}): it holds the files as they were before `hm init`; move it away to go on without"
     )]
     Record {
-        /// Where it is.
+        /// Path of the record.
         path: String,
-        /// What is wrong.
+        /// The error of the parser.
         source: serde_json::Error,
     },
 }
 
-/// What `hm init` did at one level: for each file, what was there before.
+/// The work of `hm init` at one level: the earlier text of every file it changed.
 #[derive(Debug)]
 pub struct Installed {
     level: Level,
-    /// Paths of the project are kept relative to it, so that it can be moved.
+    /// The record keeps paths of a project relative to this directory, so that the project can move.
     base: PathBuf,
     dir: PathBuf,
     record: Record,
 }
 
-/// What is kept of a level.
+/// The record of a level.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
     files: BTreeMap<PathBuf, Kept>,
-    /// Directories that were made for them.
+    /// The directories that `hm init` made for the files.
     made: BTreeSet<PathBuf>,
 }
 
-/// One file as it was.
+/// The record of one file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Kept {
-    /// Its text before; none when there was no file.
+    /// The text before; `None` when the file did not exist.
     before: Option<String>,
-    /// SHA-256 of its text after, to see whether somebody changed it since.
+    /// SHA-256 of the text after. A difference shows that another program changed the file.
     after: String,
 }
 
 impl Installed {
-    /// What was done so far. Of a project it is kept in `.hivemind/init/`, which git ignores; of a user in
-    /// `hivemind/init/` below the state directory.
+    /// Reads the record of a level. The record of a project is in `.hivemind/init/`, which git ignores; that of
+    /// a user is in `hivemind/init/` below the state directory.
     ///
     /// # Errors
-    /// [`InstallError`].
+    /// [`InstallError::NoHome`], [`InstallError::Io`] and [`InstallError::Record`].
     pub fn load(level: Level, places: &Places, state_home: Option<&Path>) -> Result<Self, InstallError> {
         let root = places.root().to_owned();
         let root = root.canonicalize().unwrap_or(root);
@@ -121,7 +121,7 @@ impl Installed {
         Ok(installed)
     }
 
-    /// What adding our entries to a file would do.
+    /// Plans to add our entries to a file.
     pub fn plan_add(&self, client: &'static Client, file: &ConfigFile) -> Change {
         let mut change = self.look(client, file);
         if change.outcome == Outcome::Nothing {
@@ -134,8 +134,8 @@ impl Installed {
         change
     }
 
-    /// What taking our entries out of a file would do: restore it if it is as `hm init` left it, else remove
-    /// what is ours and keep the rest.
+    /// Plans to remove our entries from a file: to restore a file that is as `hm init` left it, else to remove
+    /// our entries and keep the rest.
     pub fn plan_remove(&self, client: &'static Client, file: &ConfigFile) -> Change {
         let mut change = self.look(client, file);
         if let (Some(text), Outcome::Nothing) = (&change.before, &change.outcome) {
@@ -154,8 +154,8 @@ impl Installed {
         change
     }
 
-    /// A file as it is. What a project links to elsewhere is none of the project's, and a link to nothing would be
-    /// lost to the file in its place.
+    /// Reads a file. A link of a project that leads outside is refused: its target does not belong to the
+    /// project. A dangling link is refused, because the new file would replace it.
     fn look(&self, client: &'static Client, file: &ConfigFile) -> Change {
         let change = Change::of(client, file);
         if change.outcome != Outcome::Nothing {
@@ -164,7 +164,7 @@ impl Installed {
         let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
         let is_bound = self.level == Level::Project && self.base.exists();
         let why = if let Some(link) = dangling(&file.path) {
-            format!("{} links to what is not there", link.display())
+            format!("{} is a link to a missing file", link.display())
         } else if let Some(there) = there.filter(|there| is_bound && !there.starts_with(&self.base)) {
             format!("it is a link to {}, outside the project", there.display())
         } else {
@@ -173,26 +173,26 @@ impl Installed {
         Change { outcome: Outcome::Refused(why), ..change }
     }
 
-    /// A file without us; none when it goes.
+    /// The text of a file without our entries; `None` when the file should be deleted.
     fn before(&self, file: &ConfigFile, text: &str) -> Result<Option<String>, Problem> {
         match self.record.files.get(self.key(&file.path)) {
             Some(kept) if kept.after == hash(text) => Ok(kept.before.clone()),
             Some(kept) => edit::remove(file, text, kept.before.as_deref()),
-            // The record is lost, or a colleague's.
+            // The record is lost, or a colleague ran `hm init`.
             None => edit::remove(file, text, None),
         }
     }
 
-    /// Makes a change of [`Installed::plan_add`]. What was there is on the disk before it is written over.
+    /// Makes a change of [`Installed::plan_add`]. The earlier text is on the disk before the file changes.
     ///
     /// # Errors
-    /// [`InstallError`]; the file is then as it was.
+    /// [`InstallError`]; the file is then unchanged.
     pub fn add(&mut self, change: &Change, file: &ConfigFile) -> Result<(), InstallError> {
         let Outcome::Write(text) = &change.outcome else { return Ok(()) };
         change.still_holds()?;
         let key = self.key(&change.path).to_owned();
         let before = match &change.before {
-            // What an earlier `hm init` wrote was not there before.
+            // Text of an earlier `hm init` does not count as the user's.
             Some(now) if self.record.files.contains_key(&key) => {
                 self.before(file, now).unwrap_or(Some(now.clone()))
             }
@@ -210,7 +210,7 @@ impl Installed {
     /// Makes a change of [`Installed::plan_remove`].
     ///
     /// # Errors
-    /// [`InstallError`]; the file is then as it was.
+    /// [`InstallError`]; the file is then unchanged.
     pub fn remove(&mut self, change: &Change) -> Result<(), InstallError> {
         let key = self.key(&change.path).to_owned();
         match &change.outcome {
@@ -228,7 +228,7 @@ impl Installed {
         if self.record.files.remove(&key).is_none() {
             return Ok(());
         }
-        // The longer path is the inner directory. One that somebody else uses by now is not empty, and stays.
+        // Reverse order takes inner directories first. A directory with other files in it is not empty, and stays.
         for dir in self.record.made.iter().rev() {
             let _ = std::fs::remove_dir(self.base.join(dir));
         }
@@ -258,12 +258,12 @@ impl Installed {
             std::fs::write(&ignore, "*\n").map_err(fails)?;
         }
         let text = serde_json::to_string_pretty(&self.record).expect("paths of text files are text");
-        // Files of the user may hold tokens of other servers.
+        // Files of the user may contain tokens of other servers.
         replace(&self.file(), &text, 0o600)
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<(), InstallError> {
-        // A link, such as one into a repository of settings, stays one.
+        // Writes to the target of a link, such as one into a repository of settings, so that the link stays.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if let Some(dir) = target.parent() {
             std::fs::create_dir_all(dir).map_err(|source| io_error(dir, source))?;
@@ -287,12 +287,12 @@ impl Change {
         Self { client, path, before, outcome, is_taken }
     }
 
-    /// Whether there is something to do.
+    /// Whether the plan changes the file.
     pub fn is_wanted(&self) -> bool {
         matches!(self.outcome, Outcome::Write(_) | Outcome::Delete)
     }
 
-    /// The change as a unified diff; empty when there is none.
+    /// The change as a unified diff; empty when nothing changes.
     pub fn diff(&self, shown: &str) -> String {
         self.changed(|diff| {
             let before = self.before.as_deref();
@@ -302,14 +302,14 @@ impl Change {
         })
     }
 
-    /// How many lines are added and removed.
+    /// The numbers of added and removed lines, in words.
     pub fn lines(&self) -> String {
         self.changed(|diff| {
             let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
             let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
             match removed {
-                0 => format!("{added} lines more"),
-                _ => format!("{added} lines more, {removed} less"),
+                0 => format!("{added} lines added"),
+                _ => format!("{added} lines added, {removed} removed"),
             }
         })
     }
@@ -332,13 +332,13 @@ impl Change {
     }
 }
 
-/// The link on the way to a path that leads nowhere.
+/// The dangling link on the way to a path.
 fn dangling(path: &Path) -> Option<&Path> {
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
     (!there.exists()).then_some(there)
 }
 
-/// Whether a file that cannot be edited may hold something of ours at all.
+/// Whether a file that cannot be edited may contain an entry of ours.
 fn mentions_us(text: &str) -> bool {
     text.contains(SERVER) || text.contains("hm hook")
 }
@@ -351,8 +351,7 @@ fn read(path: &Path) -> Result<Option<String>, InstallError> {
     text_of(path).map_err(|source| io_error(path, source))
 }
 
-/// Puts a text in the place of a file, whole or not at all. It keeps its permissions; a new one gets `mode`,
-/// less what the user's mask takes.
+/// Replaces a file in one step. It keeps its permissions; a new file gets `mode`, less the user's umask.
 fn replace(path: &Path, text: &str, mode: u32) -> Result<(), InstallError> {
     let fails = |source| io_error(path, source);
     let dir = path.parent().ok_or_else(|| fails(io::ErrorKind::InvalidInput.into()))?;

@@ -1,13 +1,13 @@
-//! What to put where, for clients whose files `hm init` does not write.
+//! Prints the entries for clients whose files `hm init` does not write.
 
 use super::entry::{Entry, Server};
 use super::{Client, ConfigFile, Level, PLAIN_SERVER, Places, SERVER, edit};
 
-/// A client whose servers a human enters, as its documentation of November 2026 has it.
+/// A client in which a person enters servers, according to its documentation of November 2026.
 struct ByHand {
     name: &'static str,
     title: &'static str,
-    /// Where it lists its servers, in words.
+    /// The place of its list of servers, in words.
     place: &'static str,
     entries: &'static [Entry],
 }
@@ -42,17 +42,17 @@ const BY_HAND: &[ByHand] = &[
     },
 ];
 
-/// What a client's file holds, and where the file is.
+/// The text for a file of a client, and the place of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
-    /// Where, in words.
+    /// The place, in words.
     pub place: String,
-    /// The text of a file that holds nothing else.
+    /// The text of a file that contains our entries only.
     pub text: String,
 }
 
-/// What to put where for a client of any name: the name its makers use, and each file. `hm init` writes the files of the
-/// clients it knows by itself.
+/// The product name of a client and a snippet for each of its files. A client that Hivemind does not know gets
+/// the usual form.
 pub fn printed(name: &str, places: &Places) -> (String, Vec<Snippet>) {
     let snippet = |place: String, file: &ConfigFile| {
         let text = edit::add(file, None).ok().flatten().unwrap_or_default();
@@ -74,7 +74,7 @@ pub fn printed(name: &str, places: &Places) -> (String, Vec<Snippet>) {
             (name, format!("the file in which {name} lists its MCP servers"), &[PLAIN_SERVER] as &[Entry])
         }
     };
-    // A name that is read as JSON.
+    // The extension makes it JSON.
     let file = ConfigFile { path: "settings.json".into(), entries };
     (title.to_owned(), vec![snippet(place, &file)])
 }

@@ -1,4 +1,4 @@
-//! Whether a client trusts what a project brings: read from its own files, guessed nowhere.
+//! Whether a client trusts the files of a project. The client's own files tell it; nothing is guessed.
 
 use std::path::Path;
 
@@ -7,31 +7,31 @@ use serde_json::Value;
 use super::entry::SERVER;
 use super::{Base, Client, Level, Places, Spot, hook_commands, in_json, in_toml, text_of};
 
-/// What can be known of a client's trust.
+/// The trust of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// It is given; how we know.
+    /// The client trusts it; the text tells how we know.
     Given(String),
-    /// It is not: the client ignores what we configured.
+    /// The client does not trust it, and ignores our configuration.
     Missing {
-        /// What is not trusted.
+        /// The thing that it does not trust.
         what: String,
-        /// How a person grants it; nobody else should.
+        /// How a person grants the trust. An agent should not.
         fix: String,
     },
-    /// The client has not asked yet, or no person has answered: it ignores what we configured until a person does.
+    /// The client has not asked yet, or no person has answered. It ignores our configuration until then.
     Waiting {
-        /// What is not trusted yet.
+        /// The thing that it does not trust yet.
         what: String,
         /// How a person answers.
         fix: String,
     },
-    /// It is not written down where we can read it; why.
+    /// No file that we can read tells it; the text is the reason.
     Unknown(String),
 }
 
-/// Whether a client trusts what we configured: in this project, when anything is configured there, and in the
-/// user's own files, which are trusted for being there but for hooks of Codex.
+/// Whether a client trusts our configuration: in this project, when the project has some, and in the user's own
+/// files. Clients trust the user's files; only Codex asks about their hooks.
 pub fn trust(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
     match client.name {
         "claude" => claude(places, of_project),
@@ -39,8 +39,8 @@ pub fn trust(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
         "gemini" => gemini(places, of_project),
         "copilot" if of_project => vec![copilot(places)],
         _ if of_project => vec![Trust::Unknown(format!(
-            "{} asks when it first sees the server, and keeps the answer to itself; should the server find no \
-             workspace there, add `--dir {}` to its arguments",
+            "{} asks when it first sees the server, and hm cannot read the answer; if the server finds no workspace, \
+             add `--dir {}` to its arguments",
             client.title,
             places.root.display()
         ))],
@@ -93,7 +93,7 @@ fn claude_project(places: &Places, settings: &[Option<Value>]) -> Vec<Trust> {
         lists.filter_map(|settings| settings[key].as_array()).flatten().any(|name| name == SERVER)
     };
     let all = settings.iter().flatten().any(|settings| settings["enableAllProjectMcpServers"] == true);
-    // A server of the user's own configuration needs no approval.
+    // A server in the user's own configuration needs no approval.
     let brought = places.path(&Spot(Base::Project, ".mcp.json")).is_some_and(|path| path.exists());
     let server = if !brought {
         return vec![folder];
@@ -115,7 +115,7 @@ fn codex(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
     let text = config.and_then(|path| text_of(&path).ok().flatten());
     let config = text.and_then(|text| in_toml::value(&text).ok()).unwrap_or_default();
     let level = |dir: &Path| &config["projects"][&*dir.to_string_lossy()]["trust_level"];
-    // Codex asks for the directory it is started in, then for the repository around it.
+    // Codex asks for its start directory, then for the repository around it.
     let repository = places.root.ancestors().find(|dir| dir.join(".git").exists());
     let trusted =
         [Some(places.root.as_path()), repository].into_iter().flatten().any(|dir| level(dir) == "trusted");
@@ -136,7 +136,7 @@ fn codex(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
     found
 }
 
-/// Codex trusts one definition at one position; the hash of it is Codex's own affair.
+/// Codex trusts one definition of a hook at one position. Only Codex can compute the hash it records.
 fn codex_hooks(client: &Client, places: &Places, state: &Value) -> Option<Trust> {
     let hooks = client.hooks()?;
     let mut untrusted = Vec::new();
@@ -157,16 +157,16 @@ fn codex_hooks(client: &Client, places: &Places, state: &Value) -> Option<Trust>
     match (known, untrusted.as_slice()) {
         (0, _) => None,
         (_, []) => {
-            Some(Trust::Given("the hooks were trusted; whether as they are now, `/hooks` says".to_owned()))
+            Some(Trust::Given("the hooks were trusted; `/hooks` shows whether they changed since".to_owned()))
         }
         (_, names) => Some(waiting(
-            format!("Codex skips hooks nobody has reviewed: {}", names.join(", ")),
+            format!("Codex skips hooks that no person has reviewed: {}", names.join(", ")),
             "run `/hooks` in Codex and trust them",
         )),
     }
 }
 
-/// How Codex writes an event in a key.
+/// The form of an event's name in the keys of Codex.
 fn snake_case(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -199,10 +199,10 @@ fn gemini(places: &Places, of_project: bool) -> Vec<Trust> {
     found
 }
 
-/// Without a word on the folder Gemini CLI asks, and headless it refuses to start.
+/// Without a record of the folder, Gemini CLI asks; without a terminal it refuses to start.
 fn gemini_folder(places: &Places) -> Trust {
     let folders = json(places, Spot(Base::Home, ".gemini/trustedFolders.json")).unwrap_or_default();
-    // The nearest folder that says anything decides; a parent can be trusted through its child.
+    // The nearest folder with a record decides. A record of a child can trust its parent.
     for dir in places.root.ancestors() {
         match folders[&*dir.to_string_lossy()].as_str() {
             Some("TRUST_FOLDER") => return Trust::Given(format!("{} is trusted", dir.display())),
@@ -226,7 +226,7 @@ fn gemini_folder(places: &Places) -> Trust {
     waiting("Gemini CLI does not trust this folder", "start `gemini` in it and accept")
 }
 
-/// Without the folder in its list Copilot CLI runs no hook of it, and starts no server.
+/// Copilot CLI runs no hook and starts no server of a folder that its list does not contain.
 fn copilot(places: &Places) -> Trust {
     let config = json(places, Spot(Base::Copilot, "config.json")).unwrap_or_default();
     let folders = config["trustedFolders"].as_array().into_iter().flatten();
@@ -237,7 +237,7 @@ fn copilot(places: &Places) -> Trust {
     }
 }
 
-/// A file of a client as plain data; none when it is not there or cannot be read.
+/// A file of a client as plain data; `None` when it is missing or cannot be read.
 fn json(places: &Places, spot: Spot) -> Option<Value> {
     let text = text_of(&places.path(&spot)?).ok()??;
     in_json::value(text.trim_start_matches('\u{feff}')).ok()

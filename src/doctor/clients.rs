@@ -1,4 +1,4 @@
-//! One client: its settings, the server and the hooks as it would run them, its trust, and when hooks last fired.
+//! The checks of one client: its settings, its server and hooks, its trust, and the last runs of its hooks.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -13,29 +13,29 @@ use crate::domain::time::Timestamp;
 use crate::mcp::{Era, Pane};
 use crate::system;
 
-/// How long a server may take from start to its list of tools; clients wait 10 s and more.
+/// How long a server may take from its start to its list of tools. Clients wait 10 s and more.
 const SERVER_WITHIN: Duration = Duration::from_secs(10);
-/// How long a hook may take: what we ask clients to wait.
+/// How long a hook may take: the time that our entries ask clients to wait.
 const HOOK_WITHIN: Duration = Duration::from_secs(5);
 
-/// What became of each command that was started as a server: how many tools it lists, or why none.
+/// The result of each server command: the number of its tools, or the reason why there are none.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     tried: HashMap<Vec<String>, Result<usize, String>>,
 }
 
-/// What is configured for a client.
+/// The configuration of a client.
 #[derive(Debug, Default)]
 struct Found {
-    /// Each file with something of ours or in our place.
+    /// Each file with an entry of ours or with another server in its place.
     files: Vec<String>,
     problems: Vec<Check>,
     server: bool,
     of_project: bool,
-    /// Whether one of the files is no file of another client too: what two read may have been written for the other one.
+    /// Whether one of the files belongs to this client alone. A shared file may have been written for the other client.
     has_own: bool,
     argv: Vec<Vec<String>>,
-    /// Each command that is our hook, with the events that run it.
+    /// Each command that runs our hook, with its events.
     hooked: Vec<(String, Vec<&'static str>)>,
 }
 
@@ -46,7 +46,7 @@ impl Found {
 }
 
 impl Doctor<'_> {
-    /// Whether any client knows of this workspace, or would if its settings could be read.
+    /// Whether a client is configured for this workspace, or has settings that cannot be read.
     pub(super) fn is_anybody_configured(&self) -> bool {
         CLIENTS
             .iter()
@@ -62,16 +62,16 @@ impl Doctor<'_> {
         }
         if found.files.is_empty() {
             if checks.is_empty() && client.is_found(&self.places) {
-                let told = format!("{} is here and not configured", client.title);
+                let message = format!("{} is here and not configured", client.title);
                 let user = if client.files(Level::Project, &self.places).is_empty() { " --user" } else { "" };
                 let fix = format!("hm init{user} --clients {}", client.name);
-                checks.push(Check::note(format!("{} config", client.name), told).fixed_by(fix));
+                checks.push(Check::note(format!("{} config", client.name), message).fixed_by(fix));
             }
             return checks;
         }
         if !client.is_installed(&self.places) {
-            let told = format!("{}; {} is not on this machine", found.files.join(", "), client.title);
-            checks.push(Check::note(format!("{} config", client.name), told));
+            let message = format!("{}; {} is not on this machine", found.files.join(", "), client.title);
+            checks.push(Check::note(format!("{} config", client.name), message));
             return checks;
         }
         checks.push(config(client, &found));
@@ -124,8 +124,8 @@ impl Doctor<'_> {
     ) -> Result<(), String> {
         let text = file.text().map_err(|error| error.to_string())?;
         let Some(text) = text else { return Ok(()) };
-        let said = |problem: clients::Problem| problem.to_string();
-        let standings = clients::standings(file, &text).map_err(said)?;
+        let message = |problem: clients::Problem| problem.to_string();
+        let standings = clients::standings(file, &text).map_err(message)?;
         let path = file.path.strip_prefix(self.places.root()).unwrap_or(&file.path).display();
         for (entry, standing) in file.entries.iter().zip(standings) {
             let remark = match standing {
@@ -149,9 +149,9 @@ impl Doctor<'_> {
         }
         found
             .argv
-            .extend(clients::argv(file, &text).map_err(said)?.filter(|argv| !found.argv.contains(argv)));
+            .extend(clients::argv(file, &text).map_err(message)?.filter(|argv| !found.argv.contains(argv)));
         for event in client.hooks().into_iter().flat_map(|hooks| hooks.events) {
-            for (command, ..) in clients::hook_commands(file, &text, event.name).map_err(said)? {
+            for (command, ..) in clients::hook_commands(file, &text, event.name).map_err(message)? {
                 match found.hooked.iter_mut().find(|(known, _)| *known == command) {
                     Some((_, events)) if events.contains(&event.name) => {}
                     Some((_, events)) => events.push(event.name),
@@ -162,13 +162,13 @@ impl Doctor<'_> {
         Ok(())
     }
 
-    /// Starts a server as the client would, and asks for its tools.
+    /// Starts a server as the client would, and lists its tools.
     async fn server(&self, client: &Client, argv: &[String], servers: &mut Servers) -> Check {
         let about = format!("{} server", client.name);
         let tried = match servers.tried.get(argv) {
             Some(tried) => tried.clone(),
             None => {
-                // Claude Code and Copilot CLI speak the newer protocol, the others the older one.
+                // Claude Code and Copilot CLI use the newer protocol, the others the older one.
                 let era = match client.name {
                     "claude" | "copilot" => Era::Modern,
                     _ => Era::Legacy,
@@ -184,8 +184,9 @@ impl Doctor<'_> {
                 .with(json!({ "tools": tools })),
             Err(why) => {
                 let dir = self.workspace.root().display();
-                let fix =
-                    format!("run `{line}` in {dir}: it should wait for input; what it says instead is why");
+                let fix = format!(
+                    "run `{line}` in {dir}: it should wait for input; its output shows why it does not"
+                );
                 Check::fault(about, format!("`{line}` {why}"), fix)
             }
         }
@@ -208,7 +209,7 @@ impl Doctor<'_> {
         if tools.is_empty() { Err("lists no tools".to_owned()) } else { Ok(tools.len()) }
     }
 
-    /// Runs a hook as the client would before it reads a file, which is nothing to object to.
+    /// Runs a hook as the client would before it reads a file. No rule objects to reading one.
     async fn hook(&self, client: &Client, hooks: &Hooks, command: &str, events: &[&str]) -> Check {
         let about = format!("{} hooks", client.name);
         let when = if events.len() == hooks.events.len() { "every event" } else { &events.join(", ") };
@@ -227,7 +228,7 @@ impl Doctor<'_> {
         let root = self.workspace.root();
         let file = root.join("README.md");
         let payload = match client.name {
-            // What tells the two apart that run the same command.
+            // The two clients can run the same command; the form of the payload tells them apart.
             "copilot" => json!({
                 "sessionId": "hm-doctor", "cwd": root, "toolName": "view", "toolArgs": { "path": file },
             }),
@@ -251,7 +252,7 @@ impl Doctor<'_> {
         let mut child = shell.spawn().map_err(|error| format!("cannot be started: {error}"))?;
         let run = async {
             if let Some(mut stdin) = child.stdin.take() {
-                // One that does not read its input is judged by how it ends.
+                // A hook may ignore its input: only its exit counts.
                 let _ = stdin.write_all(payload.to_string().as_bytes()).await;
             }
             child.wait_with_output().await
@@ -260,18 +261,18 @@ impl Doctor<'_> {
         let output = tokio::time::timeout(HOOK_WITHIN, run).await.map_err(|_| slow())?;
         let output = output.map_err(|error| format!("cannot be waited for: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
-            return Err(format!("fails ({}): {said}", output.status));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let line = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+            return Err(format!("fails ({}): {line}", output.status));
         }
         let answer = output.stdout.trim_ascii();
         if !answer.is_empty() && serde_json::from_slice::<Value>(answer).is_err() {
-            return Err("prints what is no JSON".to_owned());
+            return Err("prints something other than JSON".to_owned());
         }
         Ok(started.elapsed())
     }
 
-    /// When each hook last fired.
+    /// The time of each hook's last run.
     fn fired(&self, client: &Client, hooks: &Hooks) -> Check {
         let now = system::now();
         let fired = |name: &str| Mark::of(self.workspace, client, name).at();
@@ -301,7 +302,7 @@ fn config(client: &Client, found: &Found) -> Check {
     Check::note(about, format!("{files}; without the server")).fixed_by(init(client, found))
 }
 
-/// The events at which a client that is configured tells us nothing.
+/// Reports the events at which a configured client runs no hook of ours.
 fn unhooked(client: &Client, hooks: &Hooks, found: &Found) -> Option<Check> {
     let names = hooks.events.iter().map(|event| event.name);
     let silent: Vec<_> = names.filter(|name| !found.runs_hook_at(name)).collect();
@@ -309,24 +310,27 @@ fn unhooked(client: &Client, hooks: &Hooks, found: &Found) -> Option<Check> {
         Check::fault(
             format!("{} hooks", client.name),
             format!("nothing runs `{}` at {}", hooks.command, silent.join(", ")),
-            format!("`{}` adds it; what stands in its place is yours to take out", init(client, found)),
+            format!(
+                "`{}` adds it; if another command is in its place, remove that first",
+                init(client, found)
+            ),
         )
     })
 }
 
-/// What writes the settings of a client where they are already.
+/// The command that writes the settings at the level where the client has some.
 fn init(client: &Client, found: &Found) -> String {
     let level = if found.of_project { "" } else { " --user" };
     format!("hm init{level} --clients {}", client.name)
 }
 
-/// Whether some of our hooks stand in a file.
+/// Whether a file has some of our hooks.
 fn is_begun(hooks: &Hooks, file: &ConfigFile, text: &str) -> bool {
     let runs = |event: &str| clients::hook_commands(file, text, event).is_ok_and(|found| !found.is_empty());
     hooks.events.iter().any(|event| runs(event.name))
 }
 
-/// How long ago, in its largest unit.
+/// The time since `at`, in its largest unit.
 fn age(at: Timestamp, now: Timestamp) -> String {
     let seconds = (now.ms() - at.ms()).max(0) / 1_000;
     match seconds {

@@ -1,4 +1,4 @@
-//! The program, the writer, the store and the pack.
+//! The checks of the program, the writer, the memory, the read models and the pack.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,22 +19,21 @@ use crate::system;
 use crate::views::{self, ContextOf, View, ViewError};
 use crate::writer::Spool;
 
-/// This program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// How long a writer may take to come up: many times what it takes on a slow disk.
+/// How long a writer may take to start: many times what it takes on a slow disk.
 const UP_WITHIN: Duration = Duration::from_secs(10);
-/// How often one that is coming up is asked.
+/// The pause between two questions to a starting writer.
 const UP_POLL: Duration = Duration::from_millis(20);
 
-/// What mends read models that cannot be read.
+/// The cure for read models that cannot be read.
 const REBUILD: &str = "run `hm rebuild`: nothing is lost";
-/// What helps with what a newer version wrote.
+/// The cure for files of a newer version.
 const UPDATE: &str = "update this hm: nothing is lost, and writes wait in the spool";
-/// What tells more about a ledger that cannot be read.
+/// The way forward for a ledger that cannot be read.
 const VERIFY: &str = "run `hm verify`, which says what is damaged";
 
 impl Doctor<'_> {
-    /// What clients run when they run `hm`, and whether it is this program.
+    /// Whether the `hm` that clients run is this program.
     pub(super) fn program(&self) -> Check {
         let here = self.binary.display();
         let Some(found) = self.places.program("hm") else {
@@ -66,7 +65,7 @@ impl Doctor<'_> {
         }
     }
 
-    /// Where the memory lies, what should be known of that, and what the spool left behind.
+    /// The place of the memory, remarks about it, and queued commands that no writer took.
     pub(super) fn memory(&self) -> Vec<Check> {
         let mut checks = vec![Check::ok("memory", self.workspace.memory().display().to_string())];
         checks.extend(self.workspace.remarks().into_iter().map(|remark| Check::note("memory", remark)));
@@ -88,7 +87,7 @@ impl Doctor<'_> {
         checks
     }
 
-    /// Whether who a pane is told it is, is anybody.
+    /// Whether HM_AGENT names an agent of the roster.
     pub(super) fn agent(&self) -> Option<Check> {
         let name = self.agent.as_deref()?;
         let session = "hm-doctor".parse().expect("a short printable line");
@@ -102,7 +101,7 @@ impl Doctor<'_> {
         })
     }
 
-    /// Whether somebody writes, or can be started to.
+    /// Whether a writer runs or can be started.
     pub(super) async fn writer(&self) -> Check {
         let pid = std::fs::read_to_string(self.workspace.writer_lock()).unwrap_or_default();
         let pid = pid.trim();
@@ -144,16 +143,16 @@ impl Doctor<'_> {
     }
 
     async fn start_writer(&self) -> Result<(), String> {
-        let said = |error: std::io::Error| error.to_string();
-        // A fresh clone has no place for it yet.
+        let message = |error: std::io::Error| error.to_string();
+        // A fresh clone has no memory yet.
         self.workspace.ensure().map_err(|error| error.to_string())?;
-        let mut child = self.front.start_writer().map_err(said)?;
+        let mut child = self.front.start_writer().map_err(message)?;
         let deadline = system::instant() + UP_WITHIN;
         while system::instant() < deadline {
             if self.front.writer_is_up().await {
                 return Ok(());
             }
-            if let Some(status) = child.try_wait().map_err(said)?.filter(|status| !status.success()) {
+            if let Some(status) = child.try_wait().map_err(message)?.filter(|status| !status.success()) {
                 return Err(status.to_string());
             }
             tokio::time::sleep(UP_POLL).await;
@@ -161,10 +160,10 @@ impl Doctor<'_> {
         Err(format!("it does not answer within {} s", UP_WITHIN.as_secs()))
     }
 
-    /// What can be seen of ledger and read models.
+    /// Whether ledger and read models are sound.
     pub(super) fn store(&self) -> Check {
         let go_on = AtomicBool::new(false);
-        // Only what is fine at a glance is worth a closer look.
+        // Runs the longer scan only when the quick one finds nothing.
         let scan = match Scan::quick(self.workspace, &go_on) {
             Ok(scan) if scan.findings.is_empty() => Scan::of(self.workspace, &go_on),
             other => other,
@@ -181,7 +180,7 @@ impl Doctor<'_> {
         }
     }
 
-    /// Whether the ledger is what this machine has seen and sealed of it.
+    /// Whether the ledger agrees with the evidence of this machine.
     pub(super) fn standing(&self) -> Check {
         match Standing::of(self.workspace, self.state_home) {
             Err(error) => Check::fault("ledger", error.to_string(), VERIFY),
@@ -193,10 +192,10 @@ impl Doctor<'_> {
         }
     }
 
-    /// Whether what agents are given fits into what their clients let through.
+    /// Whether the context of every agent fits into the limits of the clients.
     pub(super) fn pack(&self) -> Check {
         let mut reads = Reads::of(self.workspace.clone());
-        let mut largest = (0, "nobody".to_owned());
+        let mut largest = (0, "no agent".to_owned());
         for agent in self.config.roster.agents() {
             let (agent, budget) = (agent.clone(), DEFAULT_BUDGET_CHARS);
             let view = View::Context(ContextOf { agent: agent.clone(), session: None, budget, window: None });
@@ -212,11 +211,11 @@ impl Doctor<'_> {
         let (chars, agent) = largest;
         let limits = CLIENTS.iter().filter_map(|client| Some((client.name, client.hooks()?.context_chars?)));
         let limits: Vec<_> = limits.collect();
-        let said: Vec<_> = limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect();
+        let shown: Vec<_> = limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect();
         let data = json!({ "chars": chars, "agent": agent, "limits": limits });
         let message = format!(
             "the longest context, that of {agent}, has {chars} characters; clients cut at: {}",
-            said.join(", ")
+            shown.join(", ")
         );
         match limits.iter().all(|(_, limit)| chars <= *limit) {
             true => Check::ok("pack", message).with(data),
@@ -225,7 +224,7 @@ impl Doctor<'_> {
     }
 }
 
-/// What mends a memory that cannot be read. The ledger is the truth; the read models are made from it.
+/// The cure for a memory that cannot be read. Read models can always be made anew from the ledger.
 fn cure(error: &ScanError) -> &'static str {
     use crate::ledger::LedgerError;
     use crate::store::StoreError;
@@ -246,8 +245,8 @@ fn cure(error: &ScanError) -> &'static str {
     }
 }
 
-/// What a program called `hm` says its version is.
+/// The version that a program called `hm` prints; `None` when it prints none.
 fn version_of(program: &Path) -> Option<String> {
-    let said = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-    Some(String::from_utf8(said.stdout).ok()?.trim().strip_prefix("hm ")?.to_owned())
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().strip_prefix("hm ")?.to_owned())
 }

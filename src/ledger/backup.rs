@@ -1,4 +1,4 @@
-//! A hot copy of a database: one state of it, whatever its writer does meanwhile.
+//! A hot copy of a database: one state of it, while the writer goes on.
 
 use std::path::Path;
 
@@ -7,20 +7,22 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::{Failure, LedgerError};
 
-/// How often a locked source is tried again; only an operator's shell locks it.
+/// How often the copy retries while the source is locked. Only an operator's shell locks it.
 const RETRIES: u32 = 100;
-/// How long apart.
+/// The pause between two retries.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Copies a database into a new file and checks every page of the copy. All pages are copied in one read
-/// transaction: a copy in steps starts over whenever the writer commits, and would never end under load.
-/// Writers go on meanwhile; only their log cannot be copied back until this ends.
+/// Copies a database into a new file and checks every page of the copy. One read transaction covers all pages:
+/// a copy in steps starts over at every commit of the writer and would never end under load. Writers go on
+/// meanwhile; only their log grows until the copy ends.
 ///
 /// # Errors
-/// [`LedgerError::Create`], [`LedgerError::Copy`], [`LedgerError::Damaged`].
+/// [`LedgerError::Create`] and [`LedgerError::Copy`] when the copy cannot be written, [`LedgerError::Damaged`]
+/// when a page of it is not sound.
 pub(crate) fn copy(from: &Connection, to: &Path) -> Result<Connection, LedgerError> {
     let failed = |source| LedgerError::Copy { path: to.display().to_string(), source: Failure(source) };
-    // Made before SQLite makes it: the copy is its owner's alone, and so are the files beside it.
+    // Created before SQLite does it: the file, and the files that SQLite puts beside it, are readable by their
+    // owner only.
     private(to).map_err(|error| LedgerError::Create { path: to.display().to_string(), source: error })?;
     let mut copy = Connection::open(to).map_err(failed)?;
     {
@@ -47,13 +49,13 @@ pub(crate) fn copy(from: &Connection, to: &Path) -> Result<Connection, LedgerErr
     }
 }
 
-/// The first thing that a check of a whole file finds.
+/// The first problem that SQLite's check of a whole file reports.
 pub(super) fn problem(db: &Connection, check: &str) -> Result<Option<String>, rusqlite::Error> {
     let mut problem = None;
     db.pragma_query(None, check, |row| {
-        let said: String = row.get(0)?;
-        if problem.is_none() && said != "ok" {
-            problem = Some(said);
+        let line: String = row.get(0)?;
+        if problem.is_none() && line != "ok" {
+            problem = Some(line);
         }
         Ok(())
     })?;

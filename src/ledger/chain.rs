@@ -1,18 +1,18 @@
-//! The hash chain: how one event binds the next, and a payload its event.
+//! The hash chain: how an event is bound to the previous one, and a payload to its event.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use super::Hash;
 
-/// One column of an event row, as it is hashed: type tag, length as u64 little-endian, bytes.
+/// One column of an event row, in the form that is hashed: type tag, length as u64 little-endian, bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Column<'a> {
     Null,
     Integer(i64),
     Text(&'a [u8]),
     Blob(&'a [u8]),
-    /// No version writes one; a forged one hashes like nothing else.
+    /// No version of hm writes one. A forged one gets a tag of its own, so it cannot hash like another value.
     Real(f64),
 }
 
@@ -37,7 +37,7 @@ pub(super) fn event_hash<'a>(prev: &Hash, columns: impl IntoIterator<Item = Colu
     hasher.finalize().into()
 }
 
-/// HMAC-SHA-256 of a payload under its salt: tells nothing once the salt is erased.
+/// HMAC-SHA-256 of a payload under its salt. Without the salt the hash reveals nothing about the payload.
 pub(super) fn payload_hash(salt: &[u8], payload: &[u8]) -> Hash {
     let mut mac = Hmac::<Sha256>::new_from_slice(salt).expect("HMAC takes keys of any length");
     mac.update(payload);

@@ -1,4 +1,4 @@
-//! One event, one line: the ledger as text that can be read, compared and taken elsewhere.
+//! The ledger as text to read, compare and take elsewhere: one line for each event.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,27 +25,27 @@ struct Line<'a> {
     payload: Option<&'a RawValue>,
 }
 
-/// The last line of an export.
+/// The last line of an export. It shows that the export is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportTrailer {
-    /// Events above this line.
+    /// Number of events above this line.
     pub count: u64,
-    /// Hash of the last of them, in hex.
+    /// Hash of the last event, in hex; zeros for an empty ledger.
     pub head_hash: String,
 }
 
 impl ExportTrailer {
-    /// The trailer of a ledger that stands at `head`.
+    /// The trailer of a ledger that ends at `head`.
     pub fn at(head: Cursor) -> Self {
         Self { count: head.seq, head_hash: hex::encode(head.hash) }
     }
 }
 
-/// One event as a JSON line without its line break; the same event gives the same bytes.
+/// One event as a JSON line without its line break. The same event always gives the same bytes.
 ///
 /// # Errors
-/// When the stored payload is no JSON; `hm verify` will name it.
+/// When the stored payload is not JSON. `hm verify` names such an event.
 pub fn export_line(event: &Stored) -> Result<String, serde_json::Error> {
     let payload = event.payload.as_ref().map(|(payload, _)| serde_json::from_str(payload)).transpose()?;
     serde_json::to_string(&Line {

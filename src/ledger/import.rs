@@ -1,4 +1,4 @@
-//! An export read back: every line is checked before it is believed, and all of them are appended or none.
+//! Reads an export back. It checks every line first, and appends all new events or none.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -17,56 +17,56 @@ use crate::domain::privacy::Denial;
 use crate::domain::text;
 use crate::domain::time::Timestamp;
 
-/// The longest line of an export: a payload, and room for the other columns, none of which is long.
+/// The longest line of an export: a payload and room for the other columns, which are all short.
 const MAX_LINE_BYTES: usize = MAX_PAYLOAD_BYTES + 32 * 1024;
 
-/// No event of a team is older than the epoch or as late as the year 2200.
+/// The years 1970 to 2199: an event of a team lies in this range.
 const SANE_TIMES_MS: std::ops::Range<i64> = 0..7_258_118_400_000;
 /// The longest id of a trace; W3C's has 32 characters.
 const MAX_TRACE_CHARS: usize = 128;
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// Events appended.
+    /// Number of events appended.
     pub added: u64,
-    /// Events that were there already.
+    /// Number of events that the ledger had before.
     pub present: u64,
-    /// The ledger's head now.
+    /// The end of the ledger after the import.
     pub head: Cursor,
-    /// Who speaks in the events that were appended, sorted.
+    /// The agents that caused the appended events, sorted.
     pub authors: Vec<AgentId>,
 }
 
-/// Why an import was refused; nothing was written, except maybe after `Ledger`.
+/// Why an import was refused. Nothing was written, except maybe after [`ImportError::Write`].
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The file does not verify.
+    /// A line does not pass the checks.
     #[error("line {line} {problem}")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem, as the rest of a sentence that begins with the line.
         problem: String,
     },
     /// A text looks like a secret.
     #[error("line {line} holds what looks like a secret in `{}` (rule {})", denial.field, denial.rule)]
     Secret {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// Which rule, in which field.
+        /// The rule that matched, and the field.
         denial: Denial,
     },
-    /// Neither is a prefix of the other.
+    /// The ledger and the file have different histories: neither is a prefix of the other.
     #[error("the ledger holds another event {seq} than line {seq} of the file")]
     Diverged {
-        /// Where the histories part.
+        /// Sequence number where the histories differ.
         seq: u64,
     },
     /// The ledger lost events, and the file does not hold them either.
     #[error("the ledger lost event {seq}, and the file does not bring it back")]
     Incomplete {
-        /// An event that is missing.
+        /// Sequence number of a missing event.
         seq: u64,
     },
     /// The file cannot be read.
@@ -75,7 +75,7 @@ pub enum ImportError {
     /// The ledger cannot be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The ledger cannot be written.
+    /// Writing the ledger failed.
     #[error("the ledger cannot be written: {0}")]
     Write(#[source] Failure),
 }
@@ -102,9 +102,9 @@ struct Line<'a> {
     payload: Option<&'a RawValue>,
 }
 
-/// Walks an export from its first line to its trailer and gives every event to `take`, in order and
-/// checked: it follows the one before, its hashes are right, this binary can fold it, and where its payload is
-/// missing a later event says that it was erased. Holds one line in memory.
+/// Reads an export from its first line to its trailer, and hands every checked event to `take` in order. An
+/// event passes when it follows the previous one, its hashes are right and this binary can fold it. An event
+/// without a payload needs a later event that records the erasure. Memory holds one line at a time.
 pub(super) fn walk(
     mut from: impl BufRead,
     mut take: impl FnMut(&Stored) -> Result<(), ImportError>,
@@ -150,10 +150,11 @@ pub(super) fn walk(
         match &event.payload {
             None => drop(gaps.insert(event.seq, event.id)),
             Some(_) => {
-                if let Ok(Some(Event::EventRedacted(said))) = event.recorded().map(|recorded| recorded.event)
-                    && gaps.get(&said.seq) == Some(&said.event_id)
+                if let Ok(Some(Event::EventRedacted(redacted))) =
+                    event.recorded().map(|recorded| recorded.event)
+                    && gaps.get(&redacted.seq) == Some(&redacted.event_id)
                 {
-                    gaps.remove(&said.seq);
+                    gaps.remove(&redacted.seq);
                 }
             }
         }
@@ -202,10 +203,10 @@ fn stored(bytes: &[u8]) -> Result<Stored, String> {
     })
 }
 
-/// The event, if it follows `head` and nothing in it was changed.
+/// The event, if it follows `head` and is unchanged.
 fn checked(event: Stored, head: Cursor) -> Result<Stored, String> {
     if event.seq != head.seq + 1 {
-        return Err(format!("holds event {}, and event {} comes here", event.seq, head.seq + 1));
+        return Err(format!("holds event {}, and event {} should follow", event.seq, head.seq + 1));
     }
     if event.prev_hash != head.hash {
         return Err("does not follow the event before it: prev_hash differs".to_owned());
@@ -222,8 +223,8 @@ fn checked(event: Stored, head: Cursor) -> Result<Stored, String> {
     Ok(event)
 }
 
-/// Whether an event from elsewhere says who, when and how as this program would have said it. Its author may be
-/// anybody: only that the name is one can be told.
+/// Whether author, time and texts of an event from another ledger have a form that this program writes. The
+/// check cannot tell who the author is, only that the name is well-formed.
 pub(super) fn credible(event: &Stored) -> Result<(), String> {
     let name = |name: &str| -> Result<(), String> {
         if AgentId::recorded(name).is_canonical() {
@@ -241,7 +242,7 @@ pub(super) fn credible(event: &Stored) -> Result<(), String> {
     }
     let Some((payload, _)) = &event.payload else { return Ok(()) };
     let payload: Value = serde_json::from_str(payload).map_err(|problem| problem.to_string())?;
-    // Where events name agents besides their author.
+    // The fields in which events name other agents than their author.
     let named = ["/agent", "/left/agent", "/right/agent"];
     named.iter().filter_map(|at| payload.pointer(at)?.as_str()).try_for_each(name)
 }

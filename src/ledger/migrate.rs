@@ -1,29 +1,28 @@
-//! Numbered migrations: all that are missing in one transaction, so that no crash leaves half of them.
+//! Numbered migrations. All missing ones run in one transaction, so that a crash leaves none or all.
 
 use refinery::Runner;
 use refinery::error::Kind;
 use rusqlite::{Connection, Error};
 
-/// This program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Values of each part of a version, as a database keeps them in one number.
+/// Range of each part of a version number, so that three parts fit into one integer.
 const PARTS: i32 = 1_000;
 
-/// Leaves word in a database which version writes it, for older ones that cannot read it. An older one leaves the
-/// word of a newer one: what that wrote may still be there.
+/// Records in a database the version of hm that writes it, for older versions that cannot read it. An older
+/// version keeps the record of a newer one, because data of the newer one may still be there.
 pub(crate) fn sign(db: &Connection) -> Result<(), Error> {
     let ours = number_of(VERSION);
     if signature(db)? < ours { db.pragma_update(None, "application_id", ours) } else { Ok(()) }
 }
 
-/// Which newer version of hm wrote a database, in words.
+/// The newer version of hm that wrote a database, as a clause for people.
 pub(crate) fn written_by(db: &Connection) -> String {
     match signature(db) {
         Ok(number) if number > number_of(VERSION) => {
             let (major, rest) = (number / PARTS / PARTS, number % (PARTS * PARTS));
             format!("hm {major}.{}.{} wrote it, this is hm {VERSION}", rest / PARTS, rest % PARTS)
         }
-        _ => format!("which one it does not say, this is hm {VERSION}"),
+        _ => format!("its version is unknown, this is hm {VERSION}"),
     }
 }
 
@@ -31,19 +30,20 @@ fn signature(db: &Connection) -> Result<i32, Error> {
     db.query_row("PRAGMA application_id", [], |row| row.get(0))
 }
 
-/// `1.2.3` as one number that rises with it.
+/// `1.2.3` as one number. A later version has a higher number.
 fn number_of(version: &str) -> i32 {
     let parts = version.split(['.', '-', '+']).take(3);
     parts.fold(0, |number, part| number * PARTS + part.parse::<i32>().unwrap_or_default().clamp(0, PARTS - 1))
 }
 
-/// The last migration that a database has.
+/// The number of the last migration in a database.
 pub(crate) fn migrated(db: &Connection) -> Result<i64, Error> {
     db.query_row("SELECT coalesce(max(version), 0) FROM refinery_schema_history", [], |row| row.get(0))
 }
 
-/// The last migration of a runner. Making a runner compiles a regular expression, which takes longer than all else that
-/// opening a database for reading does: readers compare with a constant, and a test compares that with this.
+/// The number of the last migration in a runner. Making a runner compiles a regular expression, which takes
+/// longer than all the rest of opening a database for reading. Readers compare with a constant instead, and a
+/// test compares the constant with this.
 #[cfg(test)]
 pub(crate) fn known(runner: &Runner) -> i64 {
     runner.get_migrations().iter().map(|migration| i64::from(migration.version())).max().unwrap_or_default()
@@ -51,19 +51,17 @@ pub(crate) fn known(runner: &Runner) -> i64 {
 
 /// Why a schema is not up to date.
 pub(crate) enum Unmigrated {
-    /// The file has migrations that this binary does not know, or knows differently.
+    /// The file has migrations that this binary does not have, or has differently. The text names the versions.
     Newer(String),
-    /// The file cannot be read or written.
+    /// SQLite cannot read or write the file.
     Failed(Error),
 }
 
-/// What older versions of hm are told of a file that [`leave_moved`] made.
+/// The name of a migration in a file that [`leave_moved`] makes. An older version of hm shows it in its error.
 const MOVED: &str = "the_memory_moved_update_hm";
 
-/// Makes an empty file of a schema that no version of hm has had: older ones say that they are too old for it.
-///
-/// # Errors
-/// What SQLite said.
+/// Makes an empty file whose schema is newer than any version of hm. An older hm that opens it reports that it
+/// is too old.
 pub(crate) fn leave_moved(path: &std::path::Path, runner: Runner) -> Result<(), Error> {
     let mut db = Connection::open(path)?;
     // A failure shows in the next statement.
@@ -77,13 +75,13 @@ pub(crate) fn leave_moved(path: &std::path::Path, runner: Runner) -> Result<(), 
 /// Brings the schema up to date.
 ///
 /// # Errors
-/// [`Unmigrated`]; the schema is as it was.
+/// [`Unmigrated`]; the schema is then unchanged.
 pub(crate) fn migrate(db: &mut Connection, runner: Runner) -> Result<(), Unmigrated> {
     let Err(error) = runner.set_grouped(true).run(db) else { return sign(db).map_err(Unmigrated::Failed) };
     let source = if let Kind::Connection(_, source) = error.kind() { source.downcast_ref() } else { None };
     Err(match source {
-        Some(Error::SqliteFailure(code, said)) => {
-            Unmigrated::Failed(Error::SqliteFailure(*code, said.clone()))
+        Some(Error::SqliteFailure(code, message)) => {
+            Unmigrated::Failed(Error::SqliteFailure(*code, message.clone()))
         }
         Some(Error::SqlInputError { error, msg, .. }) => {
             Unmigrated::Failed(Error::SqliteFailure(*error, Some(msg.clone())))

@@ -1,4 +1,4 @@
-//! The embedded ledger: one connection that appends, any number that read.
+//! The embedded ledger: one connection appends, any number of connections read.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -21,41 +21,41 @@ use crate::domain::time::Timestamp;
 
 pub(crate) type Error = rusqlite::Error;
 
-/// The WAL-reset bug that could lose commits is fixed from this version on.
+/// The first version with the fix for the WAL-reset bug, which could lose commits.
 const OLDEST_ENGINE: (i32, &str) = (3_051_003, "3.51.3");
-/// Pages after which a commit copies the write-ahead log back on its own (8 MiB): a log that is written
-/// over again is synced twice as fast as one that grows, and the copying stays rarer than 1 commit in 100.
+/// Size of the write-ahead log, in pages, after which a commit copies it back (8 MiB). Syncing a log that is
+/// overwritten is twice as fast as syncing one that grows, and fewer than 1 commit in 100 pays for the copy.
 pub(crate) const AUTOCHECKPOINT_PAGES: i64 = 2_000;
-/// How long a connection waits for another one's lock; only a backup or an operator's shell takes one.
+/// How long a connection waits for a lock. Only a backup or an operator's shell takes one.
 const BUSY_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// What a reader keeps of a file in memory, in KiB, as a negative number of pages. A search looks at some hundred
-/// claims and at the length of every text that holds a word: with SQLite's 2 MB most of them are read again and
-/// again, and a front may hold 20 MB in all: four panes of it fit a small machine.
+/// Memory for a reader's page cache: a negative number is KiB in SQLite. A search reads some hundred claims and
+/// the length of every text that contains a word; with SQLite's default of 2 MB it reads most pages repeatedly.
+/// A front then holds up to 20 MB in all, so that the fronts of four panes fit a small machine.
 const READER_CACHE_KIB: i64 = -8_000;
 
-/// How many events pass between two reports of progress.
+/// Number of events between two progress reports.
 const PROGRESS_EVERY: u64 = 4_096;
 
 mod migrations {
     refinery::embed_migrations!("migrations/ledger");
 }
 
-/// The number of the last file in `migrations/ledger`.
+/// The number of the last file in `migrations/ledger`; a test compares them.
 const LAST_MIGRATION: i64 = 1;
 
 const COLUMNS: &str = "e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
      e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.payload, p.salt \
      FROM events e LEFT JOIN payloads p ON p.seq = e.seq";
 
-/// The writer's handle. There is one per workspace, guarded by the writer's lock.
+/// The writer's handle. A workspace has one, guarded by the writer's lock.
 #[derive(Debug)]
 pub struct Ledger {
     db: Connection,
     head: Cursor,
 }
 
-/// A read-only handle; reads never wait for the writer.
+/// A read-only handle. Reads never wait for the writer.
 #[derive(Debug)]
 pub struct Reader {
     db: Connection,
@@ -65,7 +65,9 @@ impl Ledger {
     /// Opens or creates the ledger file and brings its schema up to date.
     ///
     /// # Errors
-    /// [`LedgerError::Open`], [`LedgerError::Log`], [`LedgerError::Newer`], [`LedgerError::OldEngine`].
+    /// [`LedgerError::OldEngine`] before the file is touched, [`LedgerError::Open`] or [`LedgerError::Corrupt`]
+    /// when SQLite cannot open it, [`LedgerError::Log`] when its log cannot be made durable,
+    /// [`LedgerError::Newer`] when a newer hm wrote it.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         if rusqlite::version_number() < OLDEST_ENGINE.0 {
             return Err(LedgerError::OldEngine {
@@ -88,15 +90,15 @@ impl Ledger {
         Ok(Self { db, head })
     }
 
-    /// The last event.
+    /// The position of the last event.
     pub const fn head(&self) -> Cursor {
         self.head
     }
 
-    /// Appends the batches of a group in one transaction and one fsync. When this returns, they are durable.
+    /// Appends a group of batches in one transaction and one fsync. The events are durable when this returns.
     ///
     /// # Errors
-    /// [`AppendError`]; only after `Unknown` may anything have been written.
+    /// [`AppendError`]. Only after [`AppendError::Unknown`] may the disk hold some of the events.
     pub fn append(&mut self, expect: Cursor, group: &[Batch]) -> Result<Cursor, AppendError> {
         check_sizes(group)?;
         let unavailable = |source: Error| AppendError::Unavailable(Failure(source));
@@ -114,7 +116,8 @@ impl Ledger {
             erase::owe(&transaction, true).map_err(unavailable)?;
         }
         transaction.commit().map_err(|source| match source.sqlite_error_code() {
-            // Refused before anything reached the disk. Everything else at commit may be half-way.
+            // SQLite refused these before anything reached the disk. Any other failure of a commit may be
+            // half-written.
             Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::DatabaseBusy) => {
                 AppendError::Unavailable(Failure(source))
             }
@@ -124,13 +127,13 @@ impl Ledger {
         Ok(head)
     }
 
-    /// Appends what an export holds and this ledger does not, exactly as it was, in one transaction; the
-    /// events that both hold must be the same, and it must bring back what is `missing` here. `judge` finds the secret
-    /// in an event that is new here; `keep` is told what is about to be committed, and may stop it. `progress` hears
-    /// the seq every few thousand events.
+    /// Appends the events of an export that this ledger does not have, unchanged, in one transaction. Events
+    /// that both have must be equal, and the export must contain every event in `missing`. `judge` returns the
+    /// secret that it finds in a new event. `keep` gets the result just before the commit; its error stops the
+    /// import. `progress` gets the sequence number every few thousand events.
     ///
     /// # Errors
-    /// [`ImportError`]; nothing was written then, or the disk did not say.
+    /// [`ImportError`]. The ledger is unchanged, except maybe after [`ImportError::Write`].
     pub fn import(
         &mut self,
         from: impl std::io::BufRead,
@@ -178,7 +181,7 @@ impl Ledger {
         transaction.commit().map_err(failed)?;
         if added > 0 {
             self.head = last;
-            // One transaction as long as the file: its log would keep that length for ever.
+            // The log now has the length of the whole file and would keep it for ever.
             if !truncate_log(&self.db).unwrap_or(false) {
                 tracing::warn!("cannot truncate the write-ahead log");
             }
@@ -186,10 +189,7 @@ impl Ledger {
         Ok(imported)
     }
 
-    /// Whether the event at a place is the one with this hash.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Whether the event at this position has this hash.
     pub fn holds(&self, at: Cursor) -> Result<bool, LedgerError> {
         self.db
             .prepare_cached("SELECT 1 FROM events WHERE seq = ?1 AND hash = ?2")
@@ -197,76 +197,55 @@ impl Ledger {
             .map_err(read_failed)
     }
 
-    /// Whether a redaction is on record whose payload may still stand in some file.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Whether a file may still hold the payload of a redacted event.
     pub fn owes_erasure(&self) -> Result<bool, LedgerError> {
         erase::is_owed(&self.db).map_err(read_failed)
     }
 
-    /// Deletes payload and salt of every redacted event and makes file and log anew without them; running it
-    /// again changes nothing. False when a reader still holds the log: then the bytes are still in it.
+    /// Deletes payload and salt of every redacted event, and rewrites file and log without them. A second call
+    /// changes nothing. Returns false while a reader still uses the log: the bytes are then still in it.
     ///
     /// # Errors
-    /// [`LedgerError::Read`] with what stands in the way, such as a full disk; the debt stays.
+    /// [`LedgerError::Read`] with the cause, such as a full disk. [`Ledger::owes_erasure`] then stays true.
     pub fn erase(&mut self) -> Result<bool, LedgerError> {
         erase::erase(&mut self.db)
     }
 
-    /// Says that no file holds an erased payload any more.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be written.
+    /// Records that no file holds an erased payload any more.
     pub fn settle_erasure(&self) -> Result<(), LedgerError> {
         erase::owe(&self.db, false).map_err(read_failed)
     }
 
-    /// The redacted events, as they stand now.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The redacted events in their current form: without payload once the erasure is done.
     pub fn redacted(&self) -> Result<Vec<Stored>, LedgerError> {
         let redactions = erase::redactions(&self.db)?;
         let events = redactions.iter().map(|redaction| event(&self.db, redaction.event_id));
         Ok(events.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    /// One event.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The event with this id.
     pub fn event(&self, id: EventId) -> Result<Option<Stored>, LedgerError> {
         event(&self.db, id)
     }
 
-    /// Events whose payload holds some text, in order; reads every payload.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Events whose payload contains a text, in order. Reads every payload.
     pub fn mentioning(&self, text: &str) -> Result<Vec<Stored>, LedgerError> {
         let sql = format!("SELECT {COLUMNS} WHERE instr(p.payload, ?1) > 0 ORDER BY e.seq");
         select(&self.db, &sql, params![text])
     }
 
-    /// Copies the write-ahead log back into the file, as far as no reader holds it. Failing is harmless:
-    /// the log is as durable as the file.
+    /// Copies the write-ahead log back into the file, as far as readers permit. A failure is harmless: the log
+    /// is as durable as the file.
     pub fn checkpoint(&self) {
         checkpoint(&self.db);
     }
 
-    /// The events a command has in the ledger; empty if it has none.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The events that a command caused; empty when it caused none.
     pub fn find_command(&self, command: CommandId) -> Result<Vec<Stored>, LedgerError> {
         find_command(&self.db, command)
     }
 
     /// The events of the command that used this key.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
     pub fn find_key(&self, agent: &AgentId, key: &IdempotencyKey) -> Result<Vec<Stored>, LedgerError> {
         find_key(&self.db, agent, key)
     }
@@ -281,10 +260,11 @@ impl Ledger {
 }
 
 impl Reader {
-    /// Opens an existing ledger for reading; `None` when there is none yet.
+    /// Opens an existing ledger for reading; `None` when there is no ledger yet.
     ///
     /// # Errors
-    /// [`LedgerError::Open`].
+    /// [`LedgerError::Unreadable`] when the system hides the file, [`LedgerError::Newer`] when a newer hm wrote
+    /// it, [`LedgerError::Open`] or [`LedgerError::Corrupt`] when SQLite cannot open it.
     pub fn open(path: &Path) -> Result<Option<Self>, LedgerError> {
         let shown = || path.display().to_string();
         let db = open_readonly(path, "events").map_err(|problem| match problem {
@@ -298,10 +278,10 @@ impl Reader {
         Ok(Some(Self { db }))
     }
 
-    /// Refuses the event after a position that only a newer version can fold.
+    /// Checks the event that follows a position.
     ///
     /// # Errors
-    /// [`LedgerError::Newer`].
+    /// [`LedgerError::Newer`] when only a newer version of hm can fold that event.
     pub fn check_known(&self, after: u64) -> Result<(), LedgerError> {
         let next = "SELECT min_reader FROM events WHERE seq = ?1";
         let needed: Option<u32> = self
@@ -316,10 +296,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The last event.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The position of the last event.
     pub fn head(&self) -> Result<Cursor, LedgerError> {
         head(&self.db)
     }
@@ -333,25 +310,16 @@ impl Reader {
     }
 
     /// The events of the command that used this key.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
     pub fn find_key(&self, agent: &AgentId, key: &IdempotencyKey) -> Result<Vec<Stored>, LedgerError> {
         find_key(&self.db, agent, key)
     }
 
-    /// One event.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The event with this id.
     pub fn event(&self, id: EventId) -> Result<Option<Stored>, LedgerError> {
         event(&self.db, id)
     }
 
-    /// Whether there is such an event.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Whether the ledger has an event with this id.
     pub fn has_event(&self, id: EventId) -> Result<bool, LedgerError> {
         self.db
             .prepare_cached("SELECT 1 FROM events WHERE id = ?1")
@@ -360,18 +328,12 @@ impl Reader {
     }
 
     /// See [`Ledger::owes_erasure`].
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
     pub fn owes_erasure(&self) -> Result<bool, LedgerError> {
         erase::is_owed(&self.db).map_err(read_failed)
     }
 
-    /// Up to `limit` ids of events that begin so, newest first (they are UUIDs that begin with their time),
-    /// and how many there are.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Up to `limit` event ids with this beginning, newest first, and the number of all of them. Ids are UUIDs
+    /// that begin with their time.
     pub fn ids(&self, beginning: &str, limit: usize) -> Result<(Vec<String>, u64), LedgerError> {
         let end = format!("{beginning}{}", char::MAX);
         let among = "FROM events WHERE id >= ?1 AND id < ?2";
@@ -388,10 +350,7 @@ impl Reader {
         ask().map_err(read_failed)
     }
 
-    /// The ids that end so, the oldest first; five at most. Looks at every id: a person typed the end of one.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Up to five event ids with this end, oldest first. Reads every id: a person typed the end of one.
     pub fn ids_ending(&self, end: &str) -> Result<Vec<EventId>, LedgerError> {
         let ask = || {
             let mut ending = self.db.prepare_cached(
@@ -404,10 +363,7 @@ impl Reader {
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 
-    /// Where an event stands; none for an id of none.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The sequence number of an event; `None` when the ledger has no such event.
     pub fn seq_of(&self, id: EventId) -> Result<Option<u64>, LedgerError> {
         let ask = || {
             let mut one = self.db.prepare_cached("SELECT seq FROM events WHERE id = ?1")?;
@@ -416,10 +372,7 @@ impl Reader {
         Ok(ask().map_err(read_failed)?.map(|seq| seq as u64))
     }
 
-    /// Whether a command has events.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Whether a command caused any event.
     pub fn has_command(&self, command: CommandId) -> Result<bool, LedgerError> {
         self.db
             .prepare_cached("SELECT 1 FROM events WHERE causation_id = ?1")
@@ -427,11 +380,8 @@ impl Reader {
             .map_err(read_failed)
     }
 
-    /// The last event at or before a point in time; 0 when there is none. Looks from the end backwards, so
-    /// the recent past is found at once.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The sequence number of the last event at or before a time; 0 when there is none. The search begins at
+    /// the end of the ledger, so it is fast for the recent past.
     pub fn seq_at(&self, at: Timestamp) -> Result<u64, LedgerError> {
         let seq: Option<i64> = self
             .db
@@ -441,10 +391,7 @@ impl Reader {
         Ok(seq.map_or(0, |seq| seq as u64))
     }
 
-    /// When an event happened; none where there is no such event.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The time of an event; `None` when the ledger has no such event.
     pub fn at(&self, seq: u64) -> Result<Option<Timestamp>, LedgerError> {
         self.db
             .prepare_cached("SELECT at_ms FROM events WHERE seq = ?1")
@@ -453,10 +400,7 @@ impl Reader {
             .map_err(read_failed)
     }
 
-    /// The last event of the batch that an event belongs to: those that one command caused at one time.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// The last event of the batch that an event belongs to. A batch is the events that one command caused at one time.
     pub fn end_of_batch(&self, seq: u64) -> Result<u64, LedgerError> {
         let next = "SELECT 1 FROM events e JOIN events n ON n.seq = e.seq + 1 AND n.causation_id = e.causation_id \
                     AND n.at_ms = e.at_ms AND n.idempotency_key IS NULL WHERE e.seq = ?1";
@@ -469,9 +413,6 @@ impl Reader {
     }
 
     /// Events that pass a filter, in ledger order.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Stored>, LedgerError> {
         let direction = if filter.newest { "DESC" } else { "ASC" };
         let mut conditions = String::from("e.seq > ?1");
@@ -496,11 +437,8 @@ impl Reader {
         Ok(events)
     }
 
-    /// Whether an event of these types lies after one position and up to another, and belongs to another session than the
-    /// given one or is the end of a run.
-    ///
-    /// # Errors
-    /// [`LedgerError`].
+    /// Whether the range after `after` and up to `until` holds an event of these types that is news for a
+    /// session: an event of another session, or the end of a run.
     pub fn has_news_for(
         &self,
         session: Option<&str>,
@@ -520,10 +458,7 @@ impl Reader {
         query.query_row(rusqlite::params_from_iter(values), |row| row.get(0)).map_err(read_failed)
     }
 
-    /// How many events of a type there are, up to an event.
-    ///
-    /// # Errors
-    /// [`LedgerError`].
+    /// Number of events of a type, up to and including an event.
     pub fn count(&self, kind: &str, until: Option<u64>) -> Result<u64, LedgerError> {
         let sql = "SELECT count(*) FROM events WHERE type = ?1 AND seq <= ?2";
         let counted = params![kind, sql_seq(until.unwrap_or(u64::MAX))];
@@ -532,10 +467,7 @@ impl Reader {
         count.map(|count: i64| count as u64).map_err(read_failed)
     }
 
-    /// Up to `max` event hashes after `seq`, in order, as they stand there.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Up to `max` event hashes after `seq`, in order, unchecked.
     pub fn hashes_after(&self, seq: u64, max: usize) -> Result<Vec<Hash>, LedgerError> {
         self.db
             .prepare_cached("SELECT hash FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2")
@@ -545,26 +477,23 @@ impl Reader {
             .map_err(read_failed)
     }
 
-    /// Whether this event stands there; before the first one there is nothing to miss.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
+    /// Whether the ledger has the event at this position; true for the position before the first event.
     pub fn holds(&self, at: Cursor) -> Result<bool, LedgerError> {
         Ok(at.seq == 0 || hash_of(&self.db, at.seq)? == Some(at.hash))
     }
 
-    /// Copies the ledger into a new file, and walks the chain of the copy.
+    /// Copies the ledger into a new file and verifies the chain of the copy. A broken chain is in the report.
     ///
     /// # Errors
-    /// [`LedgerError`] when the copy cannot be made; a broken chain is in the report.
+    /// [`LedgerError`] when the copy cannot be made.
     pub fn back_up(&self, to: &Path, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
         verify::walk(&super::copy(&self.db, to)?, progress)
     }
 
-    /// Looks at every page of the file, those of indexes included, which the walk along the chain never reads.
+    /// Checks every page of the file, pages of indexes included: [`Reader::verify`] never reads those.
     ///
     /// # Errors
-    /// [`LedgerError::Corrupt`] with the first thing found.
+    /// [`LedgerError::Corrupt`] with the first problem found.
     pub fn check_pages(&self) -> Result<(), LedgerError> {
         let problem = super::backup::problem(&self.db, "quick_check").map_err(read_failed)?;
         problem.map_or(Ok(()), |problem| {
@@ -573,18 +502,14 @@ impl Reader {
         })
     }
 
-    /// Walks the chain on from an event that is taken to stand; 0 for all of it.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read at all; a broken chain is in the report.
+    /// Verifies the chain after an event that is taken as sound; 0 for the whole chain. A broken chain is in
+    /// the report.
     pub fn verify_after(&self, seq: u64) -> Result<verify::Report, LedgerError> {
         verify::walk_after(&self.db, seq, |_| ())
     }
 
-    /// Walks the whole chain; `progress` hears the seq every few thousand events.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read at all; a broken chain is in the report.
+    /// Verifies the whole chain. `progress` gets the sequence number every few thousand events. A broken chain
+    /// is in the report.
     pub fn verify(&self, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
         verify::walk(&self.db, progress)
     }
@@ -605,24 +530,22 @@ pub(super) fn read_failed(source: Error) -> LedgerError {
     }
 }
 
-/// Leaves a file for older versions of hm where a ledger was, which tells them to be updated.
-///
-/// # Errors
-/// [`LedgerError::Open`].
+/// Leaves a file in the place of a ledger that moved. It tells older versions of hm to be updated.
 pub(crate) fn leave_moved(path: &Path) -> Result<(), LedgerError> {
     super::migrate::leave_moved(path, migrations::migrations::runner())
         .map_err(|source| cannot_open(path, source))
 }
 
-/// Whether the file itself is at fault: pages that SQLite did not write.
+/// Whether the file itself is at fault: it holds pages that SQLite did not write.
 pub(crate) fn is_damage(error: &Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
-/// Writes the log over itself and syncs it. After a sync that failed, a system shows what it never wrote as if
-/// it were on the disk, and the next sync says nothing of it (Rebello et al., "Can Applications Recover from
-/// fsync Failures?", USENIX ATC 2020). What the next writer reads there it takes for committed, so it must be.
+/// Overwrites the log with its own bytes and syncs it. After a failed sync, a system may show bytes that it
+/// never wrote to the disk, and the next sync succeeds without them (Rebello et al., "Can Applications Recover
+/// from fsync Failures?", USENIX ATC 2020). The next writer takes the bytes in the log for committed, so they
+/// must be on the disk.
 fn settle(log: &Path) -> std::io::Result<()> {
     let bytes = match std::fs::read(log) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -636,14 +559,14 @@ fn settle(log: &Path) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// Settings of a connection that writes truth: every commit reaches the disk.
+/// Settings of a connection that writes the ledger: every commit reaches the disk.
 fn configure_writer(db: &Connection) -> Result<(), Error> {
     db.busy_timeout(BUSY_TIMEOUT)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "fullfsync", cfg!(target_os = "macos"))?;
     db.pragma_update(None, "recursive_triggers", true)?;
-    // What is erased is overwritten; nothing else is ever deleted here, so it costs nothing.
+    // Overwrites erased payloads. It costs nothing else, because nothing else is ever deleted here.
     db.pragma_update(None, "secure_delete", true)?;
     db.pragma_update(None, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
     harden(db)
@@ -656,33 +579,34 @@ pub(crate) fn checkpoint(db: &Connection) {
     }
 }
 
-/// [`checkpoint`], and the log starts again at nothing; false while a reader still stands in it.
+/// Like [`checkpoint`], and empties the log. False while a reader still uses it.
 pub(crate) fn truncate_log(db: &Connection) -> Result<bool, Error> {
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).map(|busy| busy == 0)
 }
 
-/// Settings of every connection: the file is data, not code.
+/// Settings of every connection: SQLite treats the file as data, never as code.
 pub(crate) fn harden(db: &Connection) -> Result<(), Error> {
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cell_size_check", true)?;
-    // The last connection to close leaves -wal and -shm behind: a read-only directory could not make them.
+    // The last connection leaves -wal and -shm behind when it closes: a reader in a read-only directory could
+    // not create them.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Plans do not depend on bound values: without this a cached statement is planned anew at every use.
+    // Keeps query plans independent of bound values. Without this, SQLite plans a cached statement anew at every use.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
-/// Why a database is not open.
+/// Why a database could not be opened for reading.
 pub(crate) enum Unopened {
-    /// The system does not say whether there is one.
+    /// The system does not tell whether the file exists.
     Hidden(std::io::Error),
-    /// It cannot be read.
+    /// SQLite cannot open or read the file.
     Failed(Error),
 }
 
-/// Whether a file is there and may be read. It is not opened for that: closing it would drop the locks that this
-/// process holds on it through SQLite.
+/// Whether a file exists and this process may read it. It does not open the file: closing it would drop the
+/// locks that this process holds on it through SQLite.
 fn readable(path: &Path) -> std::io::Result<()> {
     if std::fs::metadata(path)?.is_dir() {
         return Err(std::io::ErrorKind::IsADirectory.into());
@@ -692,8 +616,8 @@ fn readable(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Opens a database that another process writes; `None` when the file does not exist, or has not got that far yet
-/// that it has its tables, of which this is one.
+/// Opens a database that another process writes. `None` when the file does not exist, or when its tables are
+/// not made yet; `table` is one of them.
 pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connection>, Unopened> {
     refuse_links(path).map_err(Unopened::Failed)?;
     match readable(path) {
@@ -714,7 +638,7 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
         matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure))
     };
     match attempt(path, flags) {
-        // A directory that takes no -shm: with nothing in the log, all there is stands in the file itself.
+        // The directory does not permit a -shm file. With an empty log, the file alone holds all data.
         Err(error) if blocked(&error) && !has_log(path) => {
             let name = path.display().to_string();
             let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -726,7 +650,7 @@ pub(crate) fn open_readonly(path: &Path, table: &str) -> Result<Option<Connectio
     .map_err(Unopened::Failed)
 }
 
-/// Fails where a database or a file beside it is a symbolic link: it may lead to any file of the user.
+/// Fails when a database or a file beside it is a symbolic link: it may lead to any file of the user.
 pub(crate) fn refuse_links(path: &Path) -> Result<(), Error> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let file = sibling(path, suffix);
@@ -739,7 +663,7 @@ pub(crate) fn refuse_links(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether anything stands in the write-ahead log of a database.
+/// Whether the write-ahead log of a database holds anything.
 pub(crate) fn has_log(path: &Path) -> bool {
     std::fs::metadata(sibling(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
@@ -748,7 +672,7 @@ fn configure_reader(db: &Connection) -> Result<(), Error> {
     db.busy_timeout(BUSY_TIMEOUT)?;
     db.pragma_update(None, "query_only", true)?;
     db.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
-    // A page of prepared statements per read model.
+    // Room for the statements of every read model.
     db.set_prepared_statement_cache_capacity(64);
     harden(db)
 }
@@ -786,7 +710,7 @@ const INSERT_EVENT: &str = "INSERT INTO events (seq, id, type, agent, session, t
      idempotency_key, min_reader, payload_hash, prev_hash, hash) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
 const INSERT_PAYLOAD: &str = "INSERT INTO payloads (seq, salt, payload) VALUES (?1, ?2, ?3)";
 
-/// Appends an event that another ledger holds already, with its own hashes and salt.
+/// Inserts an event of another ledger unchanged, with its hashes and salt.
 fn insert_as_it_was(db: &Connection, event: &Stored) -> Result<(), Error> {
     let seq = sql_seq(event.seq);
     db.prepare_cached(INSERT_EVENT)?.execute(params![

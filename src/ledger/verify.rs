@@ -1,4 +1,4 @@
-//! The walk along the chain: every byte of every event is accounted for, or its seq is named.
+//! Verifies the chain: every byte of every event is covered by a hash, or the report names the event.
 
 use std::collections::BTreeMap;
 
@@ -9,67 +9,68 @@ use super::chain::{self, Column};
 use super::sqlite::read_failed;
 use super::{Cursor, Hash, LedgerError, erase};
 
-/// How many events pass between two reports of progress.
+/// Number of events between two progress reports.
 const PROGRESS_EVERY: u64 = 4_096;
 
-/// What the walk found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Events that stand.
+    /// Number of sound events.
     pub events: u64,
-    /// Those of them whose payload an operator had erased.
+    /// Number of sound events whose payload an operator erased.
     pub erased: u64,
-    /// The last event that stands.
+    /// The last sound event.
     pub head: Cursor,
-    /// The first thing that does not.
+    /// The first fault; `None` when all of it is sound.
     pub fault: Option<Fault>,
 }
 
-/// The first broken place. Nothing mends it: that would destroy the evidence.
+/// The first broken place. hm never repairs it: a repair would destroy the evidence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A seq is missing or out of place.
+    /// A sequence number is missing or out of place.
     #[error("event {expected} is missing: the next one is {found}")]
     Gap {
-        /// What should come.
+        /// The sequence number that should follow.
         expected: u64,
-        /// What comes.
+        /// The sequence number that follows.
         found: i64,
     },
-    /// The event does not follow from the one before.
+    /// The event does not name the hash of the previous one.
     #[error("event {0} does not follow the one before it: prev_hash differs")]
     Unlinked(u64),
-    /// A column was changed.
+    /// A column differs from the event's hash.
     #[error("event {0} was changed: its hash differs")]
     Changed(u64),
-    /// The payload or its salt was changed.
+    /// The payload or its salt differs from the payload hash.
     #[error("the payload of event {0} was changed: its hash differs")]
     PayloadChanged(u64),
-    /// The payload is gone, and no operator erased it.
+    /// The payload is missing, and no event records its erasure.
     #[error("the payload of event {0} is missing and no event explains it")]
     PayloadMissing(u64),
-    /// A payload without an event.
+    /// A payload belongs to no event.
     #[error("payload {0} belongs to no event")]
     PayloadOrphaned(i64),
 }
 
-/// Walks the chain from its first event to its last.
+/// Verifies the chain from the first event to the last.
 pub(super) fn walk(db: &Connection, progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
     walk_after(db, 0, progress)
 }
 
-/// Walks the chain on from an event that is taken to stand.
+/// Verifies the chain after an event that is taken as sound.
 pub(super) fn walk_after(
     db: &Connection,
     from: u64,
     mut progress: impl FnMut(u64),
 ) -> Result<Report, LedgerError> {
     let failed = read_failed;
-    // One state of the file: an event that is erased meanwhile is explained in it, or not erased.
+    // One transaction reads one state of the file: an event whose erasure happens meanwhile is seen with its
+    // payload, or together with the event that records the erasure.
     let transaction = db.unchecked_transaction().map_err(failed)?;
     let explained: BTreeMap<u64, (String, u64)> = erase::redactions(&transaction)?
         .into_iter()
-        .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.said_at)))
+        .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.redacted_at)))
         .collect();
     let mut erased = 0;
     let mut statement = transaction
@@ -79,7 +80,7 @@ pub(super) fn walk_after(
              FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE e.seq > ?1 ORDER BY e.seq",
         )
         .map_err(failed)?;
-    // From the very start also what nobody numbers so: a forged event 0 is in its place nowhere.
+    // A walk from the start includes numbers below 1, so that it finds a forged event 0.
     let first = if from == 0 { i64::MIN } else { i64::try_from(from).unwrap_or(i64::MAX) };
     let mut head = Cursor::GENESIS;
     if from > 0 {
@@ -115,8 +116,9 @@ pub(super) fn walk_after(
         }
         match (column(13)?, column(14)?) {
             (ValueRef::Null, ValueRef::Null) => {
-                let said = explained.get(&expected).filter(|(_, said_at)| *said_at > expected);
-                if said.is_none_or(|(id, _)| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes()))) {
+                let redaction = explained.get(&expected).filter(|(_, redacted_at)| *redacted_at > expected);
+                if redaction.is_none_or(|(id, _)| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes())))
+                {
                     return stop(Fault::PayloadMissing(expected));
                 }
                 erased += 1;
@@ -128,7 +130,7 @@ pub(super) fn walk_after(
                     return stop(Fault::PayloadChanged(expected));
                 }
             }
-            // Neither a salt nor a payload of ours has another type.
+            // hm writes a salt as a blob and a payload as text, nothing else.
             _ => return stop(Fault::PayloadChanged(expected)),
         }
         head = Cursor { seq: expected, hash };

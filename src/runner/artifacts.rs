@@ -1,4 +1,4 @@
-//! What a run leaves: its streams, what is known of it, and the result, in a directory of its own.
+//! The artifacts of a run: its streams, its metadata and its result, in a directory of its own.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,31 +17,31 @@ pub const STDOUT: &str = "stdout.log";
 pub const STDERR: &str = "stderr.log";
 /// The run as an [`super::result::ExperimentResult`].
 pub const RESULT: &str = "result.json";
-/// Everything known of the run, with the hashes of the files beside it.
+/// The metadata of the run, with the hashes of the files beside it.
 pub const META: &str = "meta.json";
-/// What a file is called until it is whole.
+/// Suffix of a file that is not complete yet.
 const PART: &str = ".part";
 
-/// Something wrong with the files of a run.
+/// A fault of the files of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Broken {
-    /// It is gone, or cannot be read.
+    /// A file is missing or cannot be read.
     #[error("{file} cannot be read: {problem}")]
     Unreadable {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// What the system said.
+        /// The error of the system.
         problem: String,
     },
-    /// It is not what was stored.
+    /// A file differs from what was stored.
     #[error("{file} has the hash {found}, recorded is {recorded}")]
     Changed {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// What stands in the record, hex.
+        /// The recorded hash, in hex.
         recorded: String,
-        /// What it is now, hex.
+        /// The hash of the file now, in hex.
         found: String,
     },
     /// `meta.json` does not parse.
@@ -52,7 +52,7 @@ pub enum Broken {
 /// Makes the directory of a run, for its owner only.
 ///
 /// # Errors
-/// Those of the file system; a directory that is there already holds another run.
+/// The error of the file system. `AlreadyExists` means that the directory belongs to another run.
 pub(super) fn create_dir(dir: &Path) -> io::Result<()> {
     private::create_dir_in(dir.parent().unwrap_or(dir))?;
     private::create_dir(dir)
@@ -63,17 +63,17 @@ pub(super) fn create_private(path: &Path) -> io::Result<File> {
     private::options().write(true).create_new(true).open(path)
 }
 
-/// What a file is called until it is whole.
+/// The path of a file while it is not complete.
 pub(super) fn part(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!("{name}{PART}"))
 }
 
-/// Gives a file its name; it was synced before.
+/// Gives a synced file its final name.
 pub(super) fn complete(dir: &Path, name: &str) -> io::Result<()> {
     fs::rename(part(dir, name), dir.join(name))
 }
 
-/// Writes a whole file: under another name, synced, renamed. Its SHA-256, hex.
+/// Writes a whole file under a temporary name, syncs and renames it. Returns its SHA-256, in hex.
 pub(super) fn write(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<String> {
     let mut file = create_private(&part(dir, name))?;
     file.write_all(bytes)?;
@@ -82,15 +82,12 @@ pub(super) fn write(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<String> 
     Ok(hex::encode(Sha256::digest(bytes)))
 }
 
-/// Makes the names last.
+/// Syncs a directory, so that the names in it survive a power cut.
 pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// The SHA-256 of a file, hex, in bounded memory.
-///
-/// # Errors
-/// Those of the file system.
+/// The SHA-256 of a file, in hex. Reads it in pieces.
 pub fn hash_file(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
@@ -103,23 +100,20 @@ pub fn hash_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Reads what is known of a run.
-///
-/// # Errors
-/// [`Broken`].
+/// Reads the metadata of a run.
 pub fn read_meta(dir: &Path) -> Result<Meta, Broken> {
     let bytes = fs::read(dir.join(META)).map_err(|error| unreadable(META, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| Broken::Malformed(error.to_string()))
 }
 
-/// Holds the files of a run against the hash of `meta.json` that stands in the ledger, and against what
-/// `meta.json` says of the others. What is wrong, in the order of the files; nothing if all is as it was.
+/// Compares the files of a run with their hashes: `meta.json` with the hash from the ledger, the other files
+/// with the hashes in `meta.json`. Returns the faults in the order of the files.
 pub fn verify(dir: &Path, meta_sha256: &str) -> Vec<Broken> {
     let mut broken: Vec<Broken> = check(dir, META, meta_sha256).into_iter().collect();
     let files = match read_meta(dir) {
         Ok(meta) => meta.files,
         Err(problem) => {
-            // One finding for one file.
+            // One fault for each file.
             if broken.is_empty() {
                 broken.push(problem);
             }

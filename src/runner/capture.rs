@@ -1,4 +1,5 @@
-//! One stream of a run: hashed whole, cleaned, redacted, and stored up to a cap, its beginning and its end.
+//! Captures one stream of a run: hashes all of it, then cleans, redacts and stores its beginning and its end up
+//! to a cap.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,40 +16,40 @@ use super::clean::Cleaner;
 use super::redact::{CONTEXT_BYTES, HOLD_BYTES, Piece, Redactor};
 use crate::domain::privacy::{Secrets, redacted};
 
-/// What is read again before the stored end, so that no secret or escape sequence is met in its middle.
+/// Bytes read again before the stored end, so that reading does not begin within a secret or an escape sequence.
 const LEAD_BYTES: usize = 2 * (HOLD_BYTES + CONTEXT_BYTES);
-/// How much is cleaned in one go, in bytes.
+/// Number of bytes cleaned in one step.
 const STEP_BYTES: usize = 64 << 10;
-/// How much of the newest output is kept to show its last line; a longer line is not shown.
+/// Bytes of the newest output that are kept to show its last line. A longer line is not shown.
 const RECENT_BYTES: usize = HOLD_BYTES;
-/// The longest last line that is shown, in characters.
+/// The longest last line that is shown; the rest is cut off.
 const MAX_LINE_CHARS: usize = 200;
 
-/// What is known of a stream when it has ended.
+/// The facts about a stream that ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
-    /// Bytes the program wrote.
+    /// Number of bytes that the program wrote.
     pub total_bytes: u64,
-    /// Bytes in the file.
+    /// Number of bytes in the file.
     pub stored_bytes: u64,
     /// Whether the file holds only the beginning and the end.
     pub truncated: bool,
-    /// Secrets replaced in what was stored.
+    /// Number of secrets that were replaced in the stored text.
     pub redacted: u64,
-    /// Terminal sequences left out of what was stored.
+    /// Number of terminal sequences that were removed from the stored text.
     pub escapes: u64,
-    /// Bytes that were no UTF-8, spelled out in what was stored.
+    /// Number of bytes that are not UTF-8 and are stored as `\xNN`.
     pub invalid_bytes: u64,
-    /// Whether the run was over and something still held the stream open: its last bytes may be missing.
+    /// Whether a process still held the stream open after the run: its last bytes may be missing.
     pub cut_off: bool,
-    /// HMAC-SHA-256 under the workspace's key of all bytes as they came: the same output has the same one here,
-    /// and nobody without the key can test guesses at what was redacted. Hex.
+    /// HMAC-SHA-256 of all bytes as they came, in hex, under the workspace's key. The same output has the same
+    /// value in this workspace. Without the key, the value does not help to guess redacted text.
     pub raw_hmac_sha256: String,
-    /// SHA-256 of the file, hex.
+    /// SHA-256 of the file, in hex.
     pub stored_sha256: String,
 }
 
-/// A stream that is being stored.
+/// A stream while it is stored.
 #[derive(Debug)]
 pub(super) struct Stream {
     mac: Hmac<Sha256>,
@@ -58,7 +59,7 @@ pub(super) struct Stream {
     redactor: Redactor,
     file: Hashed,
     cap_bytes: u64,
-    /// What came after the beginning was full: shown text, then bytes as they came.
+    /// The output after the beginning was full: first as cleaned text, then as raw bytes in `newest`.
     surplus: Tail,
     full: bool,
     newest: VecDeque<u8>,
@@ -67,10 +68,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Stores into a new file. Without a cap everything is stored.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Stores into a new file. `cap` is in bytes; `None` stores everything.
     pub(super) fn create(
         path: &Path,
         cap: Option<u64>,
@@ -96,9 +94,6 @@ impl Stream {
     }
 
     /// Takes the next bytes.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.mac.update(bytes);
         self.total_bytes += bytes.len() as u64;
@@ -112,7 +107,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The beginning: what is certain goes into the file until half the cap is used.
+    /// Stores the beginning: writes finished text into the file until half of the cap is used.
     fn begin(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut text = String::with_capacity(bytes.len());
         self.cleaner.feed(bytes, &mut text);
@@ -140,7 +135,7 @@ impl Stream {
         written
     }
 
-    /// The rest: only the newest of it, as it came.
+    /// Keeps the newest bytes of the rest, uncleaned.
     fn keep(&mut self, bytes: &[u8]) {
         let over = (self.newest.len() + bytes.len()).saturating_sub(self.newest_bytes);
         if over > 0 {
@@ -150,18 +145,15 @@ impl Stream {
         self.newest.extend(&bytes[bytes.len().saturating_sub(self.newest_bytes)..]);
     }
 
-    /// Stores the end and seals the file; `cut_off` when the stream itself has not ended.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Stores the end and completes the file. `cut_off` means that the stream itself has not ended.
     pub(super) fn finish(mut self, cut_off: bool) -> io::Result<Captured> {
         let newest = std::mem::take(&mut self.newest);
         let room = usize::try_from(self.cap_bytes - self.file.bytes).unwrap_or(usize::MAX);
         let mut tail = Tail::new(room);
         let mut counted = (0, 0, 0);
         if self.lost {
-            // Between beginning and end something is missing: the end is looked at on its own, its first bytes
-            // only to know where something begins.
+            // The middle is missing, so the end is cleaned on its own. Its first bytes are cleaned too, but not
+            // stored: they only show where a secret or a sequence begins.
             let earlier = (self.cleaner.escapes, self.cleaner.invalid_bytes, self.redactor.found);
             counted = earlier;
             self.cleaner = Cleaner::default();
@@ -181,12 +173,12 @@ impl Stream {
         }
         let truncated = tail.lost;
         if truncated {
-            let told = format!(
+            let notice = format!(
                 "\n[... {} bytes in all, only the beginning and the end are stored ...]\n",
                 self.total_bytes
             );
-            let end = tail.last(room.saturating_sub(told.len()));
-            self.file.write(told.as_bytes())?;
+            let end = tail.last(room.saturating_sub(notice.len()));
+            self.file.write(notice.as_bytes())?;
             self.file.write(end.as_bytes())?;
         } else {
             self.file.write(tail.text.as_bytes())?;
@@ -205,9 +197,9 @@ impl Stream {
         })
     }
 
-    /// Cleans and redacts the last bytes; what ends before the fence is not said.
+    /// Cleans and redacts the last bytes. Text that ends before the fence is dropped.
     fn end(&mut self, bytes: impl Iterator<Item = u8>, fence: u64, tail: &mut Tail) {
-        let mut say = |end: u64, piece: Piece<'_>| match piece {
+        let mut emit = |end: u64, piece: Piece<'_>| match piece {
             _ if end <= fence => {}
             Piece::Mark(mark) => tail.push(mark),
             Piece::Text(text) => {
@@ -222,16 +214,16 @@ impl Stream {
             let step: Vec<u8> = bytes.by_ref().take(STEP_BYTES).collect();
             text.clear();
             self.cleaner.feed(&step, &mut text);
-            self.redactor.feed(&text, &mut say);
+            self.redactor.feed(&text, &mut emit);
         }
         text.clear();
         self.cleaner.finish(&mut text);
-        self.redactor.feed(&text, &mut say);
-        self.redactor.finish(&mut say);
+        self.redactor.feed(&text, &mut emit);
+        self.redactor.finish(&mut emit);
     }
 }
 
-/// Text of which only the end is kept.
+/// Text that keeps only its end.
 #[derive(Debug)]
 struct Tail {
     text: String,
@@ -249,13 +241,13 @@ impl Tail {
         if self.text.len() > self.most {
             self.lost = true;
         }
-        // Moved seldom: at twice the size.
+        // Waits for twice the size, so that text is moved rarely.
         if self.text.len() / 2 > self.most {
             self.text.drain(..self.text.ceil_char_boundary(self.text.len() - self.most));
         }
     }
 
-    /// The end, at most so many bytes, from the beginning of a line if one is near.
+    /// The last `bytes` bytes, from the beginning of a line if one begins near.
     fn last(&self, bytes: usize) -> &str {
         let end = &self.text[self.text.ceil_char_boundary(self.text.len().saturating_sub(bytes))..];
         let near = end.floor_char_boundary(1_024);
@@ -290,7 +282,7 @@ impl Hashed {
     }
 }
 
-/// What can be seen of a stream while it runs.
+/// The live view of a stream while it runs.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     bytes: AtomicU64,
@@ -298,7 +290,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Notes the next bytes.
+    /// Takes the next bytes.
     pub(super) fn note(&self, bytes: &[u8]) {
         self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -308,12 +300,12 @@ impl Seen {
         recent.extend(newest);
     }
 
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The last whole line, cleaned and redacted together with what stands before it.
+    /// The last complete line, cleaned and redacted together with the text before it.
     pub(super) fn last_line(&self, secrets: &Secrets) -> Option<String> {
         let recent: Vec<u8> =
             self.recent.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
@@ -324,7 +316,7 @@ impl Seen {
         let (above, _) = text.rsplit_once('\n')?;
         let line = match above.trim_end().rsplit_once('\n') {
             Some((_, line)) => line,
-            // The first line of all, unless its beginning is gone.
+            // The first line of the stream counts only if its beginning is still kept.
             None if recent.len() < RECENT_BYTES => above.trim_end(),
             None => return None,
         };
@@ -333,25 +325,25 @@ impl Seen {
     }
 }
 
-/// Text of a past run as it may be stored: the whole of it, cleaned and redacted.
+/// All output of a recorded run, cleaned and redacted, and the facts about it.
 pub fn recorded(bytes: &[u8], secrets: &Secrets, key: &[u8; 32]) -> (String, Captured) {
     let mut text = String::new();
     let mut cleaner = Cleaner::default();
     let mut redactor = Redactor::new(secrets.clone());
     let mut shown = String::new();
-    let mut say = |_, piece: Piece<'_>| {
-        let (Piece::Text(said) | Piece::Mark(said)) = piece;
-        text.push_str(said);
+    let mut emit = |_, piece: Piece<'_>| {
+        let (Piece::Text(part) | Piece::Mark(part)) = piece;
+        text.push_str(part);
     };
     for step in bytes.chunks(STEP_BYTES) {
         shown.clear();
         cleaner.feed(step, &mut shown);
-        redactor.feed(&shown, &mut say);
+        redactor.feed(&shown, &mut emit);
     }
     shown.clear();
     cleaner.finish(&mut shown);
-    redactor.feed(&shown, &mut say);
-    redactor.finish(&mut say);
+    redactor.feed(&shown, &mut emit);
+    redactor.finish(&mut emit);
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(bytes);
     let captured = Captured {
@@ -375,12 +367,12 @@ mod tests {
 
     #[test]
     fn no_piece_of_a_secret_is_left_at_either_seam() {
-        // A token of no issuer's, in an issuer's format; no line ends anywhere near.
+        // A token of no real issuer, in the format of one. No line ends near it.
         let secret = ["gh", "p_", "Zk3vQ9xT7mB2wL5nR8cF1hJ4dS6gA0pY3uEo"].concat();
         let unit = format!("{secret} x ");
         let dir = tempfile::tempdir().expect("a temporary directory");
         for shift in (0..unit.len()).step_by(3) {
-            // Long enough that the beginning is full and the middle is gone.
+            // Long enough to fill the beginning and lose the middle.
             let text = format!("{}{}{}", "a ".repeat(shift), unit.repeat(6_000), "y".repeat(shift));
             let path = dir.path().join(shift.to_string());
             let mut stream =

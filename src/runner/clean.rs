@@ -1,28 +1,28 @@
-//! What a terminal would obey becomes text: escape sequences go, control and invisible characters are spelled out.
+//! Makes output safe for a terminal: removes escape sequences, and spells out control and invisible characters.
 
 use std::fmt::Write as _;
 
 use crate::domain::clean;
 
-/// The longest control sequence that is taken for one; real ones have a few parameters.
+/// The longest control sequence that is recognised; real ones have a few parameters.
 const MAX_SEQUENCE_CHARS: u16 = 64;
-/// The longest string such as a window title or a link that is taken for one.
+/// The longest string, such as a window title or a link, that is recognised in a sequence.
 const MAX_STRING_CHARS: u16 = 4_096;
 
-/// Makes the bytes of a stream safe to show, chunk by chunk.
+/// Cleans the bytes of a stream, chunk by chunk.
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
     state: State,
-    /// The beginning of a character whose end has not come.
+    /// The first bytes of a character whose last bytes have not come.
     partial: Vec<u8>,
     after_return: bool,
-    /// Escape sequences left out.
+    /// Number of escape sequences removed.
     pub(super) escapes: u64,
-    /// Bytes that are no UTF-8, kept as `\xNN`.
+    /// Number of bytes that are not UTF-8, stored as `\xNN`.
     pub(super) invalid_bytes: u64,
 }
 
-/// A text as a terminal may show it.
+/// A text that is safe to show in a terminal.
 pub fn cleaned(text: &str) -> String {
     let mut cleaner = Cleaner::default();
     let mut shown = String::with_capacity(text.len());
@@ -36,21 +36,21 @@ enum State {
     #[default]
     Text,
     Escape,
-    /// `ESC [` and so many characters.
+    /// After `ESC [`; the number of characters since.
     Sequence(u16),
-    /// `ESC ]` and its like, and so many characters.
+    /// After `ESC ]` and the like; the number of characters since.
     String(u16),
-    /// An escape inside a string, which may end it.
+    /// After an escape inside a string, which may end the string.
     StringEscape,
 }
 
 impl Cleaner {
-    /// Appends what the bytes show.
+    /// Appends the cleaned text of some bytes.
     pub(super) fn feed(&mut self, bytes: &[u8], out: &mut String) {
         if self.partial.is_empty() {
             return self.decode(bytes, out);
         }
-        // Until the character is whole, or cannot become one.
+        // Adds single bytes until the character is complete or invalid.
         let mut taken = 0;
         while taken < bytes.len() && !self.partial.is_empty() {
             let mut bytes_so_far = std::mem::take(&mut self.partial);
@@ -61,7 +61,7 @@ impl Cleaner {
         self.decode(&bytes[taken..], out);
     }
 
-    /// Appends what is left when no more bytes come.
+    /// Appends the rest when the stream ends.
     pub(super) fn finish(&mut self, out: &mut String) {
         let partial = std::mem::take(&mut self.partial);
         self.invalid(&partial, out);
@@ -121,7 +121,7 @@ impl Cleaner {
                 self.state = State::Escape;
                 self.escapes += 1;
             }
-            // A progress bar that overwrites its line hides what stood there.
+            // A progress bar overwrites its line: a line break keeps the earlier text visible.
             '\r' => {
                 self.after_return = true;
                 out.push('\n');
@@ -129,7 +129,7 @@ impl Cleaner {
             '\0'..='\x1f' | '\x7f' => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
-            // Scripts and emoji need joiners and selectors: they stay in the file, and its reader cleans what it shows.
+            // Scripts and emoji need joiners and selectors. They stay in the file; each reader cleans what it shows.
             '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => out.push(c),
             _ if clean::is_hidden(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
@@ -138,8 +138,8 @@ impl Cleaner {
         }
     }
 
-    /// Goes on inside an escape sequence; whether the character belongs to it. What is too long or breaks off
-    /// was none: text must not vanish because a program forgot an end.
+    /// Continues an escape sequence. True when the character belongs to it. A sequence that is too long or
+    /// breaks off ends here, so that a program that forgets its end does not hide the rest of the text.
     fn skip(&mut self, c: char) -> bool {
         let (state, taken) = match (self.state, c) {
             (State::Escape, '[') => (State::Sequence(0), true),
@@ -160,7 +160,7 @@ impl Cleaner {
     }
 }
 
-/// Everything but printable ASCII, tab and line feed.
+/// Whether a byte is anything but printable ASCII, tab or line feed.
 const fn needs_a_look(byte: u8) -> bool {
     !matches!(byte, b' '..=b'~' | b'\t' | b'\n')
 }

@@ -1,7 +1,7 @@
-//! `hm runner`: a process of its own for each run, and the way to it.
+//! `hm runner`, the helper process of a run, and the connection to it.
 //!
-//! It reads an order from its first line of input, answers with one JSON line per message, and cancels the run
-//! when it reads anything else or its input ends: a run does not outlive whoever started it.
+//! The helper reads an order from the first line of its input and writes one JSON line per message. It cancels
+//! the run when more input comes or its input ends. A run therefore ends with the process that started it.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -20,41 +20,41 @@ use super::run::{Order, Progress, control, run};
 use super::tree;
 use crate::system;
 
-/// The verb that makes the binary a helper.
+/// The verb that starts the binary as a helper.
 pub const VERB: &str = "runner";
 
-/// What a helper says.
+/// A message from the helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Where the run stands, four times a second.
+    /// The progress of the run, four times a second.
     Progress(Progress),
-    /// The run is over and its files are written; nothing follows.
+    /// The run is over and its files are written. It is the last message.
     Finished(Box<Report>),
-    /// There is no report, and why; nothing follows. The run is aborted.
+    /// There is no report; the text is the reason. The run counts as aborted. It is the last message.
     Lost(String),
 }
 
-/// How long a helper may take before the program starts: the state of a large repository is read then.
+/// How long a helper may take before the program starts. It reads the state of a large repository in this time.
 const PREPARES_WITHIN: Duration = Duration::from_secs(60);
-/// What a helper has for its end beyond what [`tree`] takes to end a run: with the look for what a lost one left
-/// it adds up to timeout + grace + 2 s.
+/// Time for the end of a helper, beyond the time that [`tree`] takes to end a run. With the search for the
+/// processes of a lost helper, a run ends at most 2 s after timeout and grace.
 const SPARE: Duration = Duration::from_millis(500);
-/// How long a helper may take to write its files when no process of its run is left.
+/// How long a helper may write its files after the last process of its run ended.
 const WRITES_WITHIN: Duration = Duration::from_secs(60);
-/// How long after the timeout, or after it was cancelled, a helper has to say that the run is over.
+/// How long after the timeout or a cancellation a helper may take to report the end of its run.
 const ENDS_WITHIN: Duration =
     Duration::from_millis((tree::GRACE.as_millis() + tree::SWEEP.as_millis() + SPARE.as_millis()) as u64);
 
-/// A helper that runs an order. When it is dropped, the run is cancelled.
+/// A helper that runs an order. Dropping it cancels the run.
 ///
-/// A run has the rights of its helper: it can stop or kill it. So the helper has a deadline, and whenever it is
-/// lost, this process ends the run in its place.
+/// A run has the same rights as its helper and can stop or kill it. The helper therefore has a deadline. When
+/// it is lost, this process ends the run in its place.
 #[derive(Debug)]
 pub struct Helper {
     run: Uuid,
     timeout: Duration,
-    /// When the helper is given up.
+    /// The time at which this process gives the helper up.
     deadline: Instant,
     child: Child,
     orders: Option<ChildStdin>,
@@ -62,14 +62,11 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts a helper, the same binary, and hands it an order.
-    ///
-    /// # Errors
-    /// Those of the system.
+    /// Starts this binary as a helper and sends it an order.
     pub async fn start(binary: &Path, order: &Order) -> io::Result<Self> {
         let mut command = Command::new(binary);
         command.arg(VERB).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // What is typed at the writer's terminal is not meant for the run.
+        // Keeps input at the writer's terminal, such as Ctrl-C, away from the run.
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command.spawn()?;
@@ -85,12 +82,12 @@ impl Helper {
         Ok(Self { run: order.run_id, timeout, deadline, child, orders: Some(orders), messages })
     }
 
-    /// The next message; none when the helper has left or was given up. Without a report before it, the run is
-    /// aborted, and nothing of it lives.
+    /// The next message; `None` when the helper ended or was given up. Without a report before it, the run is
+    /// aborted and all its processes have ended.
     pub async fn next(&mut self) -> Option<Message> {
         loop {
             let line = tokio::select! {
-                // What the helper said in time counts, also when this process reads it late.
+                // A message that was sent in time counts, even when it is read late.
                 biased;
                 line = self.messages.next_line() => line.ok().flatten(),
                 () = tokio::time::sleep_until(self.deadline.into()) => None,
@@ -117,45 +114,45 @@ impl Helper {
         }
     }
 
-    /// Kills the helper and everything of its run.
+    /// Kills the helper and every process of its run.
     async fn lose(&mut self) {
         let (run, helper) = (self.run, self.child.id());
         let helper = helper.and_then(|id| Pid::from_raw(id.cast_signed()));
-        // A look at every process takes too long for the thread that serves clients.
+        // Reading all processes would block the thread that serves clients for too long.
         let ended = tokio::task::spawn_blocking(move || tree::end_lost(run, helper)).await;
         let _ = self.child.kill().await;
         tracing::warn!(%run, ended = ended.unwrap_or_default(), "the helper of a run was lost");
     }
 
-    /// Ends the run; its report still comes.
+    /// Cancels the run. Its report still comes.
     pub fn cancel(&mut self) {
         self.orders = None;
         self.deadline = self.deadline.min(after(ENDS_WITHIN));
     }
 
-    /// The process id of the helper, while it runs.
+    /// The process id of the helper; `None` after its end.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 }
 
-/// A moment so far from now; a year away where the clock ends before.
+/// The time after a wait, at most a year from now: a longer one may overflow the clock.
 fn after(wait: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
     system::instant() + wait.min(YEAR)
 }
 
-/// Is the helper: takes an order from stdin and says on stdout what becomes of it.
+/// Runs as the helper: reads an order from stdin and writes its messages to stdout.
 ///
 /// # Errors
-/// Those of stdin and stdout.
+/// The error of reading stdin or of writing the last message.
 pub fn serve() -> io::Result<()> {
     let mut input = BufReader::new(io::stdin());
     let mut line = String::new();
     input.read_line(&mut line)?;
     let order: Order = match serde_json::from_str(&line) {
         Ok(order) => order,
-        Err(problem) => return say(&Message::Lost(format!("the order does not parse: {problem}"))),
+        Err(problem) => return send(&Message::Lost(format!("the order does not parse: {problem}"))),
     };
     let (canceller, wakes) = control();
     thread::spawn(move || {
@@ -163,15 +160,15 @@ pub fn serve() -> io::Result<()> {
         let _ = io::Read::read(&mut input, &mut byte);
         canceller.cancel();
     });
-    // Whoever listened may have left; the run is cancelled by the other end then.
-    let report = run(order, system::variables(), wakes, |progress| drop(say(&Message::Progress(progress))));
-    say(&match report {
+    // A failure to send progress is ignored: when the receiver is gone, the end of the input cancels the run.
+    let report = run(order, system::variables(), wakes, |progress| drop(send(&Message::Progress(progress))));
+    send(&match report {
         Ok(report) => Message::Finished(Box::new(report)),
         Err(problem) => Message::Lost(problem.to_string()),
     })
 }
 
-fn say(message: &Message) -> io::Result<()> {
+fn send(message: &Message) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut stdout = io::stdout().lock();

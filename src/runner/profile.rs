@@ -1,4 +1,4 @@
-//! Profiles: the commands agents may run, by name, each parameter exactly one argument.
+//! Profiles: the commands that agents may run, by name. Each element of a command becomes exactly one argument.
 
 mod catalog;
 mod file;
@@ -21,57 +21,58 @@ pub use here::Here;
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};
 
-/// The shortest and longest a run may take, in milliseconds: a day, so that a slip of three zeros is found.
+/// Range of a run's timeout, in milliseconds. The maximum is a day, so that three zeros too many are refused.
 const TIMEOUT_MS: std::ops::RangeInclusive<u64> = 100..=86_400_000;
-/// What is stored of each stream: at least one screen; at most what the tail may take of memory, twice.
+/// Range of the cap of a stored stream, in bytes: at least one screen, at most twice what its end may take in memory.
 const OUTPUT_CAP_BYTES: std::ops::RangeInclusive<u64> = 4_096..=8 << 20;
-/// The parameter of an agent's profile that nobody declares.
+/// The parameter that every agent's profile has without declaring it.
 pub const PROMPT: &str = "prompt";
 /// The most elements of a command.
 const MAX_ARGV: usize = 64;
 
-/// A command under a name, checked.
+/// A named command that passed the checks.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// What it is called.
+    /// The name under which agents run it.
     pub name: ProfileName,
-    /// What it shows, for people and agents who choose.
+    /// What a run shows, for people and agents who choose a profile.
     pub description: String,
-    /// Globs of paths, or scopes such as `tag:auth`, that it can speak to; none: everything, and it settles nothing.
+    /// Globs of paths, or scopes such as `tag:auth`, that a run can test. When empty, a run may be linked to
+    /// any claim and settles none.
     pub scopes: Vec<String>,
-    /// How long it may run, in milliseconds.
+    /// The timeout of a run, in milliseconds.
     pub timeout_ms: u64,
-    /// What its exit code means, where that is declared.
+    /// The meaning of its exit code; `None` when it is not declared.
     pub expect: Option<Expect>,
-    /// What a call fills in.
+    /// The parameters that a call fills in, by name.
     pub params: BTreeMap<String, Param>,
-    /// What it may use.
+    /// The limits of a run.
     pub limits: Limits,
-    /// Variables it gets besides [`Environment::BASE`].
+    /// The variables that it gets in addition to [`Environment::BASE`].
     pub env_pass: BTreeSet<String>,
     /// Whether stdin and stdout are a terminal.
     pub pty: bool,
-    /// Where it runs, below the root of the workspace.
+    /// The directory of a run, relative to the root of the workspace.
     pub cwd: Option<String>,
-    /// What makes it an agent's: such a one is sent out, and any other is run as an experiment.
+    /// Present on the profile of an agent, which runs as a researcher. Another profile runs as an experiment.
     pub agent: Option<AgentProfile>,
-    /// Files without which it cannot run, below the root, such as `Cargo.toml`.
+    /// Files that it needs, relative to the root, such as `Cargo.toml`.
     pub needs: Vec<String>,
-    /// The command that says the version of its tool; empty where it names none.
+    /// The command that prints the version of its tool; empty when it names none.
     pub version: Vec<String>,
     argv: Vec<Element>,
 }
 
-/// That a profile is an agent's: its `{prompt}` is what the agent is asked.
+/// Marks the profile of an agent: `{prompt}` is the task that the agent gets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentProfile {
-    /// Whom it speaks as, a name or alias of the roster; none for whoever sends it out.
+    /// The name or alias in the roster under which the agent acts; `None` for the agent that starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// One element of a command: text and parameters in turn.
+/// One element of a command: a sequence of texts and parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Element(Vec<Piece>);
 
@@ -82,7 +83,7 @@ enum Piece {
 }
 
 impl Element {
-    /// Splits at `{name}`; other braces are text.
+    /// Splits a text at `{name}`; other braces are text.
     fn parse(text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -111,7 +112,7 @@ impl Element {
         Self(pieces)
     }
 
-    /// The element as if it did not name a parameter.
+    /// The element without one parameter.
     fn without(&self, param: &str) -> Self {
         Self(self.0.iter().filter(|piece| **piece != Piece::Param(param.to_owned())).cloned().collect())
     }
@@ -142,18 +143,18 @@ fn is_param_name(name: &str) -> bool {
 }
 
 impl Profile {
-    /// The command as it is written in the file, with `{name}` where a parameter goes.
+    /// The command as the file has it, with `{name}` for each parameter.
     pub fn template(&self) -> Vec<String> {
         self.argv.iter().map(Element::to_string).collect()
     }
 
-    /// Whether a run of it can say something about any of these scopes, which no agent's can. Symbols, targets and tags
-    /// count where the profile names them.
+    /// Whether a run can test any of these scopes. The run of an agent cannot. Symbols, targets and tags count
+    /// where the profile names them.
     pub fn speaks_to(&self, scopes: &[Scope]) -> bool {
         self.agent.is_none() && (self.scopes.is_empty() || coverage::covers_any(&self.scopes, scopes))
     }
 
-    /// Why a run of it settles nothing about a claim with these scopes and this prediction; none where it can.
+    /// Why a run settles nothing about a claim with these scopes and this prediction; `None` when it can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         let (profile, expect, globs) = (Some(&self.name), self.expect.as_ref(), &self.scopes);
         coverage::cannot_settle(Check { profile, expect, globs, elsewhere: false }, scopes, prediction)

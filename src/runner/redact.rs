@@ -1,95 +1,95 @@
-//! Secrets in a stream of text become `[redacted:RULE]`, wherever a chunk ends.
+//! Replaces secrets in a stream of text by `[redacted:RULE]`, independent of where chunks end.
 
 use crate::domain::privacy::{Secrets, scan};
 
-/// How much is looked at in one go, in bytes.
+/// Number of bytes scanned in one step.
 const CHUNK_BYTES: usize = 128 << 10;
-/// What stays unsaid until more has come: no rule but that of key blocks matches longer ones.
+/// Bytes held back until more text comes. Only the rule for key blocks matches longer secrets.
 pub(super) const HOLD_BYTES: usize = 16 << 10;
-/// What is looked at again for what stands before a secret, such as the name it is assigned to.
+/// Bytes scanned again for the context of a secret, such as the name it is assigned to.
 pub(super) const CONTEXT_BYTES: usize = 1 << 10;
-/// The longest block, such as a private key, that is waited for; an RSA key of 16,384 bits has 13 KB.
+/// The longest block, such as a private key, whose end is awaited; an RSA key of 16,384 bits has 13 KB.
 const MAX_BLOCK_BYTES: usize = 96 << 10;
 
-/// A piece of what may be shown.
+/// A piece of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     /// Text without a secret.
     Text(&'t str),
-    /// What stands for one.
+    /// The replacement of a secret.
     Mark(&'t str),
 }
 
-/// Redacts text that comes chunk by chunk.
+/// Redacts text chunk by chunk.
 #[derive(Debug)]
 pub(super) struct Redactor {
     secrets: Secrets,
-    /// Text said already, kept as context, then text to be said.
+    /// Context that was emitted before, then text that was not.
     buffer: String,
-    said: usize,
-    /// Where the buffer begins in the stream, in bytes of text.
+    emitted: usize,
+    /// Position of the buffer in the stream, in bytes of text.
     base: u64,
     chunk_bytes: usize,
-    /// Secrets found.
+    /// Number of secrets found.
     pub(super) found: u64,
 }
 
 impl Redactor {
-    /// With the built-in rules and these.
+    /// A redactor with the built-in rules and `secrets`.
     pub(super) fn new(secrets: Secrets) -> Self {
-        Self { secrets, buffer: String::new(), said: 0, base: 0, chunk_bytes: CHUNK_BYTES, found: 0 }
+        Self { secrets, buffer: String::new(), emitted: 0, base: 0, chunk_bytes: CHUNK_BYTES, found: 0 }
     }
 
-    /// Where the text fed so far ends, in bytes.
+    /// The end of the text fed so far, in bytes.
     pub(super) fn position(&self) -> u64 {
         self.base + self.buffer.len() as u64
     }
 
-    /// Takes text; `say` gets each piece that is certain, and where it ends in the stream.
-    pub(super) fn feed(&mut self, text: &str, mut say: impl FnMut(u64, Piece<'_>)) {
+    /// Takes text. `emit` gets each finished piece with the position of its end in the stream.
+    pub(super) fn feed(&mut self, text: &str, mut emit: impl FnMut(u64, Piece<'_>)) {
         self.buffer.push_str(text);
-        while self.buffer.len() - self.said >= self.chunk_bytes + HOLD_BYTES {
-            if !self.advance(self.buffer.len() - HOLD_BYTES, &mut say) {
+        while self.buffer.len() - self.emitted >= self.chunk_bytes + HOLD_BYTES {
+            if !self.advance(self.buffer.len() - HOLD_BYTES, &mut emit) {
                 break;
             }
         }
     }
 
-    /// Says the rest.
-    pub(super) fn finish(&mut self, mut say: impl FnMut(u64, Piece<'_>)) {
-        self.advance(self.buffer.len(), &mut say);
+    /// Emits the rest.
+    pub(super) fn finish(&mut self, mut emit: impl FnMut(u64, Piece<'_>)) {
+        self.advance(self.buffer.len(), &mut emit);
     }
 
-    /// Says what stands before a place, or before the secret that spans it; whether that was anything.
-    fn advance(&mut self, to: usize, say: &mut impl FnMut(u64, Piece<'_>)) -> bool {
+    /// Emits the text before a position, or before the secret that spans it. True when any text was emitted.
+    fn advance(&mut self, to: usize, emit: &mut impl FnMut(u64, Piece<'_>)) -> bool {
         let found = scan(&self.buffer, &self.secrets);
         let mut to = self.buffer.floor_char_boundary(to);
         if let Some(spanning) = found.iter().find(|one| one.span.start < to && to < one.span.end) {
-            // A block that still grows is waited for; one that grew too long is said to be what it began as.
+            // Waits for the end of a block that still grows. A block that is too long is redacted as what it began as.
             let waits = self.buffer.len() - spanning.span.start <= MAX_BLOCK_BYTES;
-            to = if waits && spanning.span.start >= self.said {
+            to = if waits && spanning.span.start >= self.emitted {
                 spanning.span.start
             } else {
                 spanning.span.end
             };
         }
-        let mut at = self.said;
-        for one in found.iter().filter(|one| one.span.end > self.said && one.span.start < to) {
+        let mut at = self.emitted;
+        for one in found.iter().filter(|one| one.span.end > self.emitted && one.span.start < to) {
             if one.span.start > at {
-                say(self.base + one.span.start as u64, Piece::Text(&self.buffer[at..one.span.start]));
+                emit(self.base + one.span.start as u64, Piece::Text(&self.buffer[at..one.span.start]));
             }
-            say(self.base + one.span.end as u64, Piece::Mark(&format!("[redacted:{}]", one.rule)));
+            emit(self.base + one.span.end as u64, Piece::Mark(&format!("[redacted:{}]", one.rule)));
             self.found += 1;
             at = one.span.end;
         }
         if to > at {
-            say(self.base + to as u64, Piece::Text(&self.buffer[at..to]));
+            emit(self.base + to as u64, Piece::Text(&self.buffer[at..to]));
         }
-        let moved = to > self.said;
+        let moved = to > self.emitted;
         let keep = self.buffer.floor_char_boundary(to.saturating_sub(CONTEXT_BYTES));
         self.buffer.drain(..keep);
         self.base += keep as u64;
-        self.said = to - keep;
+        self.emitted = to - keep;
         moved
     }
 }
@@ -99,7 +99,7 @@ mod tests {
     use super::{CONTEXT_BYTES, HOLD_BYTES, MAX_BLOCK_BYTES, Piece, Redactor};
     use crate::domain::privacy::{Secrets, redacted};
 
-    /// A token of no issuer's, in an issuer's format.
+    /// A token of no real issuer, in the format of one.
     fn token() -> String {
         ["gh", "p_", "Zk3vQ9xT7mB2wL5nR8cF1hJ4dS6gA0pY3uEo"].concat()
     }
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_secret_at_any_distance_from_a_cut_is_found() {
         let secret = token();
-        // The first cut falls at chunk bytes; the secret ends before it, on it, after it.
+        // The first cut is at `chunk` bytes. The secret ends before it, on it, or after it.
         let chunk = 3_000;
         for before in (chunk - secret.len() - 3)..(chunk + 3) {
             let text = format!("{} {secret} {}", "x".repeat(before), "y".repeat(HOLD_BYTES + CONTEXT_BYTES));

@@ -1,4 +1,4 @@
-//! What is known of a run: its state, its outcome, its streams, and the place it ran in.
+//! The metadata of a run: its state, its outcome, its streams, and its environment.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,24 +11,24 @@ use super::profile::{Expect, Plan};
 use super::provenance::{Git, Host, Program};
 use crate::domain::time::Timestamp;
 
-/// How a run ended.
+/// The state in which a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It exited as expected; with 0 where nothing is declared.
+    /// The program exited with the expected code; 0 when the profile declares none.
     Succeeded,
-    /// It ran to its end otherwise.
+    /// The program ended in another way.
     Failed,
-    /// It took too long.
+    /// The run exceeded its timeout.
     TimedOut,
-    /// Somebody stopped it.
+    /// A person, an agent or the writer cancelled it.
     Canceled,
-    /// It never started, its check did not run, or the process that ran it is gone.
+    /// It never started, its check did not run, or its helper is gone.
     Aborted,
 }
 
 impl State {
-    /// The state as sent and stored.
+    /// The state as it is sent and stored.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -39,89 +39,89 @@ impl State {
         }
     }
 
-    /// Whether the run says something about what it tested.
+    /// Whether the run shows anything about the claim it tested.
     pub const fn is_conclusive(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 }
 
-/// What a run says about a claim.
+/// The relation of a run to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// The declared expectation is met.
+    /// The result agrees with the declared expectation.
     Supports,
-    /// It is not.
+    /// The result differs from the declared expectation.
     Contradicts,
 }
 
-/// How the process left.
+/// How a process ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// Its exit code, if it exited.
+    /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The signal that ended it; `None` when it exited.
     pub signal: Option<i32>,
 }
 
 impl Exit {
-    /// The state of a process that ran to its end.
+    /// The state of a run whose program ended by itself.
     pub fn judged(self, expect: Option<&Expect>) -> State {
         let wanted = expect.map_or(0, |expect| expect.exit);
         if self.code == Some(wanted) { State::Succeeded } else { State::Failed }
     }
 }
 
-/// Everything known of a run: `meta.json`. No value of the environment is in it.
+/// The content of `meta.json`. It holds no values of environment variables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// The form of this file.
+    /// The version of this format.
     pub schema_version: String,
-    /// Which run.
+    /// The run.
     pub run_id: Uuid,
-    /// What ran. Secrets in arguments are redacted.
+    /// The plan that ran. Secrets in arguments are redacted.
     pub plan: Plan,
-    /// How it ended.
+    /// The state in which the run ended.
     pub state: State,
-    /// How the process left.
+    /// How its first process ended.
     pub exit: Exit,
-    /// Why it never started, or what went wrong beside it.
+    /// Why it never started, or another problem.
     pub problem: Option<String>,
-    /// When it started.
+    /// Time of its start.
     pub started_at: Timestamp,
-    /// When it ended and nothing of it was left.
+    /// Time when its last process had ended.
     pub finished_at: Timestamp,
-    /// How long it ran, in milliseconds.
+    /// Its duration, in milliseconds.
     pub duration_ms: u64,
-    /// Processes that could not be ended in time.
+    /// Number of processes that could not be ended in time.
     pub left_behind: u32,
-    /// The program that `argv[0]` stood for.
+    /// The program file of `argv[0]`.
     pub program: Option<Program>,
-    /// The first line of the tool's version, where the profile says how to ask for it.
+    /// The first line of the tool's version; `None` when the profile has no command for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The repository before the run; none outside one.
+    /// The repository before the run; `None` outside a repository.
     pub git: Option<Git>,
-    /// The machine.
+    /// The machine of the run.
     pub host: Host,
-    /// HMAC-SHA-256 of the environment under the workspace's key, hex: one value for one environment.
+    /// HMAC-SHA-256 of the environment, in hex, under the workspace's key. Equal environments have equal values.
     pub env_fingerprint: String,
-    /// The names of the variables it got.
+    /// The names of its environment variables.
     pub env_names: Vec<String>,
-    /// What it wrote to standard output; with a terminal, all it wrote there.
+    /// The facts about its standard output; with a terminal, about all its output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// The facts about its standard error.
     pub stderr: Captured,
-    /// SHA-256 of each file beside this one, hex.
+    /// SHA-256 of each file beside this one, in hex.
     pub files: BTreeMap<String, String>,
 }
 
 impl Meta {
-    /// The form written now.
+    /// The version that this binary writes.
     pub const SCHEMA_VERSION: &'static str = "experiment_meta_v1";
 
-    /// What the run says about a claim it is linked to: nothing without a declared expectation, nothing when it
-    /// is inconclusive.
+    /// The relation of the run to the claim it is linked to. `None` without a declared expectation and for an
+    /// inconclusive run.
     pub fn relation(&self) -> Option<Relation> {
         self.plan.expect.as_ref()?;
         match self.state {
@@ -131,19 +131,19 @@ impl Meta {
         }
     }
 
-    /// Whether another run with the same outcome can reproduce this one: the code it ran on has a name.
+    /// Whether another run can reproduce this one: it ran on a commit without local changes.
     pub fn is_reproducible(&self) -> bool {
         self.state.is_conclusive() && self.git.as_ref().is_some_and(|git| git.sha.is_some() && !git.dirty)
     }
 }
 
-/// A run that is over, as the event that ends it needs it.
+/// A finished run, as the event that ends it needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Where its files lie.
+    /// The directory of its files.
     pub artifacts: PathBuf,
-    /// What stands in `meta.json`.
+    /// The content of `meta.json`.
     pub meta: Meta,
-    /// SHA-256 of `meta.json`, hex: through it, every file of the run is in the ledger.
+    /// SHA-256 of `meta.json`, in hex. Through it, the ledger covers every file of the run.
     pub meta_sha256: String,
 }

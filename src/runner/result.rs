@@ -1,4 +1,4 @@
-//! The experiment result as a file: `experiment_result_v0.1`, what a run or a record says, as JSON.
+//! The experiment result file `experiment_result_v0.1`: a run or a recorded run as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -10,75 +10,75 @@ use super::provenance::{Git, Host};
 use super::report::{Exit, Meta, State};
 use crate::domain::time::Timestamp;
 
-/// The form of the file; its readers look here first.
+/// The version of the format; readers check it first.
 pub const SCHEMA_VERSION: &str = "experiment_result_v0.1";
-/// The exit code of a run that was stopped and left none, as the `timeout` command gives it.
+/// The exit code of a run that was stopped without one, as the `timeout` command has it.
 const TIMED_OUT_EXIT: i32 = 124;
-/// The exit code of a run that never started, as shells give it.
+/// The exit code of a run that never started, as shells have it.
 const NOT_STARTED_EXIT: i32 = 127;
-/// What shells add to the number of the signal that ended a process.
+/// The number that shells add to the signal that ended a process.
 const SIGNAL_EXIT: i32 = 128;
-/// The longest name made of an id, so that with its date it fits any file system.
+/// The longest name made of an id. With its date it still fits any file system.
 const MAX_SAFE_CHARS: usize = 100;
 
-/// How the result was made.
+/// The origin of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureMode {
-    /// The command was run.
+    /// hm ran the command.
     Run,
-    /// A past run was recorded.
+    /// A person recorded a past run.
     Record,
 }
 
-/// What the result says of the test.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It exited as expected.
+    /// The program exited as expected.
     Passed,
-    /// It did not.
+    /// The program exited otherwise.
     Failed,
-    /// It never came to an end of its own: timeout, cancel, no start.
+    /// The program did not end by itself: timeout, cancellation, or no start.
     Blocked,
 }
 
-/// The repository of the run.
+/// The repository at the time of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitState {
-    /// The commit.
+    /// The commit; null before the first one.
     pub sha: Option<String>,
-    /// Whether anything differs from it.
+    /// Whether the work tree differs from the commit.
     pub dirty: bool,
-    /// What `git status --porcelain` says.
+    /// The lines of `git status --porcelain`.
     pub status_porcelain: Vec<String>,
 }
 
 /// The machine of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runtime {
-    /// The operating system.
+    /// Name of the operating system.
     pub platform: String,
-    /// The processor.
+    /// Name of the processor architecture.
     pub arch: String,
-    /// What made this file.
+    /// The version of hm that made this file.
     pub hivemind_version: String,
 }
 
-/// What of a stream is not in the file, so that nobody takes a part for the whole.
+/// The difference between a stream and its text in the file, so that no reader takes a part for the whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamTruncation {
-    /// Bytes the program wrote.
+    /// Number of bytes that the program wrote.
     pub total_bytes: u64,
-    /// Bytes in this file.
+    /// Number of bytes in this file.
     pub stored_bytes: u64,
-    /// Whether something was left out.
+    /// Whether a part of the stream is missing.
     pub truncated: bool,
-    /// Secrets replaced.
+    /// Number of secrets that were replaced.
     pub redacted: u64,
 }
 
-/// What of each stream is not in the file.
+/// The differences of both streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truncation {
     /// Of standard output.
@@ -87,53 +87,53 @@ pub struct Truncation {
     pub stderr: StreamTruncation,
 }
 
-/// One result. What is unknown of a recorded run is null.
+/// One result. A fact that is unknown about a recorded run is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExperimentResult {
-    /// [`SCHEMA_VERSION`].
+    /// Always [`SCHEMA_VERSION`].
     pub schema_version: String,
-    /// The run; of a record, its own id.
+    /// The id of the run, or of the record.
     pub result_id: Uuid,
-    /// How it was made.
+    /// The origin of the result.
     pub capture_mode: CaptureMode,
-    /// The thread it belongs to; a run of a claim has none.
+    /// The thread of the experiment; null for a run of a claim.
     pub thread_id: Option<String>,
-    /// The test it answers.
+    /// The test that it answers; null for a run of a claim.
     pub test_id: Option<String>,
-    /// When this was written, RFC 3339 in UTC with milliseconds.
+    /// Time of writing, RFC 3339 in UTC with milliseconds.
     pub created_at: String,
-    /// Where it ran.
+    /// The directory of the run.
     pub cwd: PathBuf,
-    /// The command.
+    /// The program and its arguments.
     pub argv: Option<Vec<String>>,
-    /// How long it might take, in seconds, rounded up.
+    /// The timeout in seconds, rounded up.
     pub timeout_seconds: Option<u64>,
-    /// Whether it took too long.
+    /// Whether the run exceeded its timeout.
     pub timed_out: bool,
-    /// What it exited with; 124 where it was stopped and left none.
+    /// The exit code; 124 for a run that was stopped without one.
     pub exit_code: i32,
-    /// What that says.
+    /// The meaning of the exit.
     pub status: Status,
-    /// When it started.
+    /// Time of the start.
     pub started_at: Option<String>,
-    /// When it ended.
+    /// Time of the end.
     pub finished_at: Option<String>,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// Its standard output, cleaned and redacted.
+    /// Standard output, cleaned and redacted.
     pub stdout: String,
-    /// Its standard error, cleaned and redacted.
+    /// Standard error, cleaned and redacted.
     pub stderr: String,
     /// The repository; left out when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<GitState>,
-    /// The machine.
+    /// The machine of the run.
     pub runtime: Runtime,
-    /// What is not in `stdout` and `stderr`.
+    /// The parts that `stdout` and `stderr` do not contain.
     pub truncation: Truncation,
 }
 
-/// Which experiment an operator means.
+/// The experiment that the operator names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// `--thread-id`.
@@ -142,33 +142,33 @@ pub struct Subject {
     pub test_id: String,
 }
 
-/// A past run, as an operator reports it.
+/// A past run, as the operator reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its id.
+    /// A new id for the result.
     pub result_id: Uuid,
-    /// Which experiment it was.
+    /// The experiment it belongs to.
     pub subject: Subject,
-    /// When it is recorded.
+    /// Time of recording.
     pub created_at: Timestamp,
-    /// Where it ran.
+    /// The directory of the run.
     pub cwd: PathBuf,
-    /// Its command, if known.
+    /// Its command; `None` when unknown.
     pub argv: Option<Vec<String>>,
-    /// What it exited with.
+    /// Its exit code.
     pub exit_code: i32,
-    /// Its standard output, cleaned and redacted, and what was left out.
+    /// Its standard output, cleaned and redacted, and the facts about it.
     pub stdout: (String, Captured),
-    /// Its standard error, likewise.
+    /// Its standard error, in the same form.
     pub stderr: (String, Captured),
-    /// The repository now.
+    /// The repository at the time of recording; `None` outside a repository.
     pub git: Option<Git>,
-    /// The machine now.
+    /// The machine at the time of recording.
     pub host: Host,
 }
 
 impl ExperimentResult {
-    /// The result of a run, from what is known of it and what was stored of its streams.
+    /// The result of a run, from its metadata and its stored streams.
     pub fn of_run(
         meta: &Meta,
         subject: Option<&Subject>,
@@ -207,7 +207,7 @@ impl ExperimentResult {
         }
     }
 
-    /// The result of a past run.
+    /// The result of a recorded run.
     pub fn of_record(record: Record) -> Self {
         let Record { result_id, subject, created_at, cwd, argv, exit_code, stdout, stderr, git, host } =
             record;
@@ -238,7 +238,7 @@ impl ExperimentResult {
         }
     }
 
-    /// Where it goes unless told otherwise, below the root of the project.
+    /// The default path of a result, below the root of the project.
     pub fn path(root: &Path, subject: &Subject, created_at: Timestamp, result_id: Uuid) -> PathBuf {
         let name = format!("{}_{result_id}.json", formatted(created_at, "%Y%m%dT%H%M%SZ"));
         let thread = root.join("artifacts").join(safe_name(&subject.thread_id));
@@ -273,7 +273,7 @@ impl StreamTruncation {
     }
 }
 
-/// One number for how a run left.
+/// One exit code for every way a run can end.
 fn exit_code(state: State, exit: Exit) -> i32 {
     match (exit.code, state, exit.signal) {
         (Some(code), ..) => code,
@@ -283,11 +283,11 @@ fn exit_code(state: State, exit: Exit) -> i32 {
     }
 }
 
-/// A name that is one component of a path on any system, made of an id: what does not belong becomes `_`.
+/// A path component made of an id, valid on any system. Every other character becomes `_`.
 pub fn safe_name(id: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let name: String = id.chars().map(safe).take(MAX_SAFE_CHARS).collect();
-    // Neither hidden nor a way up.
+    // Keeps a name from being hidden or leading upwards.
     match name.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
         None if name.is_empty() => "_".to_owned(),
@@ -311,7 +311,7 @@ mod tests {
     use crate::domain::time::Timestamp;
 
     #[test]
-    fn a_result_goes_where_the_seed_says() {
+    fn a_result_has_its_place_by_thread_test_and_time() {
         let subject = Subject { thread_id: "RS-2025/../x".to_owned(), test_id: "T1 again".to_owned() };
         let at = Timestamp::from_ms(1_767_150_005_120);
         let path = ExperimentResult::path("/p".as_ref(), &subject, at, uuid::Uuid::nil());

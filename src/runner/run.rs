@@ -1,4 +1,4 @@
-//! One run, from its order to its report: started, watched, ended with all it started, and written down.
+//! One run, from its order to its report: starts it, watches it, ends all its processes, and writes its files.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -27,38 +27,38 @@ use crate::domain::scope::Scope;
 use crate::private;
 use crate::system;
 
-/// How often a run says where it stands.
+/// The time between two progress messages.
 const TICK: Duration = Duration::from_millis(250);
-/// How long a stream may be silent and open when nothing of the run is left.
+/// How long to wait for a silent, open stream after all processes of the run ended.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How much is read in one go; as much as an ordinary pipe holds.
+/// Number of bytes read at a time: the size of an ordinary pipe.
 const READ_BYTES: usize = 64 << 10;
 
-/// The key of hashes over what is not stored: 32 bytes, kept by the workspace, never in the ledger.
+/// The key of hashes over text that is not stored: 32 bytes, kept in the memory's directory, never in the ledger.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StreamKey([u8; 32]);
 
-/// Text that is no key.
+/// A text that is not a key.
 #[derive(Debug, thiserror::Error)]
 #[error("a stream key is 64 hex digits")]
 pub struct BadKey;
 
 impl StreamKey {
-    /// Takes 32 unguessable bytes.
+    /// A key from 32 random bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// The bytes of the key.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The key in a file, made if none is there; when several make it at once, all get the first one's.
+    /// Reads the key from a file, or makes it. When several processes make it at once, all get the key of the first.
     ///
     /// # Errors
-    /// Those of the file system; a file that holds no key is invalid data, and is left as it is.
+    /// The error of the file system. `InvalidData` for a file that holds no key; the file stays unchanged.
     pub fn of(file: &Path) -> io::Result<Self> {
         let dir = file.parent().unwrap_or(file);
         let read = || -> io::Result<Self> {
@@ -70,7 +70,7 @@ impl StreamKey {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             done => return done,
         }
-        // For its owner only, and whole before it has its name.
+        // The file is readable by its owner only, and complete before it gets its name.
         let mut fresh = tempfile::NamedTempFile::new_in(dir)?;
         writeln!(fresh, "{}", hex::encode(system::entropy()))?;
         fresh.as_file().sync_all()?;
@@ -105,22 +105,22 @@ impl std::fmt::Debug for StreamKey {
     }
 }
 
-/// Everything a run needs to know; it goes through a pipe to the helper and is stored nowhere.
+/// Everything that the helper needs for a run. It goes through a pipe and is stored nowhere.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// Which run.
+    /// The id of the run.
     pub run_id: Uuid,
-    /// What runs.
+    /// The command and its limits.
     pub plan: Plan,
-    /// The directory of its files, which is not there yet.
+    /// The directory for its files, which does not exist yet.
     pub artifacts: PathBuf,
-    /// The key of hashes over what is not stored.
+    /// The key of hashes over text that is not stored.
     pub key: StreamKey,
-    /// The team's own secret patterns, as in `[privacy]` of config.toml.
+    /// The team's own secret patterns, from `[privacy]` of config.toml.
     pub secret_patterns: Vec<String>,
-    /// Which experiment an operator means.
+    /// The experiment that the operator names; `None` for a run of a claim.
     pub subject: Option<Subject>,
-    /// What of the work tree the run is about; none for what a human typed.
+    /// The part of the work tree that the run tests; `None` for a command that a person typed.
     #[serde(default)]
     pub about: Option<About>,
 }
@@ -128,48 +128,48 @@ pub struct Order {
 /// The files that decide whether two runs ran on the same content.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct About {
-    /// The work tree.
+    /// The root of the work tree.
     pub root: PathBuf,
-    /// The scopes of its claim.
+    /// The scopes of the claim.
     pub claim: Vec<Scope>,
 }
 
-/// Where a run stands.
+/// The progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// How long it runs, in milliseconds.
+    /// Time since its start, in milliseconds.
     pub elapsed_ms: u64,
-    /// Bytes of standard output so far.
+    /// Number of bytes of standard output so far.
     pub stdout_bytes: u64,
-    /// Bytes of standard error so far.
+    /// Number of bytes of standard error so far.
     pub stderr_bytes: u64,
-    /// The last whole line of standard output, else of standard error, cleaned and redacted.
+    /// The last complete line of standard output, or else of standard error, cleaned and redacted.
     pub last_line: Option<String>,
-    /// Whether every process of the run has ended; the helper still writes its files.
+    /// Whether every process of the run has ended. The helper then still writes its files.
     #[serde(default)]
     pub over: bool,
 }
 
-/// A run that left no report.
+/// Why a run has no report.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Its files cannot be written.
     #[error("cannot write the artifacts in {}: {source}", .dir.display())]
     Artifacts {
-        /// Which directory.
+        /// The directory of the files.
         dir: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A secret pattern of the team's.
+    /// A secret pattern of the team cannot be used.
     #[error(transparent)]
     Pattern(#[from] BadPattern),
-    /// The system refused what keeps a run in hand.
+    /// The system does not let the helper control the processes of the run.
     #[error("cannot follow the processes of a run: {0}")]
     System(#[from] rustix::io::Errno),
 }
 
-/// Something a run waits for.
+/// An event that a run waits for.
 #[derive(Debug)]
 pub(super) enum Wake {
     Exited,
@@ -177,36 +177,35 @@ pub(super) enum Wake {
     Cancel,
 }
 
-/// Stops a run from another thread.
+/// Cancels a run from another thread.
 #[derive(Debug, Clone)]
 pub struct Canceller(Sender<Wake>);
 
 impl Canceller {
-    /// Ends the run; one that is over does not mind.
+    /// Cancels the run. It has no effect on a run that is over.
     pub fn cancel(&self) {
         let _ = self.0.send(Wake::Cancel);
     }
 }
 
-/// What wakes a run.
+/// Receives the events that a run waits for.
 #[derive(Debug)]
 pub struct Wakes {
     sender: Sender<Wake>,
     receiver: Receiver<Wake>,
 }
 
-/// What cancels a run, and what the run listens to.
+/// A pair: the canceller of a run, and the receiver that the run waits on.
 pub fn control() -> (Canceller, Wakes) {
     let (sender, receiver) = channel();
     (Canceller(sender.clone()), Wakes { sender, receiver })
 }
 
-/// Runs an order to its end. Only for a process of its own, the helper: it becomes the parent of everything the
-/// run leaves behind and reaps every child it has. The calling thread must live as long as the run.
+/// Runs an order to its end. Only the helper may call it, in a process of its own: the process becomes the
+/// parent of all orphans of the run and reaps every child. The calling thread must live as long as the run.
 ///
 /// # Errors
-/// [`RunError`], when there is nothing to report with. A program that does not start is no error: it is a run
-/// that was aborted.
+/// [`RunError`] when no report can be made. A program that does not start is not an error: its run is aborted.
 pub fn run(
     order: Order,
     variables: impl Iterator<Item = (String, String)>,
@@ -214,7 +213,7 @@ pub fn run(
     mut progress: impl FnMut(Progress),
 ) -> Result<Report, RunError> {
     adopt_orphans()?;
-    // Compiling the rules takes longer than many a run: it is done beside the first steps.
+    // Compiling the rules takes longer than many runs, so another thread does it beside the first steps.
     std::thread::spawn(|| redacted("any word", &Secrets::default()));
     let variables: Vec<(String, String)> = variables.collect();
     let secrets = Secrets {
@@ -251,16 +250,16 @@ pub fn run(
     };
     let started_at = system::now();
     let clock = system::instant();
-    let mut tell = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
-    // The watchdog of the process that gave the order counts the timeout from here.
-    tell(At { clock, over: false });
+    let mut send = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
+    // The watchdog of the process that sent the order counts the timeout from here.
+    send(At { clock, over: false });
     let mut watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
         Ok(started) => {
             let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
-            watch.until_over(&order.plan, tell)
+            watch.until_over(&order.plan, send)
         }
         Err(problem) => {
-            // Nothing writes to them, so nothing of them is missing.
+            // No process writes to the streams, so they are complete.
             [&stdout, &stderr].iter().for_each(|capture| capture.ended.store(true, Ordering::Release));
             Watched::never_started(&problem)
         }
@@ -304,7 +303,7 @@ pub fn run(
     Ok(Report { artifacts: dir, meta, meta_sha256 })
 }
 
-/// Why a run that came to its end has no outcome: nothing shows that its check ran. None where it did.
+/// Why a run that ended by itself has no outcome: nothing shows that its check ran. `None` when the check ran.
 fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<String>> {
     if !expect.is_outcome(exit.code, exit.signal) {
         let signal =
@@ -322,7 +321,7 @@ fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<S
     Ok(Some(format!("its check did not run, or ran no test: the output matches no `{ran}`")))
 }
 
-/// Writes result and meta; the meta last, for it says that the rest is whole.
+/// Writes the result, then the metadata: `meta.json` shows that the other files are complete.
 fn write_down(dir: &Path, meta: &mut Meta, subject: Option<&Subject>) -> io::Result<String> {
     let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
     let result = ExperimentResult::of_run(meta, subject, meta.finished_at, stdout?, stderr?);
@@ -333,12 +332,12 @@ fn write_down(dir: &Path, meta: &mut Meta, subject: Option<&Subject>) -> io::Res
     Ok(hash)
 }
 
-/// One stream, shared by the thread that reads it and the one that ends it.
+/// One stream, shared by the thread that reads it and the thread that ends it.
 #[derive(Debug, Clone)]
 struct Capture {
     stream: Arc<Mutex<io::Result<Option<Stream>>>>,
     seen: Arc<Seen>,
-    /// Whether its reader waits for more, and is not at work on what has come.
+    /// Whether the reader waits for more bytes; false while it works on the last ones.
     waits: Arc<AtomicBool>,
     ended: Arc<AtomicBool>,
 }
@@ -355,7 +354,7 @@ impl Capture {
         })
     }
 
-    /// Reads to the end. A disk that is full does not stop it: the program would wait for a reader for ever.
+    /// Reads to the end. It goes on when the disk is full, because the program would wait for a reader for ever.
     fn read(&self, mut from: Box<dyn Read + Send>) {
         let mut buffer = vec![0; READ_BYTES];
         loop {
@@ -363,7 +362,7 @@ impl Capture {
             let read = from.read(&mut buffer);
             self.waits.store(false, Ordering::Release);
             let bytes = match read {
-                // A terminal whose last program has left says EIO.
+                // A terminal returns EIO after its last program ended.
                 Ok(0) => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => break,
@@ -402,7 +401,7 @@ impl Capture {
     }
 }
 
-/// A program that runs, and what is known of it.
+/// A running program and its streams.
 struct Watch<'s> {
     started: Started,
     stdout: &'s Capture,
@@ -411,7 +410,7 @@ struct Watch<'s> {
     wakes: Wakes,
 }
 
-/// How it ended.
+/// How a run ended.
 struct Watched {
     state: State,
     exit: Exit,
@@ -426,7 +425,7 @@ impl Watched {
     }
 }
 
-/// The moment of a progress report.
+/// The time of a progress message.
 struct At {
     clock: Instant,
     over: bool,
@@ -495,14 +494,14 @@ impl Watch<'_> {
     }
 }
 
-/// Waits until a child has ended, and leaves it to be reaped.
+/// Waits until a child has ended, and does not reap it.
 fn wait_for(leader: Pid) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while matches!(waitid(WaitId::Pid(leader), options), Err(rustix::io::Errno::INTR)) {}
 }
 
-/// Waits for the ends of the streams. Nothing of the run is left: what is still to be read lies in the pipes.
-/// Whoever was handed one and lives on, silent or not, does not hold the run.
+/// Waits for the ends of the streams. All processes of the run have ended, so the rest of their output is in
+/// the pipes. A process that inherited a pipe and outlives the run does not delay its end.
 fn drain(wakes: &Receiver<Wake>, captures: [&Capture; 2]) {
     let read = || captures.map(|capture| capture.seen.bytes()).iter().sum::<u64>();
     let most = read() + 2 * (spawn::PIPE_BYTES + READ_BYTES) as u64;

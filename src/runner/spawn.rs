@@ -1,4 +1,5 @@
-//! The one place that starts a program: no shell, its own session, limits, and nothing inherited unasked.
+//! The one place that starts a program: without a shell, in its own session, under limits, inheriting only what
+//! is named.
 #![expect(
     unsafe_code,
     reason = "a session, a terminal and limits are taken between fork and exec: `pre_exec`"
@@ -20,49 +21,50 @@ use rustix::process::{Pid, Resource, Rlimit, Signal};
 use super::profile::Plan;
 use super::provenance::cores;
 
-/// How a terminal is sized, as VT100s were.
+/// The size of the terminal, that of a VT100.
 const SIZE: PtySize = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
-/// The largest pipe a process may have without privileges (`fs.pipe-max-size`): fewer switches on long output.
+/// The largest pipe that a process may have without privileges (`fs.pipe-max-size`). It saves switches on long output.
 pub(super) const PIPE_BYTES: usize = 1 << 20;
-/// What processor time is granted beyond the timeout, in seconds: the timeout ends a run, this limit a process that escaped it.
+/// Processor time beyond the timeout, in seconds. The timeout ends a run; this limit ends a process that
+/// escaped it.
 const CPU_SLACK_SECONDS: u64 = 5;
 
 /// Why a program did not start.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SpawnError {
-    /// Nothing of this name is on the PATH.
+    /// The PATH has no program of this name.
     #[error("`{0}` is not on the PATH: install it, or correct argv[0]")]
     NotFound(String),
-    /// A file that cannot be run.
+    /// The file is not executable.
     #[error("{} cannot be run: {problem}", .path.display())]
     NotRunnable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// No terminal.
+    /// The system gave no terminal.
     #[error("no terminal could be opened: {0}")]
     Terminal(String),
-    /// The system refused.
+    /// The system refused to start it.
     #[error("the program could not be started: {0}")]
     System(#[from] io::Error),
 }
 
-/// A program that runs, and the ends of its streams that are ours.
+/// A running program and our ends of its streams.
 pub(super) struct Started {
-    /// Its process, which leads a session and group of its own.
+    /// Its process, the leader of its own session and process group.
     pub(super) leader: Pid,
     /// Its standard output, or its terminal.
     pub(super) stdout: Box<dyn Read + Send>,
     /// Its standard error.
     pub(super) stderr: Box<dyn Read + Send>,
-    /// Its terminal is hung up when this is dropped.
+    /// Dropping this hangs up the terminal.
     _terminal: Option<Box<dyn MasterPty + Send>>,
 }
 
-/// The file that a program's name stands for: a path below `cwd` or an absolute one, else the first on the PATH.
-/// Relative entries of the PATH are passed over: what runs must not depend on where.
+/// The file of a program: for a path, the file below `cwd` or at the absolute path, else the first on the PATH.
+/// Relative entries of the PATH are skipped: the program must not depend on the directory.
 pub(super) fn find(program: &str, cwd: &Path, path: Option<&str>) -> Result<PathBuf, SpawnError> {
     let found = if program.contains('/') {
         Some(cwd.join(program)).filter(|file| file.exists())
@@ -79,18 +81,18 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// A text without `#!` would be handed to a shell by `execvp`; here nothing is.
+/// Accepts binaries and scripts with `#!`. `execvp` would give other text to a shell.
 fn check(path: &Path) -> Result<(), String> {
     if !is_executable(path) {
         return Err("it is no executable file: chmod +x it, or name another".to_owned());
     }
     let mut magic = [0; 4];
-    // What may be run and not read is no script.
+    // A file that may be executed but not read is a binary.
     let Ok(mut file) = File::open(path) else { return Ok(()) };
     let read = file.read(&mut magic).map_err(|error| error.to_string())?;
     let is_program = match &magic[..read] {
         [b'#', b'!', ..] | [0x7f, b'E', b'L', b'F'] => true,
-        // Mach-O, for one processor or several, in either byte order.
+        // Mach-O for one or several processors, in either byte order.
         magic => {
             cfg!(target_vendor = "apple")
                 && matches!(magic, [0xcf | 0xce, 0xfa, 0xed, 0xfe] | [0xca, 0xfe, 0xba, 0xbe])
@@ -103,7 +105,7 @@ fn check(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Starts a program. The thread that calls this must outlive it: with the thread, the program is killed.
+/// Starts a program. The calling thread must live as long as the program: its end kills the program.
 pub(super) fn start(
     program: &Path,
     plan: &Plan,
@@ -137,18 +139,18 @@ pub(super) fn start(
         {
             rustix::thread::set_no_new_privs(true)?;
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The parent may have died before that.
+            // The parent may have died before the line above.
             if rustix::process::getppid() != Some(parent) {
                 return Err(rustix::io::Errno::SRCH.into());
             }
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made, on values copied before: nothing allocates,
-    // takes a lock or can panic.
+    // SAFETY: between fork and exec the closure only makes system calls on values copied before. It does not
+    // allocate, take a lock or panic.
     unsafe { command.pre_exec(enter) };
     let mut child = command.spawn()?;
-    // The command holds the terminal's other end; while it is open here, the end of output is never seen.
+    // The command holds the terminal's other end. While that is open in this process, the output never ends.
     drop(command);
     let leader = Pid::from_child(&child);
     let stderr = child.stderr.take().ok_or_else(|| io::Error::other("no pipe for stderr"))?;
@@ -170,19 +172,19 @@ pub(super) fn start(
     Ok(Started { leader, stdout, stderr: Box::new(stderr), _terminal: terminal })
 }
 
-/// A terminal pair.
+/// A pair of terminal ends.
 struct Terminal {
     master: Box<dyn MasterPty + Send>,
     slave: File,
 }
 
 impl Terminal {
-    /// Opened so that `\n` stays `\n` (hashes would change with the terminal) and nothing is echoed.
+    /// Opens a terminal that leaves `\n` unchanged, because hashes would change with it, and echoes nothing.
     fn open() -> Result<Self, SpawnError> {
-        let told = |error: &dyn std::fmt::Display| SpawnError::Terminal(error.to_string());
-        let pair = native_pty_system().openpty(SIZE).map_err(|error| told(&error))?;
-        let name = pair.master.tty_name().ok_or_else(|| told(&"it has no name"))?;
-        // Without O_NOCTTY this process would get it as its own.
+        let failed = |error: &dyn std::fmt::Display| SpawnError::Terminal(error.to_string());
+        let pair = native_pty_system().openpty(SIZE).map_err(|error| failed(&error))?;
+        let name = pair.master.tty_name().ok_or_else(|| failed(&"it has no name"))?;
+        // Without O_NOCTTY it would become the controlling terminal of this process.
         let no_controlling = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap_or(0);
         let slave = OpenOptions::new().read(true).write(true).custom_flags(no_controlling).open(name)?;
         let mut modes = rustix::termios::tcgetattr(&slave).map_err(io::Error::from)?;
@@ -194,7 +196,7 @@ impl Terminal {
     }
 }
 
-/// Asks for a larger pipe; a smaller one works too.
+/// Asks for a larger pipe. A smaller one works too.
 fn widen(pipe: &impl AsFd) {
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
@@ -202,7 +204,7 @@ fn widen(pipe: &impl AsFd) {
     let _ = (pipe, PIPE_BYTES);
 }
 
-/// The limits of a run, none above what this process has itself.
+/// The limits of a run, none above those of this process.
 fn limits(plan: &Plan) -> [(Resource, Rlimit); 4] {
     let seconds = match plan.limits.cpu_seconds {
         0 => (plan.timeout_ms.div_ceil(1_000) + CPU_SLACK_SECONDS) * cores() as u64,

@@ -1,7 +1,7 @@
-//! The processes of a run, all of them: how they are followed, ended and reaped.
+//! Follows, ends and reaps all processes of a run.
 //!
-//! On Linux the helper is the subreaper of what it starts: whatever daemonises becomes its child, so "no child
-//! left" means "nothing left". Elsewhere only the process group is certain.
+//! On Linux the helper is the subreaper of the processes it starts: a process that daemonises becomes its
+//! child, so "no child left" means "no process left". On other systems only the process group is certain.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -15,30 +15,30 @@ use uuid::Uuid;
 use super::report::Exit;
 use crate::system;
 
-/// The variable that marks every process of a run with its id.
+/// The variable in the environment of every process of a run. It holds the id of the run.
 pub const RUN_VARIABLE: &str = "HM_RUN_ID";
-/// What a run may use to leave by itself after SIGTERM. Spec 10 wants nothing left 2 s after the timeout; the
-/// last half second is for what ignores the signal.
+/// How long a run may take to end by itself after SIGTERM. All its processes must be gone 2 s after the
+/// timeout; the last half second is for those that ignore the signal.
 pub const GRACE: Duration = Duration::from_millis(1_500);
-/// How long killing may take; a process in an uninterruptible wait takes as long as it likes.
+/// How long killing may take. A process in an uninterruptible wait may take longer.
 pub(super) const SWEEP: Duration = Duration::from_millis(1_000);
-/// How long the processes of a lost helper are looked for: many times what it takes to end a crowd of them.
+/// How long the processes of a lost helper are searched: many times what ending a large number of them takes.
 const SWEEP_OF_LOST: Duration = Duration::from_secs(10);
-/// Between two looks.
+/// The pause between two searches.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Makes this process the parent of orphaned processes among its descendants. The processes of a run must be its
-/// only descendants.
+/// Makes this process the parent of orphans among its descendants. The processes of a run must be its only
+/// descendants.
 ///
 /// # Errors
-/// Those of the system.
+/// The error of the system.
 pub fn adopt_orphans() -> rustix::io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(())
 }
 
-/// A process with everything it starts.
+/// A process and all its descendants.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// The first process, the leader of its own session and group.
@@ -51,30 +51,30 @@ impl Tree {
         Self { leader, exit: None }
     }
 
-    /// How the first process left, once it is reaped.
+    /// How the first process ended; `None` until it is reaped.
     pub(super) const fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
-    /// Reaps what has ended; whether any child is left.
+    /// Reaps the children that ended. True when a child is left.
     pub(super) fn reap(&mut self) -> bool {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.leader => self.exit = Some(exit_of(status)),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return true,
-                // No child at all.
+                // The process has no child.
                 Err(_) => return false,
             }
         }
     }
 
-    /// Asks the group to leave, then ends everything. Processes that are still there.
+    /// Asks the process group to end, then ends all descendants. Returns the number of processes that are left.
     pub(super) fn terminate(&mut self) -> u32 {
         let _ = kill_process_group(self.leader, Signal::TERM);
         let deadline = system::instant() + GRACE;
         while self.reap() && system::instant() < deadline {
-            // The first process has left: what stayed behind was not asked to, and will not be waited for.
+            // The first process ended: the others did not follow it, so they get no more time.
             if self.exit.is_some() {
                 break;
             }
@@ -83,7 +83,7 @@ impl Tree {
         self.sweep()
     }
 
-    /// Ends everything now. Processes that are still there.
+    /// Ends all descendants now. Returns the number of processes that are left.
     pub(super) fn sweep(&mut self) -> u32 {
         let deadline = system::instant() + SWEEP;
         while self.reap() {
@@ -101,7 +101,7 @@ impl Tree {
     }
 }
 
-/// Stops processes until a look finds no new one, so that none can start another while they are ended.
+/// Stops processes until a search finds no new one, so that none can start another while they are killed.
 fn stopped(look: impl Fn() -> Vec<Pid>, deadline: Instant) -> HashSet<Pid> {
     let mut stopped = HashSet::new();
     loop {
@@ -119,11 +119,11 @@ fn exit_of(status: WaitStatus) -> Exit {
     Exit { code: status.exit_status(), signal: status.terminating_signal() }
 }
 
-/// Everything that descends from a process, as the kernel lists it now.
+/// All descendants of a process, as the kernel lists them now.
 fn descendants(of: Pid) -> Vec<Pid> {
     let parents: Vec<(Pid, Pid)> = processes().filter_map(|pid| Some((pid, parent(pid)?))).collect();
     let mut found = HashSet::from([of]);
-    // A child is listed before or after its parent: as many passes as the tree is deep.
+    // A child may be listed before its parent: each pass finds one more generation.
     loop {
         let before = found.len();
         for (pid, parent) in &parents {
@@ -139,30 +139,31 @@ fn descendants(of: Pid) -> Vec<Pid> {
     found.into_iter().collect()
 }
 
-/// Every process there is; none where there is no `/proc`.
+/// All processes; empty where there is no `/proc`.
 fn processes() -> impl Iterator<Item = Pid> {
     let entries = std::fs::read_dir("/proc").ok().into_iter().flatten();
     entries.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?))
 }
 
-/// The parent, from the field after the name, which may hold spaces and parentheses.
+/// The parent of a process: the second field after the name, which may contain spaces and parentheses.
 fn parent(pid: Pid) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
     Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)
 }
 
-/// Ends what a crash left of a run, by the mark in its environment: for a writer that starts and finds a run
-/// without a helper. How many processes it ended; never this one, which an agent's own front may have started.
+/// Ends the processes that a crash left of a run, found by the variable in their environment. A writer calls it
+/// when it starts and finds a run without a helper. Returns the number of processes ended. It spares this
+/// process, which the front of an agent in that run may have started.
 pub fn end_marked(run: Uuid) -> u32 {
     end_all(SWEEP, || marked(run))
 }
 
 /// Ends a helper that does not answer and every process of its run. Returns when none is left, or after 10 s.
 ///
-/// Three looks find them: what descends from the helper while it lives, if only stopped; what carries the mark of
-/// the run; and what descends from this process, where it adopts orphans ([`adopt_orphans`]): an orphan of a
-/// killed helper is found there even if it has dropped the mark.
+/// Three searches find them: descendants of the helper while it lives, even stopped; processes with the
+/// variable of the run; and descendants of this process where it adopts orphans ([`adopt_orphans`]). The last
+/// one finds an orphan of a killed helper even if it removed the variable.
 pub fn end_lost(run: Uuid, helper: Option<Pid>) -> u32 {
     let own = rustix::process::getpid();
     let adopts = adopts_orphans();
@@ -172,7 +173,7 @@ pub fn end_lost(run: Uuid, helper: Option<Pid>) -> u32 {
         if adopts {
             found.extend(descendants(own));
         }
-        // A zombie stays listed until its parent reaps it. The helper is reaped by the code that started it.
+        // A zombie is listed until its parent reaps it. The code that started the helper reaps the helper.
         found.retain(|pid| Some(*pid) != helper || !is_zombie(*pid));
         found.retain(|pid| Some(*pid) == helper || !is_reaped(*pid));
         found
@@ -186,7 +187,7 @@ fn adopts_orphans() -> bool {
     return false;
 }
 
-/// Every process but this one with the mark of a run in its environment.
+/// Every process except this one whose environment has the variable of a run.
 fn marked(run: Uuid) -> Vec<Pid> {
     let mark = format!("{RUN_VARIABLE}={run}");
     let is_marked = |pid: &Pid| {
@@ -197,7 +198,7 @@ fn marked(run: Uuid) -> Vec<Pid> {
     processes().filter(|pid| *pid != own && is_marked(pid)).collect()
 }
 
-/// Whether a child of this process had ended and is gone now.
+/// Whether this process had a child of that id that ended; it is reaped now.
 fn is_reaped(pid: Pid) -> bool {
     matches!(waitpid(Some(pid), WaitOptions::NOHANG), Ok(Some(_)))
 }
@@ -207,7 +208,8 @@ fn is_zombie(pid: Pid) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, after_name)| after_name.trim_start().starts_with('Z'))
 }
 
-/// Stops and kills what a look finds until it finds nothing, or the time is over. How many processes it killed.
+/// Stops and kills the processes that a search finds, until it finds none or the time is over. Returns the
+/// number of processes killed.
 fn end_all(within: Duration, look: impl Fn() -> Vec<Pid>) -> u32 {
     let deadline = system::instant() + within;
     let mut ended = HashSet::new();

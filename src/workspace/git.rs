@@ -1,13 +1,13 @@
-//! The git repository around a directory, read from its files: no program of it runs.
+//! Reads the git repository around a directory from its files, and asks git only which files it tracks.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::private;
 
-/// What every work tree has at its top: the git directory itself, or a file that names it.
+/// The entry at the top of every work tree: the git directory itself, or a file that names it.
 const DOT_GIT: &str = ".git";
-/// The longest `.git` file, `commondir` or `HEAD` that is read; a path is shorter.
+/// The most that is read of `.git`, `commondir` or `HEAD`, in bytes; a path is shorter.
 const MAX_BYTES: u64 = 16 * 1024;
 
 /// A work tree and the directories of its repository.
@@ -15,23 +15,23 @@ const MAX_BYTES: u64 = 16 * 1024;
 pub(super) struct WorkTree {
     /// Its top directory.
     pub top: PathBuf,
-    /// What belongs to this work tree alone: `HEAD`, the index.
+    /// The files of this work tree alone: `HEAD`, the index.
     git_dir: PathBuf,
-    /// What all work trees of the repository share.
+    /// The files that all work trees of the repository share.
     pub common_dir: PathBuf,
 }
 
-/// A `.git` file that names a directory which is not there.
+/// A `.git` file that names a missing directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dangling {
-    /// The file.
+    /// Path of the `.git` file.
     pub file: PathBuf,
-    /// What it names.
+    /// The directory that it names.
     pub names: PathBuf,
 }
 
 impl WorkTree {
-    /// The work tree whose top is `dir`; none when `dir` is no top.
+    /// The work tree whose top is `dir`; `None` when `dir` is not a top.
     ///
     /// # Errors
     /// [`Dangling`], as in a container that mounts a linked work tree without its repository.
@@ -53,7 +53,7 @@ impl WorkTree {
         } else {
             match file.canonicalize() {
                 Ok(git_dir) if is_git_dir(&git_dir) => git_dir,
-                // An empty directory of this name is no repository, as for git itself.
+                // Like git, hm does not take an empty `.git` directory for a repository.
                 _ => return Ok(None),
             }
         };
@@ -67,12 +67,12 @@ impl WorkTree {
         Ok(Some(Self { top: dir.to_owned(), git_dir, common_dir }))
     }
 
-    /// The name git gave a linked work tree; none for the main one.
+    /// The name that git gave a linked work tree; `None` for the main one.
     pub(super) fn name(&self) -> Option<&str> {
         (self.git_dir != self.common_dir).then(|| self.git_dir.file_name()?.to_str()).flatten()
     }
 
-    /// The top of the main work tree; none where the repository is bare or does not say.
+    /// The top of the main work tree; `None` for a bare repository and for one with an unusual layout.
     pub(super) fn main_top(&self) -> Option<PathBuf> {
         if self.name().is_none() {
             return Some(self.top.clone());
@@ -81,29 +81,29 @@ impl WorkTree {
         self.common_dir.parent().filter(|_| is_usual).map(Path::to_owned)
     }
 
-    /// The top of another work tree of the repository, by the name git gave it; of the main one without a name.
+    /// The top of another work tree by the name that git gave it, or of the main one for `None`.
     pub(super) fn sibling(&self, name: Option<&str>) -> Option<PathBuf> {
         let Some(name) = name else { return self.main_top() };
-        // A name is that of a directory, and leads nowhere else.
+        // Accepts only the name of a directory, so that a name cannot lead elsewhere.
         let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
         let about = self.common_dir.join("worktrees").join(is_name.then_some(name)?);
         let dot_git = about.join(private::path_of(&content(&about.join("gitdir")).ok()?)?);
         dot_git.parent()?.canonicalize().ok()
     }
 
-    /// The branch that is checked out; none on a detached head.
+    /// The branch that is checked out; `None` on a detached head.
     pub(super) fn branch(&self) -> Option<String> {
         let head = String::from_utf8(content(&self.git_dir.join("HEAD")).ok()?).ok()?;
         Some(head.strip_prefix("ref: refs/heads/")?.trim().to_owned())
     }
 }
 
-/// Whether a directory is a git directory; one that lost its head, as in a crash, still is.
+/// Whether a directory is a git directory. One without its `HEAD`, as after a crash, still counts.
 fn is_git_dir(dir: &Path) -> bool {
     ["HEAD", "objects", super::IN_GIT].iter().any(|name| dir.join(name).exists())
 }
 
-/// What a file of git's holds, without the line break at its end: a path may hold others.
+/// The bytes of a file of git, without the last line break only: a path may contain others.
 fn content(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(path)?, MAX_BYTES), &mut bytes)?;
@@ -113,17 +113,17 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether git tracks anything below a path of a work tree; none where no git can be asked.
+/// Whether git tracks any file below a path of a work tree; `None` when git cannot be run or fails.
 pub(super) fn tracks(top: &Path, below: &Path) -> Option<bool> {
-    let asked = std::process::Command::new("git")
+    let listed = std::process::Command::new("git")
         .arg("-C")
         .arg(top)
-        // A repository's own settings start no program here.
+        // Keeps settings of the repository from starting programs.
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=", "ls-files", "-z", "--cached", "--"])
         .arg(below)
         .stdin(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .output()
         .ok()?;
-    asked.status.success().then_some(!asked.stdout.is_empty())
+    listed.status.success().then_some(!listed.stdout.is_empty())
 }

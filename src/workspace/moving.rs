@@ -1,4 +1,4 @@
-//! Moving a memory out of the tree, where it lay before, into the git directory.
+//! Moves a memory from the tree, where older versions of hm put it, into the git directory.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::path::Path;
 use super::{LEDGER, WRITER_LOCK};
 use crate::{ledger, private};
 
-/// Left in the old place, with the new one in it.
+/// The file that stays at the old place and names the new one.
 pub(super) const MOVED: &str = "MOVED";
 
-/// Renames the directory of a memory while no writer can be in it, and leaves word for older versions of hm.
+/// Renames the directory of a memory while no writer can use it, and leaves a note for older versions of hm.
 ///
 /// # Errors
-/// `WouldBlock` while a writer serves the old place, `CrossesDevices` when a rename cannot lead there, or what
-/// else the system said; the memory lies whole in the one place or the other then.
+/// `WouldBlock` while a writer serves the old place, `CrossesDevices` when the new place is on another disk, or
+/// another error of the system. The memory is complete at one of the two places.
 pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
-    // Never made here: where it is missing, another process moved the memory.
+    // The lock is created only beside a ledger: without one, another process has moved the memory.
     let lock = match private::options().write(true).open(from.join(WRITER_LOCK)) {
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
@@ -30,7 +30,7 @@ pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(parent) = to.parent() {
         private::create_dir_all(parent)?;
     }
-    // An empty directory at the new place gives way.
+    // The rename replaces an empty directory at the new place.
     std::fs::rename(from, to)?;
     for dir in [to.parent(), from.parent()].into_iter().flatten() {
         private::sync_dir(dir)?;
@@ -41,7 +41,7 @@ pub(super) fn move_memory(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells older versions of hm where the memory went.
+/// Leaves files at the old place that stop older versions of hm.
 fn leave_word(from: &Path, to: &Path) -> io::Result<()> {
     private::create_dir(from)?;
     let text = format!(
@@ -49,8 +49,9 @@ fn leave_word(from: &Path, to: &Path) -> io::Result<()> {
         to.display()
     );
     private::options().create_new(true).write(true).open(from.join(MOVED))?.write_all(text.as_bytes())?;
-    // An older hm would queue its writes here, for nobody: it cannot append to a directory, and says so.
+    // An older hm would queue its writes in this file, and no writer would read them. It cannot append to a
+    // directory, and reports that.
     private::create_dir(&from.join("spool.jsonl"))?;
-    // It would start an empty memory here; this file tells it that it is too old.
+    // An older hm would make an empty memory here. This file tells it that it is too old.
     ledger::leave_moved(&from.join(LEDGER)).map_err(io::Error::other)
 }

@@ -1,10 +1,12 @@
-//! Whose a memory is: this user's state directory knows the ids of the memories that this user's `hm` made, and where.
+//! Whose a memory is. This user's state directory knows ids and places of the memories that this user's `hm` made.
 //!
-//! A repository is written by strangers, and so may be everything in its tree. A memory bears random ids, one for each
-//! state directory that knows it, and the state directory, which no repository can carry, holds the same id with the
-//! place. In a git directory, which a clone cannot bring along either, an unknown memory is one of another home, of an
-//! unpacked archive, or a copy: it is opened, but everything that is no record (the spools, the tokens, what the hooks
-//! leave) is set aside first. Anywhere else it is not opened.
+//! A repository may come from strangers, and so may every file in its tree. A memory therefore holds random
+//! ids, one for each state directory that knows it. The state directory holds the same id together with the
+//! place of the memory; no repository can carry the state directory.
+//!
+//! A clone cannot carry the git directory either. An unknown memory there comes from another home or an
+//! unpacked archive, or is a copy. hm opens it, but first sets aside every file that could act for this user:
+//! the spools, the tokens, the marks of hooks. hm does not open an unknown memory at any other place.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,16 +18,16 @@ use crate::checkpoints;
 use crate::private;
 use crate::system::{self, Environment};
 
-/// Bears the id of a memory.
+/// The file with the ids of a memory.
 pub(super) const ID: &str = "id";
 /// Characters of an id: 128 random bits.
 const ID_CHARS: usize = 32;
-/// How many state directories may know a memory: a host, and the containers that mount it.
+/// The most state directories that know one memory: those of a host and of the containers that mount it.
 const MAX_IDS: usize = 32;
-/// Holds where a memory lies, beside what else the state knows of it.
+/// The file with the place of a memory, in the state about it.
 const PLACE: &str = "place";
-/// What is kept of a memory that is adopted, besides its ids: the records, which act in nobody's name. The lock may be
-/// held, and the marks of imports only ever take trust away.
+/// The files of an adopted memory that hm keeps, besides its ids: records, which cannot act for this user.
+/// Another process may hold the lock. The list of imports can only reduce trust.
 const RECORDS: [&str; 15] = [
     "ledger.sqlite",
     "ledger.sqlite-wal",
@@ -43,66 +45,68 @@ const RECORDS: [&str; 15] = [
     ID,
     super::STAYS,
 ];
-/// What the runs of a memory left: kept when it holds nothing but files and directories.
+/// The artifacts of runs. hm keeps the directory when it contains only files and directories.
 const ARTIFACTS: &str = "experiments";
-/// Stands in a memory that was just adopted, until its writer has ended the runs that wait in it.
+/// A file in a memory that was just adopted. It stays until the writer has ended the runs that wait in the memory.
 const ADOPTED: &str = "adopted";
 
-/// The part of a user's state directory that is ours.
+/// The state directory of a user, and hm's part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StateDir {
     home: PathBuf,
     ours: PathBuf,
 }
 
-/// Why a memory lies where it lies.
+/// The kind of place that a memory is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
     /// In the git directory.
     Git,
-    /// Below the tree, in `.hivemind/`, or where a file of the tree says.
+    /// In `.hivemind/`, or in a directory that a file of the tree names.
     Tree,
-    /// Where the user's environment says: that is trust enough.
+    /// In a directory that the user's environment names. This is enough for trust.
     Named,
 }
 
-/// Whose a memory is.
+/// The result of asking whose a memory is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ownership {
-    /// There is none yet.
+    /// No memory is there yet.
     Absent,
-    /// This user's `hm` made it, or was told that it is this user's.
+    /// This user's `hm` made it, or the user trusted it.
     Known,
-    /// Made before memories had ids, and sealed with a key of this user's.
+    /// It is older than ids of memories, and a key of this user sealed it.
     Sealed,
-    /// This state directory has not seen it, and it may be opened with care.
+    /// This state directory does not know it. hm may open it with care.
     Unseen,
-    /// It is not opened; the reason says why.
+    /// hm does not open it; the text is the reason.
     Foreign(String),
 }
 
 impl StateDir {
+    /// The state directory of the user who runs this process.
+    ///
     /// # Errors
-    /// [`WorkspaceError::NoStateHome`].
+    /// [`WorkspaceError::NoStateHome`] when the environment names none.
     pub(super) fn of_user(environment: &Environment) -> Result<Self, WorkspaceError> {
         let home = environment.state_home.clone().ok_or(WorkspaceError::NoStateHome)?;
         Ok(Self { ours: home.join("hivemind"), home })
     }
 
-    /// The directory that holds the state of every program of the user.
+    /// The directory with the state of all programs of the user.
     pub(super) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// What this user's state holds about a memory.
+    /// The directory with this user's state about a memory.
     pub(super) fn of_memory(&self, id: &str) -> PathBuf {
         self.ours.join("memories").join(id)
     }
 
-    /// Whose the memory at a path is.
+    /// Determines whose the memory at a path is.
     ///
     /// # Errors
-    /// What the system said when nobody can tell, as for a directory that may not be entered.
+    /// The error of the system when that cannot be determined, as for a directory that may not be entered.
     pub(super) fn ownership(&self, memory: &Path, place: Where) -> io::Result<Ownership> {
         let metadata = match std::fs::symlink_metadata(memory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ownership::Absent),
@@ -131,13 +135,13 @@ impl StateDir {
         })
     }
 
-    /// The id under which this user's state knows a memory at its place. A memory that moved is known where it went; a
-    /// copy of one that is still where it was is another memory.
+    /// The id under which this user's state knows the memory at a path. A memory that moved is known at its new
+    /// place. A copy is another memory while the original is still at its place.
     pub(super) fn known(&self, memory: &Path) -> io::Result<Option<String>> {
         Ok(self.known_with_place(memory)?.map(|(id, _)| id))
     }
 
-    /// [`StateDir::known`], and the place that is put down for it.
+    /// Like [`StateDir::known`], with the recorded place.
     fn known_with_place(&self, memory: &Path) -> io::Result<Option<(String, Vec<u8>)>> {
         for id in ids(memory)? {
             let place = match private::read(&self.of_memory(&id).join(PLACE)) {
@@ -157,7 +161,7 @@ impl StateDir {
         Ok(None)
     }
 
-    /// Puts down where a memory lies that is known, and returns where it lay before if it moved.
+    /// Records the place of a known memory. Returns the previous place if the memory moved.
     pub(super) fn keep_place(&self, memory: &Path) -> io::Result<Option<PathBuf>> {
         let Some((id, before)) = self.known_with_place(memory)? else { return Ok(None) };
         if before == memory.as_os_str().as_encoded_bytes() {
@@ -167,13 +171,13 @@ impl StateDir {
         Ok(private::path_of(&before))
     }
 
-    /// Whether the last checkpoint of a memory was sealed with a key of this state directory.
+    /// Whether a key in this state directory sealed the last checkpoint of a memory.
     fn has_sealed(&self, memory: &Path) -> bool {
         checkpoints::is_sealed_by(&memory.join(super::CHECKPOINTS), &self.ours)
     }
 
-    /// Makes the directory of a memory, with its id in it from the first moment. False where another process was
-    /// faster: its memory stays.
+    /// Makes the directory of a memory together with its id, in one step. False when another process made a
+    /// memory there first: that one stays.
     pub(super) fn create(&self, memory: &Path) -> io::Result<bool> {
         let dir = memory.parent().ok_or(io::ErrorKind::NotFound)?;
         let made = tempfile::Builder::new().prefix("hivemind-new-").tempdir_in(dir)?;
@@ -182,7 +186,7 @@ impl StateDir {
         self.register(&id, memory)?;
         match std::fs::rename(made.path(), memory) {
             Ok(()) => {
-                // It is where it belongs; there is nothing left to remove.
+                // The directory is at its place now, so the temporary one must not be removed.
                 let _ = made.keep();
                 private::sync_dir(dir)?;
                 Ok(true)
@@ -196,9 +200,10 @@ impl StateDir {
         }
     }
 
-    /// Makes a memory that is there this user's, under an id that nobody else knows. Of one that this user's state has
-    /// not seen, everything that is no record is set aside; returns where it went. A memory that a writer serves stays
-    /// as it is: that writer is this user's, for its lock cannot be in an archive.
+    /// Makes an existing memory this user's, under a new id that no other state directory has. When this state
+    /// directory does not know it, every file that is not a record is set aside; the result is the list of
+    /// them. A memory that a writer serves stays unchanged: a lock cannot come out of an archive, so the writer
+    /// is this user's.
     pub(super) fn adopt(&self, memory: &Path, is_ours: bool) -> io::Result<Vec<PathBuf>> {
         private::create_dir_all(&self.ours)?;
         let lock = private::options()
@@ -224,7 +229,7 @@ impl StateDir {
                     aside.push(to);
                 }
             }
-            // Before the id is known: a crash here must not leave runs that begin by themselves.
+            // Written before the id: after a crash here, runs in the memory still cannot start by themselves.
             private::replace(&memory.join(ADOPTED), b"")?;
         }
         let id = new_id();
@@ -236,12 +241,12 @@ impl StateDir {
         Ok(aside)
     }
 
-    /// Whether a human let a workspace use a memory that a file of its tree names.
+    /// Whether the user allowed a workspace to use a memory that a file of its tree names.
     pub(super) fn is_allowed(&self, memory: &Path, root: &Path) -> bool {
         self.known(memory).ok().flatten().is_some_and(|id| self.use_of(&id, root).exists())
     }
 
-    /// Lets a workspace use a memory that a file of its tree names.
+    /// Allows a workspace to use a memory that a file of its tree names.
     pub(super) fn allow(&self, memory: &Path, root: &Path) -> io::Result<()> {
         let id = self.known(memory)?.ok_or(io::ErrorKind::NotFound)?;
         private::replace(&self.use_of(&id, root), root.as_os_str().as_encoded_bytes())
@@ -259,10 +264,10 @@ impl StateDir {
     }
 }
 
-/// The ids that a memory bears, the newest first.
+/// The ids in a memory, newest first; empty when it has none.
 ///
 /// # Errors
-/// What the system said, but not that there is none.
+/// The error of the system, except that the file is missing.
 pub(super) fn ids(memory: &Path) -> io::Result<Vec<String>> {
     match private::read_to_string(&memory.join(ID)) {
         Ok(text) => {
@@ -274,7 +279,7 @@ pub(super) fn ids(memory: &Path) -> io::Result<Vec<String>> {
     }
 }
 
-/// Whether two paths lead to one directory, as where it is mounted twice.
+/// Whether two paths lead to one directory, as with two mounts of it.
 #[cfg(unix)]
 fn is_same(one: &Path, other: &Path) -> bool {
     private::name_of(one).is_some_and(|name| private::name_of(other) == Some(name))
@@ -285,18 +290,18 @@ fn is_same(one: &Path, other: &Path) -> bool {
     one == other
 }
 
-/// Whether an entry of a memory may stay in one that is adopted.
+/// Whether an entry of a memory may stay when the memory is adopted.
 fn is_kept(entry: &std::fs::DirEntry) -> io::Result<bool> {
     let (name, kind) = (entry.file_name(), entry.file_type()?);
     let is_record = kind.is_file() && RECORDS.iter().any(|record| name == *record);
-    // A socket is an address, and its other end is asked whose it is.
+    // A socket is only an address: hm checks the owner of the process at its other end.
     let is_address = name == "writer.sock" && !kind.is_file() && !kind.is_dir() && !kind.is_symlink();
     let is_artifacts = name == ARTIFACTS && kind.is_dir() && is_plain(&entry.path())?;
     let is_set_aside = name.to_string_lossy().contains(super::SET_ASIDE);
     Ok(is_record || is_address || is_artifacts || is_set_aside)
 }
 
-/// Whether a directory holds nothing but files and directories.
+/// Whether a directory contains only files and directories, at every depth.
 fn is_plain(dir: &Path) -> io::Result<bool> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
@@ -320,21 +325,18 @@ pub(super) fn is_just_adopted(memory: &Path) -> bool {
     memory.join(ADOPTED).exists()
 }
 
-/// Says that no run that came with the memory waits any more.
-///
-/// # Errors
-/// What the system said.
+/// Records that the runs that came with the memory are ended.
 pub(super) fn settle_adoption(memory: &Path) -> io::Result<()> {
     private::gone(std::fs::remove_file(memory.join(ADOPTED)))
 }
 
-/// Whether there is nothing of this name that could be read: no file, a link, or no text.
+/// Whether the error means that no readable text has this name: the file is missing, a link, or binary.
 fn is_no_file(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidData) || private::is_link(error)
 }
 
-/// Enough of an id to tell files apart.
+/// A part of a new id, long enough to tell files apart.
 pub(super) fn short_id() -> String {
     new_id()[..8].to_owned()
 }
@@ -343,7 +345,7 @@ fn new_id() -> String {
     hex::encode(&system::entropy()[..ID_CHARS / 2])
 }
 
-/// Who owns a directory that is not this user's, in words.
+/// A sentence about the owner of a directory; `None` when this user owns it.
 #[cfg(unix)]
 fn foreign_owner(metadata: &std::fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;

@@ -239,7 +239,7 @@ fn a_broken_hook_is_named_whichever_way_it_breaks() {
     "#]]);
     patient.install("echo welcome; exit 0");
     patient.check_faults(expect![[r#"
-        claude hooks: `hm hook claude` (every event) prints what is no JSON
+        claude hooks: `hm hook claude` (every event) prints something other than JSON
           fix: run `echo '{}' | hm hook claude`: it should print nothing or JSON, and end with 0
     "#]]);
     patient.install("echo '{\"continue\": true}'; exit 0");
@@ -259,9 +259,9 @@ fn a_hook_that_is_missing_or_another_is_named_with_its_event() {
     change("project/.cursor/hooks.json", "hm hook cursor", "hm  hook cursor --agent devops", 99);
     patient.check_faults(expect![[r#"
         claude hooks: nothing runs `hm hook claude` at SessionStart
-          fix: `hm init --clients claude` adds it; what stands in its place is yours to take out
+          fix: `hm init --clients claude` adds it; if another command is in its place, remove that first
         codex hooks: nothing runs `hm hook codex` at SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, SessionEnd
-          fix: `hm init --clients codex` adds it; what stands in its place is yours to take out
+          fix: `hm init --clients codex` adds it; if another command is in its place, remove that first
     "#]]);
     for client in ["claude", "codex"] {
         patient.machine.hm(&["init", "--clients", client, "--yes"]);
@@ -341,7 +341,7 @@ fn what_a_client_does_not_trust_is_named() {
     patient.check_faults(expect![[r#"
         claude trust: the server `hivemind` of .mcp.json was rejected
           fix: allow it with `/mcp` in Claude Code
-        codex trust: Codex skips hooks nobody has reviewed: UserPromptSubmit, PreToolUse, PostToolUse, SessionEnd
+        codex trust: Codex skips hooks that no person has reviewed: UserPromptSubmit, PreToolUse, PostToolUse, SessionEnd
           fix: run `/hooks` in Codex and trust them
     "#]]);
 
@@ -359,7 +359,7 @@ fn what_a_client_does_not_trust_is_named() {
           fix: remove `disableAllHooks` from its settings
         codex trust: hooks are turned off in Codex
           fix: remove `hooks = false` from [features]
-        codex trust: Codex skips hooks nobody has reviewed: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, SessionEnd
+        codex trust: Codex skips hooks that no person has reviewed: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, SessionEnd
           fix: run `/hooks` in Codex and trust them
         gemini trust: hooks are turned off in Gemini CLI
           fix: remove `hooksConfig.enabled` from its settings
@@ -407,7 +407,7 @@ fn settings_that_do_not_parse_or_are_the_users_own_are_told_apart() {
     fs::remove_file(patient.machine.project().join(".codex/hooks.json")).expect("a file");
     patient.check_faults(expect![[r#"
         codex hooks: nothing runs `hm hook codex` at SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, SessionEnd
-          fix: `hm init --clients codex` adds it; what stands in its place is yours to take out
+          fix: `hm init --clients codex` adds it; if another command is in its place, remove that first
         gemini config: DIR/project/.gemini/settings.json: it does not parse: expected string for object property on line 1 column 3
           fix: mend the file: the client does not read it, and hm init leaves it alone
     "#]]);

@@ -475,7 +475,7 @@ fn a_file_that_does_not_parse_is_named_and_left_alone() {
         string values must be quoted, expected literal string
         .gemini/settings.json: it does not parse: single-quoted strings are not allowed on line 1 column 3
         opencode.json: it is no UTF-8 text
-        .vscode/mcp.json: a key stands there twice
+        .vscode/mcp.json: it has a key twice
         .cursor/hooks.json: what it holds is no object
     "#]]
     .assert_eq(&refused);
@@ -796,9 +796,9 @@ fn a_link_to_nothing_and_a_directory_are_left_alone() {
         .replace(&machine.project().display().to_string(), "DIR");
     let left: Vec<_> = text.lines().filter(|line| line.contains("left alone")).collect();
     expect![[r#"
-        Claude Code: .mcp.json is left alone: DIR/.mcp.json links to what is not there
-        Codex: .codex/config.toml is left alone: DIR/.codex links to what is not there
-        Codex: .codex/hooks.json is left alone: DIR/.codex links to what is not there
+        Claude Code: .mcp.json is left alone: DIR/.mcp.json is a link to a missing file
+        Codex: .codex/config.toml is left alone: DIR/.codex is a link to a missing file
+        Codex: .codex/hooks.json is left alone: DIR/.codex is a link to a missing file
         Cursor: .cursor/mcp.json is left alone: it cannot be read: Is a directory (os error 21)"#]]
     .assert_eq(&left.join("\n"));
     assert!(text.contains("2 of 2 files changed"), "{text}");

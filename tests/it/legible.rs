@@ -528,11 +528,7 @@ fn what_a_newer_version_wrote_says_so_everywhere() {
             },
             "hm 9.8.7 wrote it",
         ),
-        (
-            "unsigned tables",
-            |workspace| from_the_future(&workspace.team_memory()),
-            "which one it does not say",
-        ),
+        ("unsigned tables", |workspace| from_the_future(&workspace.team_memory()), "its version is unknown"),
         (
             "a newer fold",
             |workspace| {

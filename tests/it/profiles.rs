@@ -164,10 +164,10 @@ fn mistakes_in_a_file_are_named() {
         [expect]: 126 and 127 say that a program did not run: name other codes
         [expect]: `ran`: unclosed group
         [expect]: `ran` matches no output at all: write what only a check that ran prints
-        [agent]: argv has no {prompt}: add it where the agent takes what it is asked
-        [agent]: what an agent exits with shows nothing about a claim: remove [expect]
-        [agent]: nobody gives a value for [params.model]: add a default, or remove it; {prompt} needs no entry
-        [agent]: nobody gives a value for [params.prompt]: add a default, or remove it; {prompt} needs no entry
+        [agent]: argv has no {prompt}: add it where the agent's command takes the prompt
+        [agent]: an agent's exit code shows nothing about a claim: remove [expect]
+        [agent]: no call gives a value for [params.model]: add a default, or remove it; {prompt} needs no entry
+        [agent]: no call gives a value for [params.prompt]: add a default, or remove it; {prompt} needs no entry
         unknown variant `prompt`, expected one of `path`, `enum`, `regex`, `int`
         unknown field `session`, expected `name`
     "#]].assert_eq(&(told.join("\n") + "\n"));

@@ -1,4 +1,5 @@
-//! The profiles there are: those of the binary, and those of the project, which run once a human has trusted them.
+//! The catalog of profiles: those of the binary, and those of the project. A project's profile runs only after
+//! a person trusted it.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,9 +12,9 @@ pub use super::file::Problem;
 use super::{Profile, ProfileName};
 use crate::trusted::{Trust, TrustedProfiles};
 
-/// Where a project keeps its profiles, below `.hivemind`.
+/// The directory of a project's profiles, below `.hivemind`.
 pub const PROFILE_DIR: &str = "profiles";
-/// The largest profile; a hundred times the longest that ships.
+/// The largest profile, in bytes; a hundred times the longest one in the binary.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
 macro_rules! shipped {
@@ -22,7 +23,7 @@ macro_rules! shipped {
     };
 }
 
-/// The profiles of the binary.
+/// Name and text of the profiles in the binary.
 const SHIPPED: &[(&str, &str)] = shipped![
     "cargo-check",
     "cargo-clippy",
@@ -41,23 +42,23 @@ const SHIPPED: &[(&str, &str)] = shipped![
     "researcher-codex",
 ];
 
-/// Where a profile comes from.
+/// The origin of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// It ships in the binary.
+    /// The binary contains it.
     BuiltIn,
-    /// A file of the project.
+    /// The project has it in this file.
     Project(PathBuf),
 }
 
-/// A profile that cannot be used.
+/// A file that gives no usable profile.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", .file.display())]
 pub struct BadProfile {
-    /// Which file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// What is wrong.
+    /// The reason.
     pub problem: LoadProblem,
 }
 
@@ -67,30 +68,30 @@ pub enum LoadProblem {
     /// It cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
-    /// It is too large.
+    /// It is larger than 64 KiB.
     #[error("is larger than {MAX_FILE_BYTES} bytes: a profile is one command")]
     TooLarge,
     /// It is a directory, a pipe or a device.
     #[error("is no regular file")]
     NoFile,
-    /// It has the name of a profile of the binary.
+    /// It has the name of a profile in the binary.
     #[error("takes the name of a built-in profile, which stays in force: rename the file")]
     BuiltInName,
-    /// It is wrong.
+    /// Its content is not a profile.
     #[error(transparent)]
     Wrong(#[from] Problem),
 }
 
-/// A profile and where it comes from.
+/// A profile, its origin, and whether it may run.
 #[derive(Debug)]
 pub struct Known {
-    /// The profile.
+    /// The parsed profile.
     pub profile: Profile,
-    /// Its file.
+    /// The binary or a file.
     pub origin: Origin,
-    /// SHA-256 of its text, hex.
+    /// SHA-256 of its text, in hex. A person trusts this text only.
     pub sha256: String,
-    /// Whether it may run.
+    /// The decision of a person about this text.
     pub trust: Trust,
 }
 
@@ -101,18 +102,18 @@ impl Known {
     }
 }
 
-/// A file read once: its text is what was hashed and what was parsed.
+/// A file read once, so that the hash and the profile come from the same text.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The profile.
+    /// The parsed profile.
     pub profile: Profile,
-    /// The file as it is.
+    /// The text of the file.
     pub text: String,
-    /// Its SHA-256, hex.
+    /// SHA-256 of the text, in hex.
     pub sha256: String,
 }
 
-/// Every profile by its name. No file of the project takes the name of a built-in profile.
+/// All profiles by name. A project cannot replace a profile of the binary.
 #[derive(Debug)]
 pub struct Catalog {
     known: BTreeMap<ProfileName, Known>,
@@ -120,7 +121,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The built-in profiles, and those of a project: `.hivemind/profiles/*.toml`.
+    /// Loads the profiles of the binary and those of a project: `.hivemind/profiles/*.toml`.
     pub fn load(marker_dir: &Path, trusted: &TrustedProfiles) -> Self {
         let mut known = BTreeMap::new();
         for (name, text) in SHIPPED {
@@ -145,22 +146,22 @@ impl Catalog {
         Self { known, broken }
     }
 
-    /// Every profile that parses, trusted or not, by name.
+    /// Every profile that parses, trusted or not, ordered by name.
     pub fn profiles(&self) -> impl Iterator<Item = &Known> {
         self.known.values()
     }
 
-    /// The files that give none, and why.
+    /// The files that give no profile, with the reason.
     pub fn broken(&self) -> &[BadProfile] {
         &self.broken
     }
 
-    /// The profile of this name.
+    /// The profile of this name, trusted or not.
     pub fn find(&self, name: &ProfileName) -> Option<&Known> {
         self.known.get(name)
     }
 
-    /// The profiles that may run, by name.
+    /// The profiles that may run, ordered by name.
     pub fn trusted(&self) -> impl Iterator<Item = &Profile> {
         self.known.values().filter(|known| known.is_trusted()).map(|known| &known.profile)
     }
@@ -169,14 +170,14 @@ impl Catalog {
 /// Reads one file as a profile.
 ///
 /// # Errors
-/// [`BadProfile`], naming the file.
+/// [`BadProfile`] with the file and the reason.
 pub fn load_file(file: &Path) -> Result<Loaded, BadProfile> {
     let load = || {
         let name = name_of(file)?;
         if SHIPPED.iter().any(|(shipped, _)| *shipped == name.as_str()) {
             return Err(LoadProblem::BuiltInName);
         }
-        // To open a pipe would wait for its other end.
+        // Opening a pipe would wait for its other end.
         if !std::fs::metadata(file)?.is_file() {
             return Err(LoadProblem::NoFile);
         }
@@ -196,7 +197,7 @@ fn name_of(file: &Path) -> Result<ProfileName, Problem> {
     Ok(file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().parse()?)
 }
 
-/// The TOML files of a directory in the order of their names; a directory that is not there has none.
+/// The TOML files of a directory, ordered by name; empty when the directory is missing.
 fn files(dir: &Path, broken: &mut Vec<BadProfile>) -> Vec<PathBuf> {
     let listed = std::fs::read_dir(dir).and_then(|entries| {
         entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()

@@ -1,4 +1,4 @@
-//! A profile as its file has it, and what makes it a profile.
+//! Parses and checks the file of a profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,77 +70,77 @@ enum Word {
     Int,
 }
 
-/// What is wrong with a profile.
+/// A fault of a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// It is no TOML, lacks a key, or has one nobody reads.
+    /// The file is not TOML, lacks a key, or has an unknown one.
     #[error("{}", .0.to_string().trim_end())]
     Syntax(Box<toml::de::Error>),
-    /// Its name cannot be typed.
+    /// The name has characters that a profile's name may not have.
     #[error(transparent)]
     Name(#[from] super::BadName),
-    /// The command is empty, or too long.
+    /// The command is empty or too long.
     #[error("argv has 1 to {MAX_ARGV} elements: write the program and its arguments, each its own string")]
     Argv,
     /// A parameter would choose the program.
     #[error("argv[0] is `{0}`: a parameter never chooses the program")]
     ProgramIsParam(String),
-    /// Something that cannot stand in an argument.
+    /// The value of this key is empty or contains NUL.
     #[error("`{0}` holds NUL or is empty where it may not be")]
     Unprintable(&'static str),
-    /// A parameter that is used and not declared.
+    /// The command uses a parameter that is not declared.
     #[error("argv names {{{0}}}: add [params.{0}] with its kind")]
     Undeclared(String),
-    /// A parameter that is declared and not used.
+    /// A parameter is declared and not used.
     #[error("[params.{0}] is not in argv: add {{{0}}} to an element, or remove it")]
     Unused(String),
-    /// An agent that nothing can be asked.
-    #[error("[agent]: argv has no {{prompt}}: add it where the agent takes what it is asked")]
+    /// The command of an agent has no place for the prompt.
+    #[error("[agent]: argv has no {{prompt}}: add it where the agent's command takes the prompt")]
     NoPrompt,
-    /// An agent's profile with more to fill in than what it is asked.
+    /// The profile of an agent has a parameter without a default.
     #[error(
-        "[agent]: nobody gives a value for [params.{0}]: add a default, or remove it; {{prompt}} needs no entry"
+        "[agent]: no call gives a value for [params.{0}]: add a default, or remove it; {{prompt}} needs no entry"
     )]
     AgentParam(String),
-    /// An agent's profile that says what its exit means.
-    #[error("[agent]: what an agent exits with shows nothing about a claim: remove [expect]")]
+    /// The profile of an agent declares an expectation.
+    #[error("[agent]: an agent's exit code shows nothing about a claim: remove [expect]")]
     AgentExpects,
-    /// An expectation that says nothing.
+    /// No run can meet the expectation, or every run does.
     #[error("[expect]: {0}")]
     Expect(String),
-    /// A parameter whose bounds do not fit its kind.
+    /// The keys of a parameter do not fit its kind.
     #[error("[params.{name}]: {problem}")]
     Param {
-        /// Which one.
+        /// Name of the parameter.
         name: String,
-        /// What is wrong, and what to write.
+        /// The problem, and what to write.
         problem: String,
     },
-    /// A number out of its bounds.
+    /// A number is out of range.
     #[error("`{key}` is {given}: write {least} to {most}")]
     Bounds {
-        /// Which key.
+        /// Name of the key.
         key: &'static str,
-        /// What it is.
+        /// The value in the file.
         given: u64,
-        /// The least.
+        /// The smallest permitted value.
         least: u64,
-        /// The most.
+        /// The largest permitted value.
         most: u64,
     },
-    /// A glob that does not parse.
+    /// A glob of `scopes` does not parse.
     #[error("scopes: {0}")]
     Glob(#[from] globset::Error),
-    /// A directory outside the workspace.
+    /// The directory lies outside the workspace.
     #[error("cwd `{0}` leaves the workspace: give a directory relative to its root")]
     Cwd(String),
-    /// A variable that cannot be passed on.
+    /// The variable may not be passed on.
     #[error("[env] pass: `{0}` is no name of a variable, or one that loads code into every program")]
     Variable(String),
 }
 
 impl Profile {
-    /// Reads a profile from its text.
+    /// Parses a profile from its text.
     ///
     /// # Errors
     /// [`Problem`], the first one found.
@@ -165,7 +165,7 @@ impl Profile {
                 return Err(Problem::Cwd(cwd.clone()));
             }
         }
-        // What looks like `tag:name` is no glob.
+        // A scope such as `tag:name` is not a glob.
         for text in file.scopes.iter().filter(|scope| !scope.contains(':')) {
             glob(text)?;
         }
@@ -196,7 +196,7 @@ impl Profile {
     }
 }
 
-/// Refuses an expectation that no run could meet, or that every run meets.
+/// Refuses an expectation that no run can meet, or that every run meets.
 fn checked(Expect { exit, fails, ran }: &Expect) -> Result<(), Problem> {
     let wrong = |problem: &str| Problem::Expect(problem.to_owned());
     if fails.contains(exit) {
@@ -243,7 +243,7 @@ fn params(files: BTreeMap<String, ParamFile>, argv: &[Element]) -> Result<BTreeM
     named.collect()
 }
 
-/// [`params`] of an agent's profile: only what it is asked is filled in.
+/// Like [`params`], for the profile of an agent: a call fills in the prompt only.
 fn agent_params(
     files: BTreeMap<String, ParamFile>,
     argv: &[Element],
@@ -261,7 +261,7 @@ fn agent_params(
     }
     let asked = |element: &Element| element.without(PROMPT);
     let mut params = params(files, &argv.iter().map(asked).collect::<Vec<_>>())?;
-    let description = Some("what the agent is asked".to_owned());
+    let description = Some("the task for the agent".to_owned());
     params.insert(PROMPT.to_owned(), Param { description, default: None, kind: Kind::Prompt });
     Ok(params)
 }
@@ -301,7 +301,7 @@ fn compiled(pattern: &str) -> Result<Regex, String> {
     whole(pattern).map_err(|problem| last_line(&problem))
 }
 
-/// What is wrong with a regular expression, without the lines that draw it.
+/// The message about a regular expression, without the lines that draw it.
 fn last_line(problem: &regex::Error) -> String {
     let text = problem.to_string();
     text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
@@ -312,7 +312,7 @@ fn bounds(key: &'static str, given: u64, range: std::ops::RangeInclusive<u64>) -
     if (least..=most).contains(&given) { Ok(()) } else { Err(Problem::Bounds { key, given, least, most }) }
 }
 
-/// A name of letters, digits and `_` that no dynamic loader listens to.
+/// Whether a variable may be passed on: its name has letters, digits and `_`, and no dynamic loader reads it.
 fn may_pass(name: &str) -> bool {
     let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

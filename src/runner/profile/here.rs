@@ -1,4 +1,4 @@
-//! What a profile finds where it would run: its program, and files that it is about.
+//! Decides whether a profile can run here: its program and its needed files exist, and so do files that it tests.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use crate::domain::coverage;
 use crate::domain::scope::Scope;
 use crate::runner::spawn;
 
-/// Entries that are looked at below the directories a claim is about: a hint must not read a large tree.
+/// How many entries are read below the directories of a claim: a hint must not read a large tree.
 const MAX_ENTRIES: usize = 2_000;
 
-/// A workspace, as far as a claim is about it.
+/// A workspace, limited to the files of a claim.
 #[derive(Debug)]
 pub struct Here {
     root: PathBuf,
-    /// The PATH of whoever would run it.
+    /// The PATH of the process that would run the profile.
     path: Option<String>,
-    /// The files below the claim's directories; the claim's other scopes as they are.
+    /// The files below the claim's directories, and the claim's other scopes unchanged.
     about: Vec<Scope>,
 }
 
 impl Here {
-    /// Looks at the files that some scopes are about.
+    /// Lists the files of some scopes.
     pub fn of(root: &Path, path: Option<String>, scopes: &[Scope]) -> Self {
         let mut about = Vec::new();
         let mut entries = 0;
@@ -55,7 +55,7 @@ impl Here {
                     }
                 }
             }
-            // An empty directory, or one that is not there yet.
+            // The directory is empty or does not exist yet.
             if about.is_empty() {
                 about.push(scope.clone());
             }
@@ -63,7 +63,7 @@ impl Here {
         Self { root: root.to_owned(), path, about }
     }
 
-    /// Whether the program is there, what the profile needs, and files that it is about.
+    /// Whether the program, the needed files, and files that the profile tests exist.
     pub fn can_run(&self, profile: &Profile) -> bool {
         if !profile.needs.iter().all(|file| self.root.join(file).exists()) {
             return false;

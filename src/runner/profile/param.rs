@@ -1,4 +1,4 @@
-//! Parameters of a profile: what a value may be, and the one argument it becomes.
+//! Parameters of a profile: the values that each accepts, and the argument that a value becomes.
 
 use std::path::Path;
 
@@ -8,84 +8,84 @@ use serde::Serialize;
 use crate::domain::scope::Scope;
 use crate::workspace::MARKER;
 
-/// The longest a value may be, in bytes: a path as long as Linux takes one.
+/// The longest value, in bytes: the longest path on Linux.
 const MAX_VALUE_BYTES: usize = 4_096;
 
-/// A parameter.
+/// A parameter of a profile.
 #[derive(Debug, Clone)]
 pub struct Param {
-    /// What it is for.
+    /// Its purpose, for people and agents.
     pub description: Option<String>,
-    /// What stands in its place when a call leaves it out.
+    /// The value when a call leaves it out; `None` makes it required.
     pub default: Option<String>,
-    /// What it may be.
+    /// The values that it accepts.
     pub kind: Kind,
 }
 
-/// What a value may be.
+/// The kind of values that a parameter accepts.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// A file or directory that is there, inside the workspace and outside `.hivemind`; with a pattern, what may
-    /// follow it from the first `::` on, such as the name of one test.
+    /// An existing file or directory inside the workspace and outside `.hivemind`. With a pattern, text from
+    /// the first `::` on may follow and must match it, such as the name of one test.
     Path(Option<Regex>),
     /// One of these words.
     Enum(Vec<String>),
-    /// Text that matches from its beginning to its end.
+    /// A text that matches as a whole.
     Regex(Regex),
-    /// A whole number, both ends included.
+    /// A whole number in a range that includes both ends.
     Int {
-        /// The least.
+        /// The smallest value.
         min: u64,
-        /// The most.
+        /// The largest value.
         max: u64,
     },
-    /// What an agent is asked, in several lines if need be; bounded where it is asked.
+    /// The prompt of an agent, in one or several lines. The caller limits its length.
     Prompt,
 }
 
-/// A value that becomes no argument.
+/// Why a value becomes no argument.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadValue {
     /// It is empty.
     #[error("it is empty: give a value")]
     Empty,
-    /// It would be read as an option.
+    /// The program would read it as an option.
     #[error("it starts with `-` and would be read as an option: give a value that does not")]
     Option,
-    /// It holds NUL, a line break or another control character.
+    /// It contains NUL, a line break or another control character.
     #[error("it holds a control character: use printable characters on one line")]
     Control,
-    /// It is too long.
+    /// It is longer than 4,096 bytes.
     #[error("it is longer than {MAX_VALUE_BYTES} bytes: give a shorter one")]
     TooLong,
-    /// It leads out of the workspace, or into its own files.
+    /// It leads out of the workspace, or into `.hivemind`.
     #[error("it leaves the workspace or names {MARKER}: give a path relative to the workspace root")]
     Outside,
-    /// Nothing is there.
+    /// No file or directory has this path.
     #[error("no such file or directory in the workspace: correct the path")]
     Missing,
     /// It is none of the words.
     #[error("it is none of {0}: choose one")]
     NotListed(String),
-    /// It does not match.
+    /// It does not match the pattern.
     #[error("it does not match {0} from beginning to end")]
     NoMatch(String),
-    /// It is no number in the range.
+    /// It is not a number in the range.
     #[error("it is no whole number from {min} to {max}")]
     NoInt {
-        /// The least.
+        /// The smallest value.
         min: u64,
-        /// The most.
+        /// The largest value.
         max: u64,
     },
 }
 
 impl Param {
-    /// The argument a value becomes. `root` and `cwd` are canonical; a path is written relative to `cwd` where
-    /// it lies below it, else in full; a number without leading zeros.
+    /// The argument that a value becomes. `root` and `cwd` are canonical. A path below `cwd` becomes relative
+    /// to it, another path absolute. A number loses its leading zeros.
     ///
     /// # Errors
-    /// [`BadValue`].
+    /// [`BadValue`], with the first reason.
     pub(super) fn argument(&self, value: &str, root: &Path, cwd: &Path) -> Result<String, BadValue> {
         if value.is_empty() {
             return Err(BadValue::Empty);
@@ -121,18 +121,18 @@ impl Param {
     }
 }
 
-/// A pattern that must match the whole of a value.
+/// Compiles a pattern that must match the whole of a value.
 pub(super) fn whole(pattern: &str) -> Result<Regex, regex::Error> {
     regex::RegexBuilder::new(&format!(r"\A(?:{pattern})\z")).size_limit(1 << 20).build()
 }
 
-/// The pattern as it was written.
+/// The pattern of [`whole`] as it is in the file.
 pub(super) fn bare(regex: &Regex) -> &str {
     let text = regex.as_str();
     text.strip_prefix(r"\A(?:").and_then(|text| text.strip_suffix(r")\z")).unwrap_or(text)
 }
 
-/// A path as an argument; symbolic links are followed before it is judged.
+/// A path as an argument. Symbolic links are resolved before the path is checked.
 fn path(value: &str, root: &Path, cwd: &Path) -> Result<String, BadValue> {
     let inside = Scope::as_written(value, &root.to_string_lossy()).map_err(|_| BadValue::Outside)?;
     if !inside.is_path() {

@@ -1,4 +1,4 @@
-//! A request for a profile becomes a plan: the arguments, the directory, and what the run may use.
+//! Turns a request for a profile into a plan: the arguments, the directory, and the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,62 +8,62 @@ use super::{Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 
-/// What an agent asks of a profile. Every override can only narrow what the profile allows.
+/// A request of an agent. It can only narrow what the profile allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// Values of parameters, by name.
     pub args: BTreeMap<String, String>,
-    /// The directory to run in, below the root, instead of the profile's.
+    /// The directory to run in, relative to the root; `None` for that of the profile.
     pub cwd: Option<String>,
-    /// The variables to pass on, a part of the profile's.
+    /// The variables to pass on, a subset of the profile's; `None` for all of them.
     pub env_pass: Option<BTreeSet<String>>,
-    /// A shorter time, in milliseconds.
+    /// A shorter timeout, in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// A smaller cap, in bytes.
+    /// A smaller cap of each stored stream, in bytes.
     pub output_cap_bytes: Option<u64>,
 }
 
-/// A request that a profile refuses. Nothing has run.
+/// Why a profile refuses a request. Nothing has run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
-    /// A value that becomes no argument.
+    /// A value becomes no argument.
     #[error("parameter `{name}`: {problem}")]
     Value {
-        /// Which parameter.
+        /// Name of the parameter.
         name: String,
-        /// What is wrong.
+        /// The reason.
         problem: BadValue,
     },
-    /// A value for nothing.
+    /// A value names an unknown parameter.
     #[error("profile `{profile}` has no parameter `{name}`; it takes {takes}")]
     Unknown {
-        /// Which profile.
+        /// Name of the profile.
         profile: ProfileName,
-        /// The name that was given.
+        /// The given name, cut to 60 characters.
         name: String,
-        /// The names it knows.
+        /// The names of its parameters, as a list.
         takes: String,
     },
-    /// No value, and no default.
+    /// A parameter has neither a value nor a default.
     #[error("profile `{profile}` needs a value for `{name}`")]
     Missing {
-        /// Which profile.
+        /// Name of the profile.
         profile: ProfileName,
-        /// Which parameter.
+        /// Name of the parameter.
         name: String,
     },
-    /// A directory that is none, or outside.
+    /// The directory does not exist, or lies outside the workspace.
     #[error("cwd `{0}` is no directory inside the workspace: give one relative to its root")]
     Cwd(String),
-    /// More than the profile allows.
+    /// The request is wider than the profile.
     #[error("`{key}` can only narrow what the profile allows: {allowed}")]
     Wider {
-        /// Which override.
+        /// The key of the request.
         key: &'static str,
-        /// What would fit.
+        /// The permitted values, as text.
         allowed: String,
     },
-    /// A command without a program.
+    /// The command has no program.
     #[error("there is no command: write it after --, the program first")]
     NoCommand,
 }
@@ -85,10 +85,10 @@ impl From<BadRequest> for Rejection {
 }
 
 impl Profile {
-    /// What a request would run. `root` is the canonical root of the workspace.
+    /// The plan of a request. `root` is the canonical root of the workspace.
     ///
     /// # Errors
-    /// [`BadRequest`]; nothing of a refused request reaches a command line.
+    /// [`BadRequest`]. No part of a refused request reaches a command line.
     pub fn plan(&self, request: &Request, root: &Path) -> Result<Plan, BadRequest> {
         if let Some(name) = request.args.keys().find(|name| !self.params.contains_key(*name)) {
             let takes: Vec<&str> = self.params.keys().map(String::as_str).collect();
@@ -147,7 +147,8 @@ impl Profile {
 }
 
 impl Plan {
-    /// What a human typed at a terminal: any command, in any directory, with their environment.
+    /// The plan of a command that a person typed at a terminal: any command, in any directory, with the
+    /// person's environment.
     ///
     /// # Errors
     /// [`BadRequest::NoCommand`].
@@ -175,7 +176,7 @@ impl Plan {
 }
 
 impl Element {
-    /// One argument, whatever is filled in.
+    /// One argument, whatever the values contain.
     fn rendered(&self, argument: impl Fn(&str) -> Result<String, BadRequest>) -> Result<String, BadRequest> {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => Ok(text.clone()),
