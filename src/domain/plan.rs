@@ -7,7 +7,7 @@ use crate::domain::claim::word;
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::text::{Intent, Worktree};
+use crate::domain::text::{Intent, Title, Worktree};
 use crate::domain::time::Timestamp;
 
 /// Minutes a task is held for unless its holder asks for another number (spec 04).
@@ -72,6 +72,8 @@ pub struct Hold {
 /// One task, as far as the rules look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
+    /// What is to be done.
+    pub title: Title,
     /// Where it is.
     pub status: TaskStatus,
     /// The phase it belongs to; none for the inbox.

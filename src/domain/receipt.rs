@@ -54,6 +54,12 @@ pub enum WarningCode {
     FileLeased,
     /// A task that should have been done before was invalidated.
     DependencyInvalidated,
+    /// An open task says much the same as the new one.
+    SimilarTask,
+    /// No session is there of an agent that is asked.
+    NotHere,
+    /// The name of a work tree or branch was taken for its agent.
+    AskedAs,
     /// Another agent edited a file of the caller's claim since the claim was made.
     EditedSince,
     /// A file of the claim holds something else than the challenge, or the claim, was about.
@@ -71,7 +77,7 @@ pub enum WarningCode {
 impl WarningCode {
     /// What stands before the sentence where a receipt is text: not all that is worth knowing is in the way.
     pub const fn label(self) -> &'static str {
-        if matches!(self, Self::RecentClaim) { "note" } else { "warning" }
+        if matches!(self, Self::RecentClaim | Self::SimilarTask | Self::AskedAs) { "note" } else { "warning" }
     }
 
     /// Whether the sentence says in words what another agent claims.
@@ -109,6 +115,9 @@ pub struct Cited {
     /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// How a command that was cited as support failed: `failed with exit 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// The answer to an accepted command. It is derivable from the ledger: only warnings, `cited`, `similar`, `at_now`,

@@ -4,7 +4,7 @@ use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell,
 use super::shell::{self, Joint, Step};
 
 /// What the shell reads itself, between the commands.
-const BETWEEN: [&str; 8] = ["}", "cd", "done", "esac", "fi", "for", "popd", "pushd"];
+pub(super) const BETWEEN: [&str; 8] = ["}", "cd", "done", "esac", "fi", "for", "popd", "pushd"];
 
 /// Whether a line calls `hm` and does nothing else that could be seen. In doubt it does something else.
 pub fn is_own_call(line: &str) -> bool {
