@@ -208,6 +208,8 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
         "we keep the pool",
         "--rationale",
         "it is measured",
+        "--scope",
+        "src",
         "--ask",
         "analyst",
     ]);
