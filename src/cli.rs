@@ -36,7 +36,7 @@ mod trust;
 mod verify;
 mod writer;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordOverride, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TaskId};
 use crate::domain::privacy::{Known, Secrets};
-use crate::domain::receipt::Receipt;
+use crate::domain::receipt::{Receipt, Warning};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::seat::Unpinned;
@@ -75,6 +75,11 @@ pub use output::Failure;
 const MADE_WITHIN: Duration = Duration::from_secs(2);
 /// How often it looks.
 const MADE_POLL: Duration = Duration::from_millis(10);
+
+/// What the reason of a verb is called besides `--reason`: sibling verbs take their words under these names.
+const REASON_TOO: [&str; 2] = ["note", "why"];
+/// What the note of a verb is called besides `--note`.
+const NOTE_TOO: [&str; 2] = ["reason", "why"];
 
 /// One shared, evidence-backed memory for a team of LLM coding agents.
 #[derive(Debug, Parser)]
@@ -163,17 +168,21 @@ enum Verb {
     /// State claims, read them, and take positions on them
     #[command(
         subcommand,
+        alias = "claims",
         after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
     )]
     Claim(claim::Claim),
     /// Record decisions and what became of them
-    #[command(subcommand, after_help = "Example: hm decision list")]
+    #[command(subcommand, alias = "decisions", after_help = "Example: hm decision list")]
     Decision(decision::Decision),
     /// List what contradicts what, both sides named
-    #[command(after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved")]
+    #[command(
+        alias = "contradiction",
+        after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved"
+    )]
     Contradictions(contradictions::Contradictions),
     /// Name what decisions are about, and join two names of one thing
-    #[command(subcommand, after_help = "Example: hm target alias database db")]
+    #[command(subcommand, alias = "targets", after_help = "Example: hm target alias database db")]
     Target(target::Target),
     /// Say what is wanted now; contexts follow
     #[command(
@@ -184,34 +193,34 @@ enum Verb {
     )]
     Intent(plan::Intent),
     /// Add plans, and see what is planned and who does it
-    #[command(subcommand, after_help = "Example: hm plan show")]
+    #[command(subcommand, alias = "plans", after_help = "Example: hm plan show")]
     Plan(plan::Plan),
     /// Add phases to plans
-    #[command(subcommand, after_help = "Example: hm phase add Storage --plan PLAN")]
+    #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan PLAN")]
     Phase(plan::Phase),
     /// Add tasks, take them, and say how they go
-    #[command(subcommand, after_help = "Example: hm task ready")]
+    #[command(subcommand, alias = "tasks", after_help = "Example: hm task ready")]
     Task(plan::Task),
     /// Ask the others to leave anything alone for a time: files, a machine, a target
     #[command(after_help = lock::HELP)]
     Lock(lock::Lock),
     /// Keep facts where no compaction loses them
-    #[command(subcommand, after_help = "Example: hm anchor list")]
+    #[command(subcommand, alias = "anchors", after_help = "Example: hm anchor list")]
     Anchor(plan::Anchor),
     /// See what clients' sessions did and said
-    #[command(subcommand, after_help = "Example: hm session list")]
+    #[command(subcommand, alias = "sessions", after_help = "Example: hm session list")]
     Session(session::Session),
     /// See what agents held to be right and wrong
-    #[command(subcommand, after_help = "Example: hm belief show devops")]
+    #[command(subcommand, alias = "beliefs", after_help = "Example: hm belief show devops")]
     Belief(session::Belief),
     /// Be what a client's hook runs: the payload on stdin, the answer on stdout; never fails
     #[command(after_help = "Example: hm hook claude < payload.json")]
     Hook(hook::Hook),
     /// Settle a claim by running something, and keep what it shows
-    #[command(subcommand, after_help = "Example: hm experiment list --status failed")]
+    #[command(subcommand, alias = "experiments", after_help = "Example: hm experiment list --status failed")]
     Experiment(experiment::Experiment),
     /// See and check the commands agents may run as experiments
-    #[command(subcommand, after_help = "Example: hm profile list --scope src/db")]
+    #[command(subcommand, alias = "profiles", after_help = "Example: hm profile list --scope src/db")]
     Profile(profile::Verb),
     /// List the events of the ledger, oldest first
     #[command(after_help = "Example: hm log --type claim.created --follow")]
@@ -276,6 +285,8 @@ struct Context {
     here: PathBuf,
     /// Whether the override is on record already.
     overrode: Cell<bool>,
+    /// What the front itself has to say on the next receipt.
+    told: RefCell<Vec<Warning>>,
     /// The secrets among the variables, once they are asked for: most hooks ask for none.
     known: OnceCell<Known>,
 }
@@ -313,8 +324,8 @@ impl Context {
     ) -> Self {
         names::print_from(&workspace);
         let here = here.to_owned();
-        let (overrode, known) = (Cell::new(false), OnceCell::new());
-        Self { workspace, config, environment, global, here, overrode, known }
+        let (overrode, told, known) = (Cell::new(false), RefCell::default(), OnceCell::new());
+        Self { workspace, config, environment, global, here, overrode, told, known }
     }
 
     /// [`Context::find`] also where the settings cannot be used: with the defaults then, and with what is wrong.
@@ -504,14 +515,25 @@ impl Context {
         block_on(async { Ok(front.submit(submission).await?) }).map(drop)
     }
 
-    /// An agent named in an argument.
+    /// An agent named in an argument. The name of a work tree may stand for its agent, which is said.
     fn agent(&self, argument: &str, name: &str) -> Result<AgentId, Rejection> {
-        self.config.roster.resolve(name).map_err(|unknown| Rejection::invalid(argument, unknown))
+        let called = views::agent_called(&mut self.present(), &self.config.roster, name, system::now());
+        let (agent, said) = called.map_err(|unknown| Rejection::invalid(argument, unknown))?;
+        said.iter().for_each(|said| output::note(said));
+        Ok(agent)
     }
 
-    /// Agents named in an argument.
-    fn agents(&self, argument: &str, names: &[String]) -> Result<Vec<AgentId>, Rejection> {
-        names.iter().map(|name| self.agent(argument, name)).collect()
+    /// Agents that are asked. What is to be said of them goes into the receipt.
+    fn asked(&self, argument: &str, names: &[String]) -> Result<Vec<AgentId>, Rejection> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let me = self.who().ok().map(|(agent, _)| agent);
+        let asked = (me.as_ref(), names);
+        let asked = views::asked(&mut self.present(), &self.config.roster, asked, system::now());
+        let (agents, told) = asked.map_err(|unknown| Rejection::invalid(argument, unknown))?;
+        self.told.borrow_mut().extend(told);
+        Ok(agents)
     }
 
     /// A scope named in an argument: a path is relative to the directory the verb is typed in.
@@ -558,6 +580,7 @@ impl Context {
         let front = self.front()?;
         let agent = submission.agent.clone();
         let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        receipt.warnings.extend(self.told.take());
         views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
         Ok(receipt)
     }
@@ -661,8 +684,9 @@ fn parsed() -> Result<Cli, clap::Error> {
 }
 
 /// Verbs that list without a word for it, and the option that asks one of them for its list.
-const LISTS: [(&str, Option<&str>); 5] = [
+const LISTS: [(&str, Option<&str>); 6] = [
     ("attention", None),
+    ("contradiction", None),
     ("contradictions", None),
     ("log", None),
     ("status", None),

@@ -1,6 +1,7 @@
 //! Every question a resource or a CLI verb can ask, answered from the read side, as text and as JSON.
 
 mod about;
+mod asked;
 mod attention;
 mod briefing;
 mod briefs;
@@ -45,6 +46,7 @@ use crate::store::{
 use crate::workspace::Workspace;
 use crate::writer::Spool;
 
+pub use asked::{agent_called, asked};
 pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};

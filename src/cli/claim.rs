@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
 use super::search::Search;
-use super::{Context, note_damage, parse, parse_all, parse_optional};
+use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
 use crate::domain::claim::{Basis, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
@@ -24,6 +24,7 @@ const LIST_OWNER_CHARS: usize = 12;
 pub(super) enum Claim {
     /// State a fact, a decision, a hypothesis or a dead end
     #[command(
+        aliases = ["add", "record"],
         after_help = "A dead end (--type negative) warns where it is met again: by --trigger-path PATH,\n\
         --trigger-command COMMAND, --trigger-symbol NAME (each may be repeated), --trigger-error TEXT.\n\
         Example: hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs"
@@ -60,7 +61,7 @@ pub(super) enum Claim {
         /// The claim
         id: String,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Withdraw your position on a claim
@@ -73,7 +74,7 @@ pub(super) enum Claim {
         /// The claim
         id: String,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: String,
     },
     /// Keep a claim you stand by against what agents proposed (operator only)
@@ -84,11 +85,14 @@ pub(super) enum Claim {
         /// The claim
         id: String,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Tie an event of the ledger to a claim
-    #[command(after_help = "Example: hm claim evidence C47 --ref last --relation supports")]
+    #[command(
+        aliases = ["add-evidence", "evidence-add"],
+        after_help = "Example: hm claim evidence C47 --ref last --relation supports"
+    )]
     Evidence(Evidence),
     /// Take evidence back that you tied to a claim; it stays in the history with your reason
     #[command(after_help = "Example: hm claim retract-evidence C47 R11 \
@@ -102,7 +106,7 @@ pub(super) enum Claim {
         #[arg(long, value_name = "RELATION")]
         relation: Option<String>,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: String,
     },
 }
@@ -134,7 +138,7 @@ pub(super) struct Create {
     #[arg(long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
     /// What supports it: last (command or run), R11, #1234; repeatable
-    #[arg(long, value_name = "EVENT")]
+    #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
     #[arg(long, hide = true, value_name = "PATH")]
@@ -149,7 +153,7 @@ pub(super) struct Create {
     #[arg(long, hide = true, value_name = "TEXT")]
     trigger_error: Option<String>,
     /// An agent that is asked for a position; repeatable
-    #[arg(long = "ask", value_name = "NAME")]
+    #[arg(long = "ask", alias = "asks", value_name = "NAME")]
     asks: Vec<String>,
     /// Agreed by silence after so many minutes (1 to 10,080)
     #[arg(long, value_name = "N")]
@@ -172,7 +176,7 @@ pub(super) struct List {
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
     /// Whose
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, alias = "holder", value_name = "NAME")]
     owner: Option<String>,
     /// Made in this session
     #[arg(long, value_name = "SESSION")]
@@ -208,10 +212,10 @@ pub(super) struct Stance {
     /// The claim
     id: String,
     /// Why; a challenge needs it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
     reason: Option<String>,
     /// What it rests on: last (your last command or run), R11, C47 or #1234
-    #[arg(long, value_name = "EVENT")]
+    #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Option<String>,
 }
 
@@ -230,7 +234,7 @@ pub(super) struct Evidence {
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     weight: f64,
     /// In your words
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
     note: Option<String>,
 }
 
@@ -320,7 +324,7 @@ impl Create {
             },
             trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
             mends: self.mends,
-            asks: context.agents("ask", &self.asks)?,
+            asks: context.asked("ask", &self.asks)?,
             unless_objection_minutes: self.unless_objection_minutes,
         })
     }

@@ -15,7 +15,7 @@ use crate::views::{DEFAULT_LIMIT, View};
 #[derive(Debug, Subcommand)]
 pub(super) enum Decision {
     /// Record a decision, why it was taken and what was not chosen
-    #[command(after_help = "Example: hm decision record \"we keep SQLite\" --target database \
+    #[command(aliases = ["add", "create"], after_help = "Example: hm decision record \"we keep SQLite\" --target database \
         --rationale \"one file, no server to run\" --not-chosen \"Postgres: a server to operate\"")]
     Record(Record),
     /// Record what became of a decision
@@ -26,8 +26,14 @@ pub(super) enum Decision {
         /// success, partial, failure or unknown
         outcome: String,
         /// In your words
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = ["note", "reason", "why"], value_name = "TEXT")]
         notes: Option<String>,
+    },
+    /// Show one decision with everything known about it, as hm claim show does
+    #[command(hide = true, after_help = "Example: hm decision show C47")]
+    Show {
+        /// The decision
+        id: String,
     },
     /// List decisions, newest first
     #[command(after_help = "Example: hm decision list --target database")]
@@ -57,7 +63,7 @@ pub(super) struct Record {
     #[arg(long, value_name = "CLAIM", conflicts_with = "statement")]
     claim: Option<String>,
     /// Why, in 10 characters or more; in 15 or more where it supersedes a decision
-    #[arg(long, visible_alias = "reason", value_name = "TEXT")]
+    #[arg(long, visible_alias = "reason", aliases = ["note", "why"], value_name = "TEXT")]
     rationale: String,
     /// The problem it settles
     #[arg(long, value_name = "TEXT")]
@@ -78,7 +84,7 @@ pub(super) struct Record {
     #[arg(long, requires = "supersedes")]
     mends: bool,
     /// An agent that is asked for a position; repeatable
-    #[arg(long = "ask", value_name = "NAME")]
+    #[arg(long = "ask", alias = "asks", value_name = "NAME")]
     asks: Vec<String>,
     /// Agreed by silence after so many minutes (1 to 10,080)
     #[arg(long, value_name = "N")]
@@ -103,6 +109,7 @@ impl Decision {
                 };
                 context.submit("recorded outcome of", Command::RecordOutcome(command), None)
             }
+            Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
             Self::List { target, limit, cursor, whole } => {
                 let target = target.as_deref().map(|name| target::scope("target", name)).transpose()?;
                 context.show(&View::Decisions(DecisionFilter {
@@ -147,7 +154,7 @@ impl Record {
             mends: self.mends,
             evidence_refs: Vec::new(),
             decided_at: None,
-            asks: context.agents("ask", &self.asks)?,
+            asks: context.asked("ask", &self.asks)?,
             unless_objection_minutes: self.unless_objection_minutes,
         })
     }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::output::{self, Failure};
-use super::{Context, block_on, parse, parse_optional};
+use super::{Context, NOTE_TOO, block_on, parse, parse_optional};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{AttachExperiment, CancelExperiment, Command, RecordExperiment, RunExperiment};
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
@@ -76,7 +76,7 @@ pub(super) enum Experiment {
         /// The claim
         claim: String,
         /// In your words
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
         summary: Option<String>,
     },
     /// Stop a run, or take it out of the queue

@@ -29,7 +29,7 @@ pub(super) struct Lock {
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["release", "list"])]
     time: Option<String>,
     /// What for, as the others are told
-    #[arg(long, value_name = "TEXT", required_unless_present_any = ["release", "list"],
+    #[arg(long, aliases = ["reason", "note"], value_name = "TEXT", required_unless_present_any = ["release", "list"],
         conflicts_with_all = ["release", "list"])]
     why: Option<String>,
     /// Give these locks back, with all below them; without a scope, all that this session holds

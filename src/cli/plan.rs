@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
-use super::{Context, block_on, parse, parse_all, parse_optional};
+use super::{Context, NOTE_TOO, REASON_TOO, block_on, parse, parse_all, parse_optional};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, RenamePlan, RetireAnchor,
@@ -42,7 +42,7 @@ pub(super) struct Intent {
 #[derive(Debug, Subcommand)]
 pub(super) enum Plan {
     /// Add a plan
-    #[command(after_help = "Example: hm plan add \"Ship 1.0\" --path docs/plan.md")]
+    #[command(alias = "create", after_help = "Example: hm plan add \"Ship 1.0\" --path docs/plan.md")]
     Add {
         /// What it is called
         title: String,
@@ -67,11 +67,11 @@ pub(super) enum Plan {
         /// The plan
         id: String,
         /// Why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: String,
     },
     /// Show what is wanted, the plans, their phases and tasks
-    #[command(after_help = "Example: hm plan show")]
+    #[command(alias = "list", after_help = "Example: hm plan show")]
     Show,
 }
 
@@ -79,13 +79,13 @@ pub(super) enum Plan {
 #[derive(Debug, Subcommand)]
 pub(super) enum Phase {
     /// Add a phase to a plan
-    #[command(after_help = "Example: hm phase add \"Storage\" --plan P1")]
+    #[command(alias = "create", after_help = "Example: hm phase add \"Storage\" --plan P1")]
     Add {
         /// What it is called
         title: String,
-        /// The plan it belongs to
+        /// The plan it belongs to; left out: the only open one
         #[arg(long, value_name = "PLAN")]
-        plan: String,
+        plan: Option<String>,
         /// Its place in the plan, from 0; left out: the last
         #[arg(long, value_name = "N")]
         order: Option<u32>,
@@ -96,7 +96,7 @@ pub(super) enum Phase {
 #[derive(Debug, Subcommand)]
 pub(super) enum Task {
     /// Add a task for anyone to take
-    #[command(after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
+    #[command(alias = "create", after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
     Add(Add),
     /// List tasks, whatever their status, oldest first
     #[command(after_help = "Example: hm task list --status open,blocked --phase P2")]
@@ -130,7 +130,7 @@ pub(super) enum Task {
         /// open, active, blocked, done or invalidated
         status: String,
         /// How it goes, or why
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
         note: Option<String>,
         /// The number of the hold, as its receipt said it
         #[arg(long, value_name = "N")]
@@ -146,7 +146,7 @@ pub(super) struct Add {
     /// What the title does not say
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// The phase it belongs to; left out: where the team is looking
+    /// The phase it belongs to; left out: where the team is looking, else the only open one
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
     /// The task it is a part of
@@ -173,7 +173,7 @@ pub(super) struct List {
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
     /// Held by this agent
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, alias = "owner", value_name = "NAME")]
     holder: Option<String>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = MAX_LIMIT as u64,
@@ -191,7 +191,7 @@ pub(super) enum Anchor {
         key: String,
     },
     /// Keep a fact where no compaction loses it; the same key again replaces it
-    #[command(after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
+    #[command(aliases = ["add", "create", "set"], after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
     Save {
         /// Its name
         key: String,
@@ -258,7 +258,7 @@ impl Phase {
         let Self::Add { title, plan, order } = self;
         let command = AddPhase {
             phase_id: PhaseId::from_uuid(system::new_id()),
-            plan_id: PlanId::from_uuid(context.named(Sort::Plan, plan)?),
+            plan_id: context.plan_named(plan.as_deref())?,
             title: parse("title", title)?,
             order: *order,
         };

@@ -3,6 +3,7 @@
 
 mod advice;
 mod error;
+mod looks;
 mod normal;
 mod own;
 mod pipe;
@@ -13,6 +14,7 @@ mod volatile;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use error::error_signature;
+pub use looks::only_looks;
 pub use normal::{NormalCommand, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped};

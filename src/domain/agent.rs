@@ -43,7 +43,7 @@ impl AgentId {
 
     /// Whether the name is that of a seat. Seats are on no roster.
     pub fn is_seat(&self) -> bool {
-        seat_of(&key(&self.0)).as_ref() == Some(self)
+        seat_of(&spelled(&self.0)).as_ref() == Some(self)
     }
 
     /// Whether the name is canonical: 1 to 40 of a-z, 0-9 and `_`, or a seat. A file from elsewhere may hold any
@@ -128,7 +128,7 @@ impl Roster {
     ) -> Result<Self, BadRoster> {
         let mut names: Vec<AgentId> = Vec::new();
         for name in agents.into_iter().chain(["operator", "system"]) {
-            let name = key(name);
+            let name = spelled(name);
             if !is_canonical(&name) {
                 return Err(BadRoster::BadName(name));
             }
@@ -138,10 +138,10 @@ impl Roster {
         }
         let mut by_alias = BTreeMap::new();
         for (alias, agent) in aliases {
-            let Some(known) = names.iter().find(|known| known.0 == key(agent)) else {
+            let Some(known) = names.iter().find(|known| known.0 == spelled(agent)) else {
                 return Err(BadRoster::DanglingAlias { alias: alias.to_owned(), agent: agent.to_owned() });
             };
-            by_alias.insert(key(alias), known.clone());
+            by_alias.insert(spelled(alias), known.clone());
         }
         Ok(Self { agents: names, aliases: by_alias })
     }
@@ -151,7 +151,7 @@ impl Roster {
     /// # Errors
     /// [`UnknownAgent`] with the roster. An unknown name never resolves to another agent.
     pub fn resolve(&self, name: &str) -> Result<AgentId, UnknownAgent> {
-        let wanted = key(name);
+        let wanted = spelled(name);
         self.agents
             .iter()
             .find(|known| known.0 == wanted)
@@ -208,7 +208,8 @@ fn is_canonical(name: &str) -> bool {
     (1..=40).contains(&name.len()) && name.chars().all(plain)
 }
 
-fn key(name: &str) -> String {
+/// A name as names are compared: case, outer space, `-` and `_` do not matter.
+pub fn spelled(name: &str) -> String {
     name.trim().to_lowercase().replace('-', "_")
 }
 

@@ -404,8 +404,9 @@ pub struct RenamePlan {
 pub struct AddPhase {
     /// Minted by the front.
     pub phase_id: PhaseId,
-    /// The plan it belongs to.
-    pub plan_id: PlanId,
+    /// The plan it belongs to; none for the only one that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<PlanId>,
     /// What it is called.
     pub title: Title,
     /// Its place in the plan; none for the last.

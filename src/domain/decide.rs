@@ -213,7 +213,7 @@ pub fn decide_seeing(
         Command::AbandonPlan(abandon) => plan::abandon(state, agent, session, abandon, now),
         Command::RenamePlan(rename) => plan::rename(state, rename),
         Command::AddPhase(add) => plan::add_phase(state, add),
-        Command::AddTask(add) => plan::add_task(state, session, add),
+        Command::AddTask(add) => plan::add_task(state, session, add, now),
         Command::ClaimTask(claim) => plan::claim_task(state, agent, (session, checkout), claim, now),
         Command::LockScopes(command) => lock::lock(state, (agent, session), checkout, command, now),
         Command::ReleaseScopes(release) => lock::release(state, (agent, session), release, now),
@@ -237,6 +237,7 @@ pub fn decide_seeing(
         Command::AcceptLoss(command) => accept_loss(agent, command, None),
         Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
     }?;
+    evidence::quote_last(state, session, command, &mut decision);
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
@@ -318,7 +319,9 @@ fn create_claim(
     evidence_refs.dedup();
     for evidence_ref in evidence_refs {
         let weight = crate::domain::claim::Share::FULL;
-        let about = About { claim_id: create.claim_id, scopes: &scopes, trigger: create.trigger.as_ref() };
+        let (claim_id, claim_type) = (create.claim_id, create.claim_type);
+        let trigger = create.trigger.as_ref();
+        let about = About { claim_id, claim_type, scopes: &scopes, trigger, session };
         let said = evidence::cited(state, evidence_ref, &about, versions, now)?;
         decision.cited.push(said.cited);
         decision.events.push(
@@ -533,6 +536,9 @@ fn take_position(
     }
     let evidence_ref =
         take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
+    if let (Position::Support, Some(cited)) = (take.position, evidence_ref) {
+        evidence::check_support(state, cited, (take.claim_id, claim))?;
+    }
     if let (Position::Challenge, Some(reason)) = (take.position, &take.reason)
         && overrule::stands(agent, claim, policy)
     {
@@ -541,7 +547,8 @@ fn take_position(
 
     // A caller that wrote the whole id knows it.
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
-    let cited = cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new() });
+    let cited =
+        cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new(), failed: None });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
     // A human who types in the session of a pane is not the pane.
     let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {

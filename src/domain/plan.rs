@@ -7,7 +7,7 @@ use crate::domain::claim::word;
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::text::{Intent, Worktree};
+use crate::domain::text::{Intent, Title, Worktree};
 use crate::domain::time::Timestamp;
 
 /// Default length of a lease in minutes: enough for a change and its tests, and short enough to wait for.
@@ -72,6 +72,8 @@ pub struct Hold {
 /// A task, as far as the rules need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
+    /// What is to be done.
+    pub title: Title,
     /// The state of the task.
     pub status: TaskStatus,
     /// The phase of the task; `None` for the inbox.

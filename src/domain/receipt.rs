@@ -54,6 +54,12 @@ pub enum WarningCode {
     FileLeased,
     /// A task that had to be done first was invalidated.
     DependencyInvalidated,
+    /// An open task says much the same as the new one.
+    SimilarTask,
+    /// No session is there of an agent that is asked.
+    NotHere,
+    /// The name of a work tree or branch was taken for its agent.
+    AskedAs,
     /// Another agent edited a file of the caller's claim after the claim was made.
     EditedSince,
     /// A file of the claim has another content than at the time of the challenge or the claim.
@@ -71,7 +77,7 @@ pub enum WarningCode {
 impl WarningCode {
     /// The label before the sentence in a text receipt. It distinguishes information from warnings.
     pub const fn label(self) -> &'static str {
-        if matches!(self, Self::RecentClaim) { "note" } else { "warning" }
+        if matches!(self, Self::RecentClaim | Self::SimilarTask | Self::AskedAs) { "note" } else { "warning" }
     }
 
     /// Whether the sentence quotes the claim of another agent.
@@ -109,6 +115,9 @@ pub struct Cited {
     /// The reason for the grade.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// How a command that was cited as support failed: `failed with exit 2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// The answer to an accepted command. It can be derived from the ledger, except for warnings, `cited`, `similar`,

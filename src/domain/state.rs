@@ -352,6 +352,8 @@ pub struct State {
     observed: BTreeMap<EventId, Deed>,
     /// The last command or run of each session, with its place in the ledger. A run goes by the event that queued it.
     last_done: BTreeMap<SessionId, (u64, EventId)>,
+    /// Sessions that cited a command which names nothing of the claim's scopes.
+    cited_beside: BTreeSet<SessionId>,
     work: Work,
     seats: Seats,
     /// The policy on record.
@@ -403,10 +405,15 @@ impl State {
         self.observed.get(&id)
     }
 
-    /// The last thing a session did that can be evidence: a command that a hook saw, or a run. Commands of our own
-    /// program do not count.
+    /// The last thing a session did that can be evidence: a command that a hook saw, or a run. Commands that only look
+    /// do not count, nor do those of our own program.
     pub fn last_done(&self, session: &SessionId) -> Option<EventId> {
         self.last_done.get(session).map(|(_, id)| *id)
+    }
+
+    /// Whether a session cited a command that names nothing of a claim's scopes: it was told then what would raise it.
+    pub(super) fn has_cited_beside(&self, session: &SessionId) -> bool {
+        self.cited_beside.contains(session)
     }
 
     /// The ids of all events, in their order.
@@ -689,6 +696,11 @@ impl State {
                     }
                     claim.tied_by.insert(link, (recorded.agent.clone(), recorded.session.clone()));
                 }
+                if let (Some(session), None) = (&recorded.session, added.grade)
+                    && self.observed.get(&added.evidence_ref).is_some_and(Deed::tells_its_end)
+                {
+                    self.cited_beside.insert(session.clone());
+                }
             }
             Event::EvidenceRetracted(retracted) => {
                 if let Some(claim) = self.claims.get_mut(&retracted.claim_id) {
@@ -789,7 +801,7 @@ impl State {
             }
             Event::CommandRan(ran) => {
                 let deed = Deed::of(ran);
-                if let Some(session) = recorded.session.as_ref().filter(|_| !deed.is_our_own()) {
+                if let Some(session) = recorded.session.as_ref().filter(|_| deed.shows_something()) {
                     self.last_done.insert(session.clone(), (recorded.seq, recorded.id));
                 }
                 self.observed.insert(recorded.id, deed);

@@ -132,19 +132,37 @@ impl Server {
 
     pub(super) async fn submit<T: DeserializeOwned>(
         &self,
-        call: Call,
+        mut call: Call,
         build: impl FnOnce(T, &Asker) -> Result<Command, Rejection>,
     ) -> Result<Receipt, Rejection> {
         let unknown = unknown_arguments(self.tools().get(&call.tool), &call);
-        let submission = match self.submission(&call, build) {
-            Ok(submission) => submission,
+        let prepared = self.asking(&mut call).and_then(|told| Ok((self.submission(&call, build)?, told)));
+        let (submission, told) = match prepared {
+            Ok(prepared) => prepared,
             Err(rejection) => return Err(self.guarded(&call, rejection).await),
         };
         let agent = submission.agent.clone();
         let mut receipt = self.front().submit(submission).await?;
+        receipt.warnings.extend(told);
         receipt.warnings.extend(unknown);
         self.with_reads(|reads| views::mark_at_now(reads, &mut receipt, Some(&agent), system::now()));
         Ok(receipt)
+    }
+
+    /// Puts the agents that a call asks in place of the names it has for them, and says what its receipt tells of them.
+    /// What is no list of texts is left to the parser.
+    fn asking(&self, call: &mut Call) -> Result<Vec<Warning>, Rejection> {
+        let Some(asks) = call.arguments.get("asks").cloned() else { return Ok(Vec::new()) };
+        let Ok(names) = serde_json::from_value::<Vec<String>>(asks) else { return Ok(Vec::new()) };
+        let named = call.arguments.get("agent").and_then(Value::as_str).map(str::to_owned);
+        let (Speaker { agent, unpinned }, own) = self.speaker(call, named.as_deref())?;
+        let me = unpinned.and_then(|_| self.agent_of(&own)).unwrap_or(agent);
+        let roster = self.caller().roster();
+        let asked = self.with_reads(|reads| views::asked(reads, roster, (Some(&me), &names), system::now()));
+        let (agents, told) = asked.map_err(|unknown| Rejection::invalid("asks", unknown))?;
+        let agents = agents.iter().map(ToString::to_string).collect::<Vec<_>>();
+        call.arguments.insert("asks".to_owned(), agents.into());
+        Ok(told)
     }
 
     fn submission<T: DeserializeOwned>(

@@ -67,6 +67,10 @@ pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
         (Acceptance::Committed, None) => format!("{done}{id}: committed"),
         (Acceptance::Queued, _) => format!("queued, not yet committed: {done}{id}"),
     };
+    let failed = receipt.cited.iter().find_map(|cited| cited.failed.as_ref());
+    let failed = failed
+        .map_or_else(String::new, |failed| format!("; its evidence {failed}: it does not support the claim"));
+    let line = line + &failed;
     let again = if receipt.duplicate { " (the same request as before)" } else { "" };
     format!("{line}{again}")
 }
@@ -74,7 +78,7 @@ pub fn receipt_line(receipt: &Receipt, done: &str) -> String {
 /// The events that a command cites, by their whole ids, with what they are worth and why.
 pub fn cited_lines(receipt: &Receipt) -> Vec<String> {
     let line = |cited: &Cited| {
-        let Cited { evidence_ref, grade, why } = cited;
+        let Cited { evidence_ref, grade, why, .. } = cited;
         // An asserted one says so itself.
         let grade = grade.filter(|grade| *grade != Grade::Asserted).map(|grade| format!("{grade}, "));
         let worth = format!("{}{why}", grade.unwrap_or_default());

@@ -897,9 +897,6 @@ fn a_part_of_a_task_is_shown_below_it_whatever_its_phase() {
             - `T1` open: tables
               - `T2` open: indexes
                 - `T3` open: the partial one
-
-            ## Without a phase: inbox (open)
-
             - `T4` open: read the papers
         "#]],
     );

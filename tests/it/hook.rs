@@ -345,10 +345,12 @@ fn a_session_leaves_its_trace_and_is_asked_to_settle_what_is_open() {
     // What a hook saw is more than what an agent says, where it is about what the claim is about.
     let claim = claim.as_str().expect("an id");
     let edited = events.iter().find(|event| event["type"] == "file.edited").expect("the edit");
-    for (event, grade) in [(ran, "asserted"), (edited, "observed")] {
+    // The command failed, and what failed supports nothing.
+    for (event, grade, relation) in [(ran, "asserted", "mentions"), (edited, "observed", "supports")] {
         let id = event["id"].as_str().expect("an id");
-        let tied = shell
-            .json(&format!("hm --json --agent devops claim evidence {claim} --ref {id} --relation supports"));
+        let tied = shell.json(&format!(
+            "hm --json --agent devops claim evidence {claim} --ref {id} --relation {relation}"
+        ));
         assert_eq!(tied["cited"][0]["grade"], grade, "{tied}");
         let shown = shell.json(&format!("hm --json claim show {claim}"));
         assert_eq!(shown["grade"], grade, "{shown}");

@@ -95,6 +95,7 @@ mod terminal;
 mod travel;
 mod trees;
 mod triggers;
+mod verbs;
 mod verdicts;
 mod versions;
 mod walls;

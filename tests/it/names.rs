@@ -59,7 +59,8 @@ fn a_name_is_taken_wherever_an_id_is() {
             - `T2` open: indexes (waits for T1)
             - `T3` open: docs (waits for T1, T2)
             $ hm task list --status open --plan P1
-            No task matches: `hm task add TITLE`
+            - `T2` open: indexes (waits for T1)
+            - `T3` open: docs (waits for T1, T2)
             $ hm task show T1
             - `T1` active, devops, lease: 15 min left: tables
 
@@ -76,20 +77,18 @@ fn a_name_is_taken_wherever_an_id_is() {
             - `T2` open: indexes
             $ hm task show T3
             - `T3` open: docs (waits for T2)
+            - in phase P2
             - no claim came out of it
             $ hm plan show
 
-            ## `P1` Ship 1.0 (done)
+            ## `P1` Ship 1.0 (active)
 
             what the release needs
 
-            ### `P2` Build (done)
+            ### `P2` Build (active)
 
             - `T1` done: tables
               42 tests
-
-            ## Without a phase: inbox (open)
-
             - `T2` open: indexes
             - `T3` open: docs (waits for T2)
             $ hm --agent devops intent "ship it" --plan P1 --task T2

@@ -430,7 +430,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         if index % 100 == 0 {
             group.push(Command::AddPhase(AddPhase {
                 phase_id,
-                plan_id,
+                plan_id: Some(plan_id),
                 title: title("a phase"),
                 order: None,
             }));

@@ -172,6 +172,92 @@ async fn holds(pane: &Pane, title: &str, locks: &[&str]) -> (String, ToolAnswer)
     (task, claimed)
 }
 
+/// Red before: the name was asked as it is, and nothing said that no agent answers to it.
+#[tokio::test]
+async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_told() {
+    let trees = Trees::new();
+    for (tree, session, agent) in [("main", "s-main", "claude-1"), ("wt", "s-wt", "claude-2")] {
+        let started = trees.hm(tree, session, &["--agent", agent, "session", "start"]);
+        assert!(started.status.success(), "{started:?}");
+    }
+    let says = |arguments: &[&str]| {
+        let output = trees.hm("main", "s-main", &[&["--agent", "claude-1"], arguments].concat());
+        let text =
+            String::from_utf8(output.stdout).expect("UTF-8") + &String::from_utf8_lossy(&output.stderr);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let create = |text: &str, asked: &str| says(&["claim", "create", text, "--scope", "src", "--ask", asked]);
+    for (text, place) in [("the pool holds 20", "wt"), ("the queue is bounded", "feature/pool")] {
+        let told = create(text, place);
+        let wanted = format!("note: no session of {place} is here: claude-2 (work tree `wt`) is asked");
+        assert!(told.contains(&wanted), "{told}");
+        assert!(told.contains("claude-2 is asked for a position"), "{told}");
+    }
+    let told = create("the cache is cold", "devops");
+    let wanted = "warning: no session of devops is here; here are: claude-2 (work tree `wt`): ask again";
+    assert!(told.contains(wanted) && told.contains("devops is asked for a position"), "{told}");
+    assert!(!create("the log is long", "claude-2").contains("is here"), "an agent that is there");
+    assert!(create("the menu is slow", "nobody").contains("no agent is called `nobody`"));
+    // Its own place is no other agent.
+    assert!(create("the disk is full", "main").contains("no agent is called `main`"));
+
+    // A decision and a call of a tool say the same.
+    let told = says(&[
+        "decision",
+        "record",
+        "we keep the pool",
+        "--rationale",
+        "it is measured",
+        "--scope",
+        "src",
+        "--ask",
+        "analyst",
+    ]);
+    assert!(told.contains("no session of analyst is here; here are: claude-2"), "{told}");
+    let pane = trees.pane("main", "claude-1").await;
+    let ask = |text: &str, asked: &str| json!({ "statement": text, "claim_type": "fact", "scopes": ["src"], "asks": [asked] });
+    let answer = accepted(&pane, "create_claim", ask("the tree is deep", "wt")).await;
+    assert_eq!(answer.body["warnings"][0]["code"], "asked_as", "{answer:?}");
+    assert!(answer.body["next"].as_str().expect("next").starts_with("claude-2 is asked"), "{answer:?}");
+    let answer = accepted(&pane, "create_claim", ask("the heap is small", "reviewer")).await;
+    assert_eq!(answer.body["warnings"][0]["code"], "not_here", "{answer:?}");
+
+    // A filter takes the name too.
+    let theirs =
+        trees.hm("wt", "s-wt", &["--agent", "claude-2", "claim", "create", "it is theirs", "--scope", "src"]);
+    assert!(theirs.status.success(), "{theirs:?}");
+    let listed = says(&["claim", "list", "--owner", "wt"]);
+    assert!(listed.contains("it is theirs") && !listed.contains("the pool"), "{listed}");
+    assert!(listed.contains("`wt` is claude-2 in work tree `wt`"), "{listed}");
+    trees.assert_sound();
+}
+
+/// Red before: each decision about a file that another work tree holds was warned of a conflict at merge.
+#[tokio::test]
+async fn a_decision_is_told_once_of_a_lock_elsewhere_and_a_run_never() {
+    let trees = Trees::new();
+    let (here, there) = (trees.pane("main", "analyst").await, trees.pane("wt", "devops").await);
+    holds(&there, "mend the pool", &["src/a.rs"]).await;
+    let told = async |tool: &str, arguments: Value| {
+        let answer = accepted(&here, tool, arguments).await;
+        let warnings = answer.body["warnings"].as_array().cloned().unwrap_or_default();
+        warnings.iter().filter(|warning| warning["code"] == "file_leased").count()
+    };
+    let decide =
+        |text: &str| json!({ "statement": text, "rationale": "measured twice", "scopes": ["src/a.rs"] });
+    let claim =
+        |text: &str, kind: &str| json!({ "statement": text, "claim_type": kind, "scopes": ["src/a.rs"] });
+    assert_eq!(told("create_claim", claim("the pool holds 20", "fact")).await, 0, "a claim edits nothing");
+    assert_eq!(told("record_decision", decide("one lock for all")).await, 1);
+    assert_eq!(told("record_decision", decide("no retries")).await, 0, "once");
+    assert_eq!(told("create_claim", claim("headers stay as they are", "decision")).await, 0);
+    // An edit is told each time.
+    let edit = json!({ "kind": "file_edited", "paths": ["src/a.rs"], "summary": "mended" });
+    for _ in 0..2 {
+        assert_eq!(told("report_event", edit.clone()).await, 1);
+    }
+}
+
 const WHERE: [&str; 6] =
     ["session.started", "file.edited", "command.ran", "event.reported", "task.claimed", "experiment.queued"];
 

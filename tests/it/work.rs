@@ -305,7 +305,9 @@ fn what_was_invalidated_blocks_nothing_and_is_named() {
     let ready = team.reader().ready_tasks(10).expect("a query");
     assert_eq!(ready.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), [waiting.to_string()]);
     assert_eq!(ready[0].invalidated, [dead.to_string()], "whoever looks for work is told before taking it");
-    let late = AddTask { task_id: TaskId::from_uuid(hivemind::system::new_id()), ..add(waiting, &[dead]) };
+    let title = "write the manual".parse().expect("a title");
+    let task_id = TaskId::from_uuid(hivemind::system::new_id());
+    let late = AddTask { task_id, title, ..add(waiting, &[dead]) };
     for told in [team.does("s-1", claim(waiting)), team.does("s-1", Command::AddTask(late))] {
         assert_eq!(told.warnings.len(), 1);
         assert_eq!(told.warnings[0].code, WarningCode::DependencyInvalidated);
@@ -345,7 +347,10 @@ fn a_part_of_a_task_is_in_its_phase() {
         Command::AddPlan(AddPlan { plan_id, title: title(), description: None, sot_path: None }),
     );
     for phase_id in [here, elsewhere] {
-        team.does("s-1", Command::AddPhase(AddPhase { phase_id, plan_id, title: title(), order: None }));
+        team.does(
+            "s-1",
+            Command::AddPhase(AddPhase { phase_id, plan_id: Some(plan_id), title: title(), order: None }),
+        );
     }
     let trajectory = Trajectory {
         intent: "the other one".parse().expect("an intent"),
@@ -396,7 +401,7 @@ fn an_intent_moves_its_session_alone_unless_it_is_the_teams() {
     let title = "Ship it".parse().expect("a title");
     team.does("s-1", Command::AddPlan(AddPlan { plan_id, title, description: None, sot_path: None }));
     let title = "UI".parse().expect("a title");
-    team.does("s-1", Command::AddPhase(AddPhase { phase_id, plan_id, title, order: None }));
+    team.does("s-1", Command::AddPhase(AddPhase { phase_id, plan_id: Some(plan_id), title, order: None }));
     let declare = |intent: &str, phase_id| {
         let intent = intent.parse().expect("an intent");
         let trajectory = Trajectory { intent, plan_id: None, phase_id, task_ids: Vec::new() };
@@ -427,7 +432,7 @@ fn an_intent_moves_its_session_alone_unless_it_is_the_teams() {
     }
     let task_id = TaskId::from_uuid(hivemind::system::new_id());
     team.does("s-2", Command::AddTask(add(task_id, &[])));
-    assert_eq!(team.shown(task_id).phase_id, None);
+    assert_eq!(team.shown(task_id).phase_id, Some(phase_id.to_string()), "the only open phase");
     team.does("s-2", declare("the UI all the same", Some(phase_id)));
     let now: Vec<String> = ["s-1", "s-2", "s-3"].iter().map(|session| looks(&team, session).0).collect();
     assert_eq!(now, ["ship what there is", "the UI all the same", "ship what there is"]);
@@ -674,7 +679,7 @@ fn work() -> BoxedStrategy<Command> {
         }),
         1 => (phase(), plan(), option::of(0..3u32)).prop_map(|(phase_id, plan_id, order)| {
             let title = "a phase".parse().expect("a title");
-            Command::AddPhase(AddPhase { phase_id, plan_id, title, order })
+            Command::AddPhase(AddPhase { phase_id, plan_id: Some(plan_id), title, order })
         }),
         3 => (a_task(), option::of(phase()), option::of(a_task()), vec(a_task(), 0..2)).prop_map(
             |(task_id, phase_id, parent_task_id, depends_on)| {

@@ -5,7 +5,7 @@ use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell,
 use super::shell::{self, Joint, Step};
 
 /// Words that the shell handles itself, between commands.
-const BETWEEN: [&str; 8] = ["}", "cd", "done", "esac", "fi", "for", "popd", "pushd"];
+pub(super) const BETWEEN: [&str; 8] = ["}", "cd", "done", "esac", "fi", "for", "popd", "pushd"];
 
 /// Whether a line calls `hm` and has no other visible effect. An unclear line counts as having one.
 pub fn is_own_call(line: &str) -> bool {

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::experiment::Said;
 use super::{Decision, contradiction, experiment, known_claim};
-use crate::domain::action::{scope_named, trigger_run};
+use crate::domain::action::{quoted, scope_named, trigger_run};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Grade, Relation, Trigger};
+use crate::domain::claim::{ClaimType, Grade, Relation, Trigger};
 use crate::domain::command::{AddEvidence, Command, RetractEvidence};
 use crate::domain::event::{EvidenceAdded, EvidenceRetracted, RunBehind};
 use crate::domain::evidence::{EvidenceName, IdEnd};
@@ -14,19 +14,24 @@ use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
 use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Deed, State};
+use crate::domain::state::{Claim, Deed, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
 
+/// How much of a command a receipt quotes, in characters.
+const MAX_QUOTED_CHARS: usize = 80;
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
 
 /// The claim that evidence is judged for.
 pub(super) struct About<'a> {
     pub(super) claim_id: ClaimId,
+    pub(super) claim_type: ClaimType,
     pub(super) scopes: &'a [Scope],
     pub(super) trigger: Option<&'a Trigger>,
+    /// The session that cites it.
+    pub(super) session: Option<&'a SessionId>,
 }
 
 /// The event that a name means. A run stands for the event that ended it.
@@ -108,7 +113,8 @@ fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection
         Rejection::new(
             Code::UnknownEvidence,
             format!(
-                "no hook saw a command of session {session}, and it started no run: `last` means nothing here"
+                "session {session} started no run, and no hook saw a command of it that can show something: `last` \
+                 means nothing here, as what only reads or lists (ls, cat, git log) and hm itself do not count"
             ),
             hint,
         )
@@ -160,7 +166,7 @@ pub fn check_last(
 
 /// What an event is worth as evidence for a claim, and why. No grade means asserted.
 fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
-    let cited = |grade: Option<Grade>, why: String| Cited { evidence_ref: event, grade, why };
+    let cited = |grade: Option<Grade>, why: String| Cited { evidence_ref: event, grade, why, failed: None };
     let stays = |why: &str| cited(Some(Grade::Asserted), format!("stays asserted: {why}"));
     let Some(deed) = state.deed(event) else { return stays("no hook saw it and no run made it") };
     match deed {
@@ -172,8 +178,8 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
             }
         }
         Deed::Command { of_last: true, .. } => stays(
-            "the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, or \
-             with `set -o pipefail`",
+            "the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, with \
+             its output in a file, or as `bash -o pipefail -c '…'`",
         ),
         Deed::Command { lines, .. } => {
             let run = about.trigger.and_then(|trigger| trigger_run(lines, trigger));
@@ -182,9 +188,68 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
                 (None, Some(_)) => {
                     cited(Some(Grade::Observed), "the command is that of its trigger".to_owned())
                 }
-                (None, None) => stays("the command names nothing of the claim's scopes"),
+                // What would raise it is told once a session.
+                (None, None) if about.session.is_some_and(|session| state.has_cited_beside(session)) => {
+                    cited(Some(Grade::Asserted), String::new())
+                }
+                (None, None) => stays(&beside(about)),
             }
         }
+    }
+}
+
+/// Why a command is no more than asserted that names nothing of a claim's scopes, and what would raise it.
+fn beside(about: &About<'_>) -> String {
+    let file = about.scopes.iter().find(|scope| scope.is_path() && !scope.is_whole());
+    let such = file.map_or_else(String::new, |file| format!(", such as {file},"));
+    format!(
+        "the command names nothing of the claim's scopes; a line that names a file of them{such} is observed, and the run \
+         of a profile proves: {} (told once a session)",
+        way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": about.claim_id }))
+    )
+}
+
+/// Refuses a command that failed as support. A dead end is supported by what failed.
+pub(super) fn check_support(
+    state: &State,
+    event: EventId,
+    (claim_id, claim): (ClaimId, &Claim),
+) -> Result<(), Rejection> {
+    let failure = state.deed(event).and_then(Deed::failure);
+    let Some(failure) = failure.filter(|_| claim.claim_type != ClaimType::Negative) else { return Ok(()) };
+    let said = called(state, event).unwrap_or_default();
+    let tie = json!({ "claim_id": claim_id, "evidence_ref": event, "relation": "contradicts" });
+    Err(Rejection::new(
+        Code::NotAttachable,
+        format!("it {failure}: it does not support claim {claim_id}, for which {said} was cited"),
+        format!(
+            "if it shows that the claim is wrong: {}; if the claim is that it fails, the relation is mentions; else cite the \
+             command that succeeded, by its event: `hivemind://events`",
+            way::call("add_evidence", &tie)
+        ),
+    ))
+}
+
+/// The line of a command that a hook saw, in back-quotes.
+fn called(state: &State, event: EventId) -> Option<String> {
+    let Some(Deed::Command { line, .. }) = state.deed(event) else { return None };
+    Some(format!("`{}`", quoted(line.as_str(), MAX_QUOTED_CHARS)))
+}
+
+/// Says on a receipt which command `last` was.
+pub(super) fn quote_last(
+    state: &State,
+    session: Option<&SessionId>,
+    command: &Command,
+    decision: &mut Decision,
+) {
+    if decision.cited.is_empty() || !command.evidence_names().contains(&&EvidenceName::Last) {
+        return;
+    }
+    let Ok(event) = named(state, session, &EvidenceName::Last) else { return };
+    let Some(called) = called(state, event) else { return };
+    for cited in decision.cited.iter_mut().filter(|cited| cited.evidence_ref == event) {
+        cited.why = if cited.why.is_empty() { called.clone() } else { format!("{called}: {}", cited.why) };
     }
 }
 
@@ -209,7 +274,21 @@ impl Tied {
             }
             _ => "stays asserted: only the word of its recorder says that it ran".to_owned(),
         };
-        Self { relation, grade, run, cited: Cited { evidence_ref: event, grade, why }, meaning }
+        Self { relation, grade, run, cited: Cited { evidence_ref: event, grade, why, failed: None }, meaning }
+    }
+
+    /// What the author of a new claim cites supports it, unless it failed: then the claim mentions it.
+    fn by_creator(state: &State, event: EventId, about: &About<'_>) -> Self {
+        let failure = state.deed(event).and_then(Deed::failure);
+        match failure.filter(|_| about.claim_type != ClaimType::Negative) {
+            None => Self::by_word(state, event, about, Relation::Supports),
+            Some(failure) => {
+                let grade = Some(Grade::Asserted);
+                let why = "the claim mentions it".to_owned();
+                let cited = Cited { evidence_ref: event, grade, why, failed: Some(failure) };
+                Self { relation: Relation::Mentions, grade: None, run: None, cited, meaning: None }
+            }
+        }
     }
 
     fn by_word(state: &State, event: EventId, about: &About<'_>, relation: Relation) -> Self {
@@ -232,7 +311,7 @@ pub(super) fn cited(
     let run = experiment::cited(state, event, (about.claim_id, about.scopes), versions, now)?;
     Ok(match run {
         Some(said) => Tied::by_run(state, event, said),
-        None => Tied::by_word(state, event, about, Relation::Supports),
+        None => Tied::by_creator(state, event, about),
     })
 }
 
@@ -253,7 +332,11 @@ pub(super) fn add(
     if evidence_ref == claim_id.creation_event() {
         return Err(Rejection::invalid("evidence_ref", "a claim is no evidence for itself"));
     }
-    let about = About { claim_id, scopes: &claim.scopes, trigger: claim.trigger() };
+    if relation == Relation::Supports {
+        check_support(state, evidence_ref, (claim_id, claim))?;
+    }
+    let (claim_type, scopes, trigger) = (claim.claim_type, claim.scopes.as_slice(), claim.trigger());
+    let about = About { claim_id, claim_type, scopes, trigger, session };
     let run = experiment::tied(state, (evidence_ref, relation), (claim_id, claim), now)?;
     let tied = match run {
         Some(said) => Tied::by_run(state, evidence_ref, said),

@@ -14,7 +14,7 @@ use crate::domain::plan::{LEASE_MINUTES, MAX_LEASE_MINUTES, check_globs};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
-use crate::domain::state::State;
+use crate::domain::state::{Claim, State};
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
@@ -153,8 +153,14 @@ pub(super) fn warnings(
     let about = about(state, command);
     let worktree = checkout.worktree.as_ref();
     let is_others = |locked: &Locked<'_>| locked.agent != speaker.0 && !is_own(state, speaker, locked);
+    // A lock of another work tree is a conflict at merge: only an edit meets that, and its author is told.
+    let edits = matches!(command, Command::ReportEvent(_));
+    let is_told = |locked: &Locked<'_>| {
+        edits || is_here(locked, worktree) || decides(command) && !has_decided(state, speaker, locked.scope)
+    };
     // Most writes meet no lock: their scopes are compared with what is locked, and not looked up one by one.
     let met = state.work().locked(now).filter(is_others).filter(|locked| locked.scope.is_at(&about));
+    let met = met.filter(is_told);
     met.take(MAX_WARNINGS).map(|locked| warning(state, &locked, worktree, now)).collect()
 }
 
@@ -181,6 +187,19 @@ fn about(state: &State, command: &Command) -> Vec<Scope> {
     }
     about.retain(|scope| !scope.is_whole());
     target::canonical(state, &about)
+}
+
+const fn decides(command: &Command) -> bool {
+    matches!(command, Command::CreateClaim(_) | Command::RecordDecision(_))
+}
+
+/// Whether a session decided about a scope before: the receipt of that told of the lock on it.
+fn has_decided(state: &State, (agent, session): Speaker<'_>, scope: &Scope) -> bool {
+    let is_about = |claim: &Claim| {
+        let is_sessions = claim.owner == *agent && claim.session.as_ref() == session;
+        is_sessions && claim.claim_type == ClaimType::Decision && scope.is_at(&claim.scopes)
+    };
+    state.claims().any(|(_, claim)| is_about(claim))
 }
 
 fn is_own(state: &State, speaker: Speaker<'_>, locked: &Locked<'_>) -> bool {

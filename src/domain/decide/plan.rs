@@ -1,6 +1,7 @@
 //! Plans, phases and tasks: who may take one, who may end it, and where the team looks.
 
 use super::{Decision, check_list, fresh_id, lock};
+use crate::domain::action::first_line;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ClaimType;
@@ -16,6 +17,7 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{EventId, PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::names::{Named, Sort};
+use crate::domain::pairs::{Likeness, Reading, likeness};
 use crate::domain::plan::{
     Hold, LEASE_MINUTES, MAX_LEASE_MINUTES, ReleaseCause, Task, TaskStatus, Trajectory, check_globs,
 };
@@ -23,8 +25,13 @@ use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::State;
+use crate::domain::text::Title;
 use crate::domain::time::Timestamp;
+use crate::domain::tokens::tokens;
 use crate::domain::way;
+
+/// The most open tasks that the receipt of a new one names for what they say.
+const MAX_SAME: usize = 2;
 
 pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
     fresh_id(state, "plan_id", EventId::from_uuid(add.plan_id.uuid()))?;
@@ -92,6 +99,10 @@ fn check_goes_on(state: &State, id: PlanId) -> Result<(), Rejection> {
 pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejection> {
     fresh_id(state, "phase_id", EventId::from_uuid(add.phase_id.uuid()))?;
     let AddPhase { phase_id, plan_id, title, order } = add.clone();
+    let plan_id = match plan_id {
+        Some(plan_id) => plan_id,
+        None => only_plan(state)?,
+    };
     check_plan(state, plan_id)?;
     let order = order.unwrap_or_else(|| state.work().next_place(plan_id));
     let phase = state.work().names().next(Named::Plan).to_string();
@@ -99,7 +110,63 @@ pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejec
     Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
 }
 
+/// The only plan that goes on.
+fn only_plan(state: &State) -> Result<PlanId, Rejection> {
+    let open: Vec<PlanId> = state.work().open_plans().collect();
+    match open.as_slice() {
+        [only] => Ok(*only),
+        [] => {
+            let plan = way::call("add_plan", &json!({ "title": "TITLE" }));
+            Err(Rejection::new(Code::UnknownPlan, "there is no open plan to add a phase to", plan))
+        }
+        several => {
+            let named = several.iter().map(|plan| state.work().called(plan.uuid()));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let problem = format!("{} plans are open ({named}): say which one", several.len());
+            Err(Rejection::invalid("plan_id", problem))
+        }
+    }
+}
+
+/// Warns of open tasks that say much the same as a new one.
+fn same_tasks(state: &State, title: &Title, now: Timestamp) -> Vec<Warning> {
+    let words = |title: &Title| tokens(title.as_str());
+    let (new, reading) = (words(title), Reading::of(title.as_str()));
+    let likeness = |task: &Task| {
+        let is_same = if new.is_empty() { task.title == *title } else { words(&task.title) == new };
+        if is_same {
+            return Some("the same");
+        }
+        (likeness(&Reading::of(task.title.as_str()), &reading) == Some(Likeness::Similar))
+            .then_some("nearly the same")
+    };
+    let warning = |(id, task): (TaskId, &Task)| {
+        let says = likeness(task)?;
+        let (called, title) = (name(state, id), first_line(task.title.as_str()));
+        let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
+        let by = hold.map_or_else(
+            || format!("no session holds it: {}", claim(&called)),
+            |hold| format!("{} holds it", hold.agent),
+        );
+        let message = format!("{called} ({title}) says {says}; {by}");
+        Some(Warning { code: WarningCode::SimilarTask, message, claim_id: None })
+    };
+    state.work().open_tasks().filter_map(warning).take(MAX_SAME).collect()
+}
+
 pub(super) fn add_task(
+    state: &State,
+    session: Option<&SessionId>,
+    add: &AddTask,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let mut decision = task_added(state, session, add)?;
+    decision.warnings.extend(same_tasks(state, &add.title, now));
+    Ok(decision)
+}
+
+/// A new task, whatever other tasks say.
+pub(super) fn task_added(
     state: &State,
     session: Option<&SessionId>,
     add: &AddTask,
@@ -130,10 +197,25 @@ pub(super) fn add_task(
         |phase: &PhaseId| state.work().plan_of(*phase).is_some_and(|plan| !state.work().is_abandoned(plan));
     let looking_at = looking_at.map(|phase| state.work().current_phase(phase));
     let phase_id = phase_id.or(looking_at).filter(goes_on);
+    let mut inbox = String::new();
+    let phase_id = phase_id.or_else(|| {
+        let open = state.work().open_phases();
+        if let [_, _, ..] = open.as_slice() {
+            let named = open.iter().map(|phase| state.work().called(phase.uuid()));
+            let named = named.collect::<Vec<_>>().join(", ");
+            inbox = format!(
+                "it is in the inbox, as {} phases are open ({named}) and none was named; ",
+                open.len()
+            );
+        }
+        open.first().copied().filter(|_| open.len() == 1)
+    });
     let warnings = invalidated(state, &depends_on);
     let added = TaskAdded { task_id, title, description, phase_id, parent_task_id, depends_on, scopes };
-    let next =
-        format!("before working on it: {}", claim(&state.work().names().next(Named::Task).to_string()));
+    let next = format!(
+        "{inbox}before working on it: {}",
+        claim(&state.work().names().next(Named::Task).to_string())
+    );
     Ok(Decision { warnings, ..decided(vec![added.into()], next) })
 }
 

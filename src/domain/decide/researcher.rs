@@ -40,7 +40,7 @@ pub(super) fn spawn(
         depends_on: vec![],
         scopes: vec![],
     };
-    let task = plan::add_task(state, parent, &add)?;
+    let task = plan::task_added(state, parent, &add)?;
     // Nobody else is to take it meanwhile: it is held until its session or its run is over.
     let claimed = TaskClaimed {
         task_id,

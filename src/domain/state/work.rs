@@ -49,11 +49,38 @@ impl Work {
         self.abandoned.contains(&plan)
     }
 
+    /// The plans that were not given up.
+    pub fn open_plans(&self) -> impl Iterator<Item = PlanId> {
+        self.plans.keys().copied().filter(|plan| !self.is_abandoned(*plan))
+    }
+
+    /// The phases that work can go on in: of plans that were not given up, without those whose tasks are all over.
+    pub fn open_phases(&self) -> Vec<PhaseId> {
+        let open = self.phases_with_tasks();
+        let goes_on = |phase: &PhaseId| open.get(phase) != Some(&false);
+        let of_open = self.phases.iter().filter(|(_, (plan, ..))| !self.is_abandoned(*plan));
+        of_open.map(|(phase, _)| *phase).filter(goes_on).collect()
+    }
+
+    /// Tasks that are neither done nor invalidated.
+    pub fn open_tasks(&self) -> impl Iterator<Item = (TaskId, &Task)> {
+        self.tasks.iter().filter(|(_, task)| !task.status.is_over()).map(|(id, task)| (*id, task))
+    }
+
+    /// Which phases have tasks, and whether one of those is not over.
+    fn phases_with_tasks(&self) -> BTreeMap<PhaseId, bool> {
+        let mut open: BTreeMap<PhaseId, bool> = BTreeMap::new();
+        for task in self.tasks.values() {
+            let Some(phase) = task.phase_id else { continue };
+            *open.entry(phase).or_default() |= !task.status.is_over();
+        }
+        open
+    }
+
     /// The tasks of a plan that are neither done nor invalidated.
     pub fn open_tasks_of(&self, plan: PlanId) -> impl Iterator<Item = (TaskId, &Task)> {
         let is_in = move |task: &Task| task.phase_id.and_then(|phase| self.plan_of(phase)) == Some(plan);
-        let open = self.tasks.iter().filter(move |(_, task)| !task.status.is_over() && is_in(task));
-        open.map(|(id, task)| (*id, task))
+        self.open_tasks().filter(move |(_, task)| is_in(task))
     }
 
     /// The place after the last phase of a plan.
@@ -77,12 +104,7 @@ impl Work {
                 .map(|(id, (_, place, number))| (*place, *number, *id)),
         );
         phases.sort_unstable();
-        // Which phases have tasks, and whether one of those is not over.
-        let mut open: BTreeMap<PhaseId, bool> = BTreeMap::new();
-        for task in self.tasks.values() {
-            let Some(phase) = task.phase_id else { continue };
-            *open.entry(phase).or_default() |= !task.status.is_over();
-        }
+        let open = self.phases_with_tasks();
         current_phase(named, phases.into_iter().map(|(_, _, id)| (id, open.get(&id) == Some(&false))))
     }
 
@@ -206,8 +228,9 @@ impl Work {
             }
         } else if let Event::TaskAdded(added) = event {
             let depends_on = added.depends_on.clone();
-            let phase_id = added.phase_id;
-            let task = Task { status: TaskStatus::Open, phase_id, depends_on, last_token: 0, hold: None };
+            let (title, phase_id) = (added.title.clone(), added.phase_id);
+            let status = TaskStatus::Open;
+            let task = Task { title, status, phase_id, depends_on, last_token: 0, hold: None };
             self.tasks.insert(added.task_id, task);
         } else if let Event::TaskClaimed(claimed) = event {
             self.claim(claimed, recorded);

@@ -24,8 +24,9 @@ struct AddPlanArguments {
 
 #[derive(Deserialize, JsonSchema)]
 struct AddPhaseArguments {
-    #[schemars(with = "String")]
-    plan_id: PlanId,
+    /// Left out: the only open one.
+    #[schemars(with = "Option<String>")]
+    plan_id: Option<PlanId>,
     #[schemars(with = "String")]
     title: Title,
     /// Its place in the plan, from 0; left out: the last.

@@ -1,0 +1,112 @@
+//! Lines for the shell that only look: they read, list or say something, put files in place, or call `hm`. What they end
+//! with shows nothing about a claim.
+
+use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell, name, unwrapped};
+use super::own::BETWEEN;
+use super::shell::{self, Joint, Step};
+
+/// Programs that read or list, or put files in place. `grep` and `wc` are none: what they find may be what is claimed.
+const LOOKING: [&str; 42] = [
+    "basename", "bat", "cat", "chmod", "column", "cp", "cut", "date", "dirname", "df", "du", "env", "fd",
+    "file", "find", "head", "history", "less", "ln", "ls", "man", "mkdir", "more", "mv", "nl", "nproc",
+    "printenv", "ps", "readlink", "realpath", "rm", "rmdir", "sed", "sort", "stat", "tail", "tee", "touch",
+    "tree", "type", "uniq", "which",
+];
+/// What of git computes or checks something about the files.
+const GIT_SHOWS: [&str; 4] = ["apply", "bisect", "fsck", "grep"];
+/// Options of git that take a value before its command.
+const GIT_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+
+/// Whether a line only looks. In doubt it does more.
+pub fn only_looks(line: &str) -> bool {
+    looks(line, MAX_DEPTH)
+}
+
+fn looks(line: &str, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let (steps, is_whole) = shell::read(line);
+    is_whole
+        && steps.iter().all(|step| match step {
+            Step::Within(line) => looks(line, depth),
+            Step::Enter | Step::Leave => true,
+            Step::Run { text, before, .. } => command_looks(text, *before, depth),
+        })
+}
+
+fn command_looks(text: &str, before: Joint, depth: usize) -> bool {
+    let Ok(words) = shell_words::split(text) else { return false };
+    let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
+    let words = &words[spoken..];
+    let Some(command) = unwrapped(words) else {
+        // Only assignments stand there; of an unknown wrapper it is open what it runs.
+        return words.iter().all(|word| super::normal::is_assignment(word));
+    };
+    let [program, arguments @ ..] = command else { return true };
+    let program = name(program);
+    if SHELLS.contains(&program) {
+        return line_for_shell(arguments).is_some_and(|line| looks(line, depth));
+    }
+    if program == "git" {
+        let mut words = arguments.iter();
+        let mut verb = words.next();
+        while let Some(option) = verb.filter(|word| word.starts_with('-')) {
+            if GIT_OPTIONS.contains(&option.as_str()) {
+                words.next();
+            }
+            verb = words.next();
+        }
+        return verb.is_none_or(|verb| !GIT_SHOWS.contains(&verb.as_str()));
+    }
+    if program == "find" {
+        return !arguments.iter().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));
+    }
+    let is_open = ["source", ".", "trap"].contains(&program);
+    program == "hm"
+        || LOOKING.contains(&program)
+        || BETWEEN.contains(&program)
+        || SETUP.contains(&program) && !is_open
+        || before == Joint::Pipe && FILTERS.contains(&program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_looks;
+
+    #[test]
+    fn a_line_that_only_looks_is_told_from_one_that_shows_something() {
+        for line in [
+            "ls",
+            "ls -la src | head -20",
+            "cat src/a.rs",
+            "sed -n 1,40p src/a.rs",
+            "cd web && git log --oneline | head",
+            "git -C web status --short; git diff | cat",
+            "git add -A && git commit -m 'mend the pool'",
+            "hm claim list --json | jq -r .claims",
+            "cat a.py | grep -n pool",
+            "find . -name '*.py' 2>/dev/null; pwd",
+            "bash -c 'cat a; ls'",
+            "for f in *.py; do echo $f; head -3 $f; done",
+            "mkdir -p tests && touch tests/a.py",
+            "echo $(git rev-parse HEAD)",
+        ] {
+            assert!(only_looks(line), "{line}");
+        }
+        for line in [
+            "pytest -q",
+            "cat log; cargo test",
+            "git stash && pytest | tail -3",
+            "grep -rn pool src",
+            "git grep pool",
+            "wc -l src/db/a.rs",
+            "find . -name '*.py' -exec python {} ;",
+            "python - <<EOF",
+            "source run.sh",
+            "echo $(pytest -q)",
+            "ls | xargs rm",
+            "sudo make",
+        ] {
+            assert!(!only_looks(line), "{line}");
+        }
+    }
+}

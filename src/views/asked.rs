@@ -1,0 +1,170 @@
+//! Who is meant by the name of an agent that no session has: the agent of the work tree or branch of that name.
+
+use std::collections::BTreeMap;
+
+use crate::domain::agent::{AgentId, Roster, UnknownAgent, spelled};
+use crate::domain::plan::in_work_tree;
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::session::VANISHED_AFTER_MINUTES;
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+use crate::store::{Reader, SessionView, StoreError};
+
+/// Sessions that are looked at for who is there; a team has some dozens.
+const MAX_SESSIONS: usize = 500;
+/// The most agents that a sentence names as being there.
+const MAX_NAMED: usize = 8;
+/// Characters of the name of a work tree or branch that a sentence quotes.
+const QUOTED_CHARS: usize = 60;
+
+/// The agents of a workspace as far as names of them are looked up.
+struct Team {
+    /// Sessions that have not ended, newest first.
+    alive: Vec<SessionView>,
+    /// Every agent that ever said anything, and when it last did.
+    heard: BTreeMap<String, i64>,
+    now: Timestamp,
+}
+
+impl Team {
+    fn of(store: &Reader, now: Timestamp) -> Result<Self, StoreError> {
+        let heard = store.agents()?.into_iter().map(|agent| (agent.agent, agent.last_seen_at)).collect();
+        Ok(Self { alive: store.alive_sessions(MAX_SESSIONS)?, heard, now })
+    }
+
+    /// Whether an agent has a session, or said something lately: not every client says that its session began.
+    fn is_here(&self, agent: &AgentId) -> bool {
+        let has_session = self.alive.iter().any(|session| session.agent == agent.as_str());
+        let is_recent = |at: &i64| self.now.ms() - at <= VANISHED_AFTER_MINUTES * 60_000;
+        has_session || self.heard.get(agent.as_str()).is_some_and(is_recent)
+    }
+
+    /// The one agent whose sessions began in a work tree or on a branch of this name, with a session of it.
+    fn in_place_called(&self, names: &[String]) -> Option<(AgentId, &SessionView)> {
+        let is_called =
+            |place: &Option<String>| place.as_ref().is_some_and(|at| names.contains(&spelled(at)));
+        let mut there = self.alive.iter().filter(|at| is_called(&at.worktree) || is_called(&at.branch));
+        let first = there.next()?;
+        there
+            .all(|other| other.agent == first.agent)
+            .then(|| (AgentId::recorded(first.agent.as_str()), first))
+    }
+
+    /// Who is there besides one agent, each with its work tree.
+    fn others(&self, me: Option<&AgentId>) -> Vec<String> {
+        let mut named: BTreeMap<&str, String> = BTreeMap::new();
+        for session in &self.alive {
+            let agent = session.agent.as_str();
+            if me.is_none_or(|me| me.as_str() != agent) && !AgentId::recorded(agent).is_reserved() {
+                named.entry(agent).or_insert_with(|| place(session));
+            }
+        }
+        let mut said: Vec<String> =
+            named.into_iter().map(|(agent, place)| format!("{agent}{place}")).collect();
+        if said.len() > MAX_NAMED {
+            let more = said.len() - MAX_NAMED;
+            said.truncate(MAX_NAMED);
+            said.push(format!("{more} more"));
+        }
+        said
+    }
+}
+
+/// Where a session began, in parentheses; nothing outside of git.
+fn place(session: &SessionView) -> String {
+    let quoted = |name: &String| super::inline(name, QUOTED_CHARS);
+    match (&session.worktree, &session.branch) {
+        (Some(worktree), _) => format!(" (work tree `{}`)", quoted(worktree)),
+        (None, Some(branch)) => format!(" (branch `{}`)", quoted(branch)),
+        (None, None) => String::new(),
+    }
+}
+
+/// Names by which a place may be called that means an agent: as it was given, and the agent of that alias.
+fn spellings(given: &str, agent: Option<&AgentId>) -> Vec<String> {
+    std::iter::once(given).chain(agent.map(AgentId::as_str)).map(spelled).collect()
+}
+
+/// The agents that a caller asks by these names, and what its receipt says of them: a name without a session that is
+/// the work tree or branch of one other agent means that agent; any other is asked as named, and the receipt says who
+/// is there. `me` asks.
+///
+/// # Errors
+/// [`UnknownAgent`] for a name that is on no roster and is no place of one agent.
+pub fn asked(
+    reads: &mut Reads,
+    roster: &Roster,
+    (me, names): (Option<&AgentId>, &[String]),
+    now: Timestamp,
+) -> Result<(Vec<AgentId>, Vec<Warning>), UnknownAgent> {
+    let mut team = reads.ask(now, |store| Team::of(store, now)).ok().and_then(|(team, _)| team);
+    if let (Some(team), Some(me)) = (&mut team, me) {
+        team.alive.retain(|session| session.agent != me.as_str());
+    }
+    let (mut agents, mut warnings) = (Vec::new(), Vec::new());
+    for name in names {
+        let known = roster.resolve(name);
+        // Who cannot be looked up is asked as named. The operator is a human, and has no session to be there.
+        let Some(team) = &team else {
+            agents.push(known?);
+            continue;
+        };
+        let as_named = known.as_ref().ok();
+        if let Some(agent) = as_named.filter(|at| at.is_reserved() || me == Some(*at) || team.is_here(at)) {
+            agents.push(agent.clone());
+            continue;
+        }
+        if let Some((agent, session)) = team.in_place_called(&spellings(name, as_named)) {
+            let given = super::inline(name, QUOTED_CHARS);
+            let message = format!("no session of {given} is here: {agent}{} is asked", place(session));
+            warnings.push(Warning { code: WarningCode::AskedAs, message, claim_id: None });
+            agents.push(agent);
+            continue;
+        }
+        let agent = known?;
+        let others = team.others(me);
+        let here = if others.is_empty() {
+            ", nor of any other agent: the question waits until one comes under that name".to_owned()
+        } else {
+            let others = others.join(", ");
+            format!("; here are: {others}: ask again with their names, in a claim that supersedes this one")
+        };
+        let message = format!("no session of {agent} is here{here}");
+        warnings.push(Warning { code: WarningCode::NotHere, message, claim_id: None });
+        agents.push(agent);
+    }
+    Ok((agents, warnings))
+}
+
+/// The agent that a filter names, and what is said of it: a name under which nothing was ever said, and which is the
+/// work tree or branch of one agent, means that agent.
+///
+/// # Errors
+/// [`UnknownAgent`] for a name that is on no roster and is no place of one agent.
+pub fn agent_called(
+    reads: &mut Reads,
+    roster: &Roster,
+    name: &str,
+    now: Timestamp,
+) -> Result<(AgentId, Option<String>), UnknownAgent> {
+    let known = roster.resolve(name);
+    let team = reads.ask(now, |store| Team::of(store, now)).ok().and_then(|(team, _)| team);
+    let Some(team) = team else { return known.map(|agent| (agent, None)) };
+    let as_named = known.as_ref().ok();
+    if let Some(agent) =
+        as_named.filter(|agent| agent.is_reserved() || team.heard.contains_key(agent.as_str()))
+    {
+        return Ok((agent.clone(), None));
+    }
+    match team.in_place_called(&spellings(name, as_named)) {
+        Some((agent, session)) => {
+            let at = match &session.worktree {
+                Some(worktree) => in_work_tree(Some(&super::inline(worktree, QUOTED_CHARS))),
+                None => "on that branch".to_owned(),
+            };
+            let said = format!("`{}` is {agent} {at}", super::inline(name, QUOTED_CHARS));
+            Ok((agent, Some(said)))
+        }
+        None => known.map(|agent| (agent, None)),
+    }
+}
