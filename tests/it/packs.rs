@@ -41,7 +41,7 @@ const ROOM_FOR_ONE: usize = 4_000;
 const ELEMENTS: &str = "question hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
      pending_proof lease fault active_tasks task anchors anchor relevant_claims claim anti_patterns \
      avoid recent_dialogue summary message governance dropped left silence touches_your_work asks_you for_your_intent also \
-     locks lock run edited left_out waiting";
+     locks lock peers peer run edited left_out waiting";
 
 // Random entries.
 
@@ -290,7 +290,7 @@ struct Whole {
 }
 
 fn id(node: Node<'_, '_>) -> String {
-    let named = ["id", "task", "claim", "key", "scope"].iter().find_map(|name| node.attribute(*name));
+    let named = ["id", "task", "claim", "key", "scope", "name"].iter().find_map(|name| node.attribute(*name));
     named.unwrap_or_default().replace(' ', "_")
 }
 
@@ -357,6 +357,7 @@ impl Whole {
             ("attention", entries.attention.len()),
             ("active_tasks", entries.tasks.len()),
             ("locks", entries.locks.len()),
+            ("peers", entries.peers.len()),
             ("anchors", entries.anchors.len()),
             ("relevant_claims", entries.claims.len()),
             ("anti_patterns", entries.anti_patterns.len()),

@@ -23,11 +23,8 @@ impl Mentioned {
         let mut all = Self::default();
         for text in texts {
             for word in text.split(|c: char| c.is_whitespace() || "`'\"()[]{}<>,;|".contains(c)) {
-                for place in places_of(word, root) {
-                    if all.places.len() < MAX_PLACES && !all.places.contains(&place) {
-                        all.places.push(place);
-                    }
-                }
+                let place = place_of(word, root).filter(|place| !all.places.contains(place));
+                all.places.extend(place.filter(|_| all.places.len() < MAX_PLACES));
             }
             all.text.push_str(&text.to_lowercase());
             all.text.push('\n');
@@ -40,7 +37,11 @@ impl Mentioned {
         if scope.is_whole() {
             return false;
         }
-        scope.is_at(&self.places) || (scope.is_target() && self.says(scope.name()))
+        // A file that is named without its directory may lie anywhere.
+        let file = scope.as_str().rsplit('/').next().filter(|file| is_file_name(file));
+        scope.is_at(&self.places)
+            || file.is_some_and(|file| self.places.iter().any(|place| place.as_str() == file))
+            || (scope.is_target() && self.says(scope.name()))
     }
 
     /// Whether a name stands in the texts as a word.
@@ -53,29 +54,21 @@ impl Mentioned {
     }
 }
 
-/// The places that a word of a text names: none for most.
-fn places_of(word: &str, root: &str) -> Vec<Scope> {
+/// The place that a word of a text names: none for most.
+fn place_of(word: &str, root: &str) -> Option<Scope> {
     let word = word.trim_end_matches(['.', ':', '!', '?', '…']);
-    let parsed = || Scope::parse(word, root).ok().filter(|scope| !scope.is_whole());
+    let scope = Scope::parse(word, root).ok().filter(|scope| !scope.is_whole())?;
     let lower = word.to_ascii_lowercase();
     if PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
-        return parsed().into_iter().collect();
+        return Some(scope);
     }
-    let Some(scope) = parsed() else { return Vec::new() };
     let path = scope.as_str();
     let is_plain = |c: char| c.is_alphanumeric() || "_-./*".contains(c);
-    if !path.chars().all(is_plain) || !path.chars().any(char::is_alphabetic) {
-        return Vec::new();
-    }
-    match path.rsplit_once('/') {
-        // A directory of its own says too little: `src/` is where everything is.
-        Some(_) => vec![scope],
-        None if is_file_name(path) => {
-            let below = format!("**/{path}").parse();
-            [Some(scope), below.ok()].into_iter().flatten().collect()
-        }
-        None => Vec::new(),
-    }
+    // A directory of its own says too little: `src/` is where everything is.
+    let is_place = path.chars().all(is_plain)
+        && path.chars().any(char::is_alphabetic)
+        && (path.contains('/') || is_file_name(path));
+    is_place.then_some(scope)
 }
 
 /// Whether a word looks like the name of a file, such as `limitutils.py`.
