@@ -19,6 +19,7 @@ mod init;
 mod lock;
 mod log;
 mod names;
+mod news;
 mod output;
 mod plan;
 mod profile;
@@ -162,6 +163,9 @@ enum Verb {
     /// Show what an agent should know: what its hooks and its client put before it
     #[command(after_help = "Example: hm context --agent devops")]
     Context(context::Context),
+    /// Say what is new for you since you were last told, or wait for it
+    #[command(after_help = news::HELP)]
+    News(news::News),
     /// List what needs an agent, or anybody, each with the command that settles it
     #[command(after_help = "Example: hm attention --agent devops")]
     Attention(context::Attention),
@@ -775,6 +779,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Writer(args) => args.run(global),
         Verb::Status => status::run(&Context::find(global)?),
         Verb::Context(args) => args.run(&Context::find(global)?),
+        Verb::News(args) => args.run(&Context::find(global)?),
         Verb::Attention(args) => args.run(&Context::find(global)?),
         Verb::Claim(verb) => {
             let context = Context::find(global)?;

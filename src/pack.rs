@@ -31,7 +31,7 @@ pub use delta::{
     named_delta,
 };
 pub use entries::{
-    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Lock, Message, Question,
+    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Lock, Message, Peer, Question,
     Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
@@ -55,6 +55,8 @@ const MAX_ANCHOR_CHARS: usize = 200;
 const MAX_GLANCE_CHARS: usize = 120;
 /// What an anti-pattern shows of each of its texts, so that the first one finds room in most budgets.
 const MAX_WARNING_CHARS: usize = 300;
+/// What a peer shows of what it wants (spec 04 asks for as much of news).
+const MAX_WANTS_CHARS: usize = 80;
 /// What a claim shows of what it was chosen over.
 const MAX_REJECTED_CHARS: usize = 240;
 /// What a claim shows of what it took the place of.
@@ -216,6 +218,9 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
         )
         .share(10)
         .place(3),
+        Section::of("peers", entries.peers.iter().collect(), |peer| &peer.agent, peer_glance, peer)
+            .share(6)
+            .place(0),
         Section::of(
             "relevant_claims",
             order.claims.clone(),
@@ -446,7 +451,14 @@ fn question(asked: &Question, now: Timestamp) -> String {
 }
 
 fn contradiction(both: &Contradiction, now: Timestamp) -> String {
+    contradiction_in(both, MAX_GLANCE_CHARS, now)
+}
+
+/// A contradiction with so many characters of each side. Of a claim that is challenged a glance is enough beside the
+/// reason.
+fn contradiction_in(both: &Contradiction, max_chars: usize, now: Timestamp) -> String {
     let [left, right] = &both.sides;
+    let is_challenge = both.sides.iter().any(|side| side.challenge.is_some());
     let said = |name: &str, side: &Side| {
         let holder = line(&side.by, MAX_NAME_CHARS);
         let (by, held) = match &side.owner {
@@ -454,11 +466,12 @@ fn contradiction(both: &Contradiction, now: Timestamp) -> String {
             _ => (holder.clone(), String::new()),
         };
         // The bar stands between the sides and nowhere else.
-        let glance = |text: &str| line(&text.replace('|', "¦"), MAX_GLANCE_CHARS);
+        let glance = |text: &str, max_chars| line(&text.replace('|', "¦"), max_chars);
         match (&side.said, &side.challenge) {
-            (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason)),
+            (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason, max_chars)),
             (Some((status, at, text)), None) => {
-                format!("{name} ({by}, {status}, {}{held}) {}", at.age(now), glance(text))
+                let max_chars = if is_challenge { max_chars.min(MAX_GLANCE_CHARS) } else { max_chars };
+                format!("{name} ({by}, {status}, {}{held}) {}", at.age(now), glance(text, max_chars))
             }
             (None, None) => format!("{name} ({by}) erased"),
         }
@@ -483,6 +496,19 @@ fn task(task: &Task) -> String {
         .with_any("by", task.by.as_ref())
         .with_any("worktree", task.worktree.as_ref())
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
+}
+
+fn peer_glance(peer: &Peer) -> Glance<'_> {
+    Glance::of_act(&peer.wants)
+}
+
+fn peer(peer: &Peer) -> String {
+    let tag = Tag::open("peer")
+        .with("name", &peer.agent)
+        .with_any("client", peer.client.as_ref())
+        .with_any("worktree", peer.worktree.as_ref())
+        .with_any("branch", peer.branch.as_ref().filter(|branch| peer.worktree.as_ref() != Some(branch)));
+    if peer.wants.is_empty() { tag.empty() } else { tag.escaped(&line(&peer.wants, MAX_WANTS_CHARS)) }
 }
 
 fn lock(lock: &Lock) -> String {

@@ -16,6 +16,7 @@ mod integrity;
 mod locks;
 mod mentions;
 mod names;
+mod peers;
 mod plan;
 mod project;
 mod proposals;
@@ -46,6 +47,7 @@ pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentVi
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
+pub use peers::Peer;
 pub use plan::{PhaseView, PlanGraph, PlanView, TaskFilter, TaskView, Titles, TrajectoryView};
 pub use proposals::ProposalView;
 pub use questions::Question;

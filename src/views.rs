@@ -51,7 +51,7 @@ pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::{contradiction, held, task};
 pub use context::{ContextOf, UNSEATED, turn0};
-pub use delta::{Known, delta, delta_after, gate, presence, unproven};
+pub use delta::{Delta, Known, delta, delta_after, delta_with, gate, presence, unproven};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles};
 pub use log::{is_noise, log};
 pub use markdown::{event_line, inline, listed};

@@ -13,8 +13,8 @@ pub(super) const VERBS: &str = "\
 Usage: hm <VERB>; of one verb: hm VERB --help; options of every verb: hm help options
 
 Know
-  context         What an agent should know now; status: how the workspace is doing
-  attention       What needs you, each with the command that settles it
+  context         What an agent should know now; attention: what needs you; status: how the workspace is doing
+  news            What is new for you, or with --wait 5m what comes next (poll no list)
 Claims
   claim           State claims, find them (search, list, show, why), take positions on them
   decision        Record decisions and what became of them; target: what they are about

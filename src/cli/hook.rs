@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::news::knows;
 use super::output::{self, Failure};
 use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
@@ -54,6 +55,9 @@ fn writer_within() -> Duration {
 /// What is said where no context can be.
 const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
      hivemind://context before you start, and tell the human if that fails too.";
+/// What is said at the start about news.
+const ABOUT_NEWS: &str = "hivemind: `hm news` says what is new for you; to wait for the others use `hm news --wait 5m` \
+     instead of polling a list.";
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 /// The most commands of one line that are kept in normal form; people write two or three.
@@ -410,15 +414,8 @@ impl Hooked {
         if news.as_mut().is_some_and(|news| !news.take_turn()) {
             return None;
         }
-        let head = self.reads.readable_ledger().and_then(|ledger| ledger.head().ok());
-        let head = head.map_or(0, |head| head.seq);
-        let told = news.as_ref().and_then(SessionNews::told);
-        // A ledger that was put back from a backup goes on before what was told.
-        let told = told.filter(|told| (1..=head).contains(&told.seq));
-        let told = told.unwrap_or_else(|| Told::up_to(session.told_seq));
-        let opened = news.as_ref().map(SessionNews::opened).unwrap_or_default();
-        let is_kept = news.is_some();
-        Some((news, Known { told, opened, started_at: session.seq, is_kept }))
+        let known = knows(&mut self.reads, news.as_ref(), Some(session), session.told_seq);
+        Some((news, known))
     }
 
     /// Where it is kept what the session knows; none for a user without a state directory.
@@ -429,7 +426,7 @@ impl Hooked {
 
     /// Who the pane is, what else is to be said first, and its whole context.
     fn told_all(&mut self, besides: &str) -> Answer {
-        let said = format!("{}{besides}\n", self.banner());
+        let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
         if let Some(news) = self.news().filter(|news| news.told().is_none()) {
             // From now on it is kept what the session opens.

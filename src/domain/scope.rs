@@ -2,6 +2,9 @@
 
 mod glob;
 mod map;
+mod mentioned;
+
+pub use mentioned::Mentioned;
 
 pub(super) use glob::WILD;
 pub(super) use map::ScopeMap;

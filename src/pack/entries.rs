@@ -20,6 +20,8 @@ pub struct Entries {
     pub trajectory: Option<Trajectory>,
     /// How full the client says its context window is.
     pub window: Option<Window>,
+    /// The other agents that are there.
+    pub peers: Vec<Peer>,
     /// What needs somebody.
     pub attention: Vec<Attention>,
     /// Tasks that are active.
@@ -181,6 +183,21 @@ pub struct Task {
     pub worktree: Option<String>,
     /// What is to be done.
     pub title: String,
+}
+
+/// Another agent that is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Peer {
+    /// Its name.
+    pub agent: String,
+    /// The client that it runs in.
+    pub client: Option<String>,
+    /// The linked work tree that it started in; none for the main one.
+    pub worktree: Option<String>,
+    /// The branch that it started on.
+    pub branch: Option<String>,
+    /// What it said it wants.
+    pub wants: String,
 }
 
 /// A scope that a session locks.

@@ -81,8 +81,8 @@ fn named(ids: &[String]) -> String {
 pub struct Presence {
     /// The agent.
     pub agent: String,
-    /// Other agents that are there.
-    pub peers: u64,
+    /// Other agents that are there, by name.
+    pub peers: Vec<String>,
     /// Contradictions that are open.
     pub contradictions: u64,
     /// Tasks that can be claimed.
@@ -91,17 +91,21 @@ pub struct Presence {
     pub checkout: Checkout,
 }
 
-/// `hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready · work tree wt on branch pool`; what there
+/// `hivemind: you are devops · 2 peers: analyst, claude-2 · 1 open contradiction · 2 tasks ready · work tree wt on branch pool`; what there
 /// is none of is not said, and nothing of the main work tree.
 pub fn banner(presence: &Presence) -> String {
     let counts = [
-        (presence.peers, "peer", "peers"),
+        (presence.peers.len() as u64, "peer", "peers"),
         (presence.contradictions, "open contradiction", "open contradictions"),
         (presence.ready, "task ready", "tasks ready"),
     ];
     let mut banner = format!("hivemind: you are {}", line(&presence.agent, MAX_NAME_CHARS));
     for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         banner.push_str(&format!(" · {count} {}", if count == 1 { one } else { many }));
+        if one == "peer" {
+            let names = line(&presence.peers.join(", "), MAX_GLANCE_CHARS);
+            banner.push_str(&format!(": {names}"));
+        }
     }
     if let Some(worktree) = &presence.checkout.worktree {
         banner.push_str(&format!(" · work tree {}", line(worktree.as_str(), MAX_GLANCE_CHARS)));
@@ -141,16 +145,16 @@ mod tests {
     fn the_banner_says_what_there_is() {
         let presence = Presence {
             agent: "devops".to_owned(),
-            peers: 3,
+            peers: ["analyst", "architect", "claude-2"].map(str::to_owned).to_vec(),
             contradictions: 1,
             ready: 2,
             checkout: Checkout { worktree: None, branch: Some("main".parse().expect("a branch")) },
         };
         assert_eq!(
             banner(&presence),
-            "hivemind: you are devops · 3 peers · 1 open contradiction · 2 tasks ready"
+            "hivemind: you are devops · 3 peers: analyst, architect, claude-2 · 1 open contradiction · 2 tasks ready"
         );
-        let alone = Presence { peers: 0, contradictions: 0, ready: 1, ..presence };
+        let alone = Presence { peers: Vec::new(), contradictions: 0, ready: 1, ..presence };
         assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");
         let checkout = Checkout { worktree: Some("wt".parse().expect("a name")), ..alone.checkout.clone() };
         assert_eq!(

@@ -398,7 +398,7 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
 }
 
 /// Sessions that are looked at for who is there; a team has some dozens.
-const MAX_LIVE: usize = 500;
+pub(super) const MAX_LIVE: usize = 500;
 
 impl Reader {
     /// One session that started.

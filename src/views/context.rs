@@ -19,7 +19,7 @@ use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, LockView,
-    Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError,
+    Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError,
     TaskView, TrajectoryView, TurnView, Warning, by_now,
 };
 use crate::workspace::Workspace;
@@ -87,6 +87,7 @@ pub(super) struct Found {
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
     locks: Vec<LockView>,
+    peers: Vec<Peer>,
     unseen_claims: u64,
     unseen_dead_ends: u64,
     contested_count: u64,
@@ -216,6 +217,7 @@ fn ask(asking: &mut Asking<'_>, now_there: Option<&Workspace>, of: &ContextOf) -
         contested: asking.ask(|store| Ok(store.claims(&in_status(Status::Contested))?.claims)),
         pending_proof: asking.ask(|store| Ok(store.claims(&in_status(Status::PendingProof))?.claims)),
         anchors: asking.ask(|store| store.anchors(MAX_ANCHORS)),
+        peers: asking.ask(|store| store.peers(of.agent.as_str())),
         rejected: asking.ask(|store| store.rejected_commands(MAX_REJECTED)),
         ..Found::default()
     };
@@ -407,6 +409,7 @@ fn entries(
             .map(|lock| pack_lock(lock, now))
             .collect(),
         anchors: found.anchors.iter().map(anchor).collect(),
+        peers: found.peers.iter().map(pack_peer).collect(),
         claims: found.claims.iter().map(claim).collect(),
         unseen_claims: found.unseen_claims,
         is_asked: found.about.is_asked(),
@@ -434,6 +437,12 @@ fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
     !scope.is_path() || Some(&lock.session) == of.session.as_ref() || scope.is_at(&found.about.places())
 }
 
+/// A peer as a pack shows it.
+fn pack_peer(peer: &Peer) -> pack::Peer {
+    let Peer { agent, client, worktree, branch, wants } = peer.clone();
+    pack::Peer { agent, client, worktree, branch, wants: wants.unwrap_or_default() }
+}
+
 /// A lock as a pack shows it.
 pub(super) fn pack_lock(lock: &LockView, now: Timestamp) -> pack::Lock {
     pack::Lock {
@@ -455,6 +464,7 @@ fn packed(found: &Found, of: &ContextOf, runs: &Runs, now: Timestamp, names: pac
         "about": to_json(&found.about),
         "tasks": to_json(&found.tasks),
         "locks": to_json(&found.locks),
+        "peers": to_json(&found.peers),
         "anchors": to_json(&found.anchors),
         "questions": to_json(&found.questions),
         "silences": to_json(&found.silences),
@@ -600,22 +610,23 @@ impl Found {
     fn claim(&self, summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
         let rejected = self.rejections.get(&summary.id).into_iter().flatten();
         let rejected = rejected.map(|rejected| format!("{} ({})", rejected.statement, rejected.because));
-        let replaced = self.replaced.get(&summary.id).map(|Replaced { statement, claim_type, mended }| {
-            let statement = statement.clone();
-            match claim_type {
-                _ if *mended => pack::Replaced::Mended(statement),
-                ClaimType::Negative => pack::Replaced::DeadEnd(statement),
-                ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => {
-                    pack::Replaced::Claim(statement)
-                }
-            }
-        });
+        let replaced = self.replaced.get(&summary.id).map(replaced_by);
         pack::Claim {
             answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
             rejected: rejected.collect(),
             replaced,
             ..claim_for(summary, &self.about, now)
         }
+    }
+}
+
+/// What a claim took the place of, as a pack shows it.
+pub(super) fn replaced_by(Replaced { statement, claim_type, mended }: &Replaced) -> pack::Replaced {
+    let statement = statement.clone();
+    match claim_type {
+        _ if *mended => pack::Replaced::Mended(statement),
+        ClaimType::Negative => pack::Replaced::DeadEnd(statement),
+        ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => pack::Replaced::Claim(statement),
     }
 }
 

@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About as Work;
-use super::context::{ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, question};
+use super::context::{
+    ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, question, replaced_by,
+};
 use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Basis, ClaimType, Position, ReportKind, SearchMode, Status, Tier};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, RunId};
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Mentioned, Scope};
+use crate::domain::session::Role;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack::{
@@ -80,8 +83,8 @@ pub fn delta(
     delta_after(Occasion::Prompt, reads, of, known, now)
 }
 
-/// [`delta`] after a prompt or a command. After a command the read models are asked only about what other sessions did
-/// and about urgent news that waits.
+/// [`delta`] on any occasion. Except at a prompt the read models are asked only about what other sessions did and about
+/// news that waits and is told now.
 ///
 /// # Errors
 /// [`ViewError`].
@@ -92,8 +95,35 @@ pub fn delta_after(
     known: &Known,
     now: Timestamp,
 ) -> Result<(String, Told), ViewError> {
+    let Delta { text, told, .. } = delta_with(occasion, reads, of, known, now)?;
+    Ok((text, told))
+}
+
+/// What was news to a session, and what it was told of that.
+#[derive(Debug)]
+pub struct Delta {
+    /// The delta.
+    pub text: String,
+    /// What the session was told with it.
+    pub told: Told,
+    /// What the delta shows.
+    pub shown: Vec<News>,
+}
+
+/// [`delta_after`] with the news that it shows.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn delta_with(
+    occasion: Occasion,
+    reads: &mut Reads,
+    of: &ContextOf,
+    known: &Known,
+    now: Timestamp,
+) -> Result<Delta, ViewError> {
     let since = known.told.seq;
-    let nothing = || Ok((String::new(), known.told.clone()));
+    let without = |told: Told| Ok(Delta { text: String::new(), told, shown: Vec::new() });
+    let nothing = || without(known.told.clone());
     // What is appended from here on is for the next time.
     let Some(store) = reads.store()? else { return nothing() };
     let mut until = store.folded()?.seq;
@@ -102,13 +132,15 @@ pub fn delta_after(
         return nothing();
     }
     let is_command = occasion == Occasion::Command;
-    let at_prompt = is_command.then(|| known.told.prompted());
+    let is_prompt = occasion == Occasion::Prompt;
+    let at_prompt = (!is_prompt).then(|| known.told.prompted());
     let is_urgent = |waiting: &Waiting| waiting.concern.is_urgent();
-    if is_command
-        && !known.told.waiting.iter().any(is_urgent)
+    let is_due = |waiting: &Waiting| occasion.tells(waiting.concern);
+    if !is_prompt
+        && !known.told.waiting.iter().any(is_due)
         && !ledger.has_news_for(of.session.as_deref(), &KINDS, since, until)?
     {
-        return Ok((String::new(), Told { seq: until, at_prompt, ..known.told.clone() }));
+        return without(Told { seq: until, at_prompt, ..known.told.clone() });
     }
     let mut events = Vec::new();
     for kind in KINDS {
@@ -142,8 +174,9 @@ pub fn delta_after(
     for waiting in seen.waiting.values().filter(|waiting| edited(waiting)) {
         edited_at.extend(ledger.at(waiting.seq)?.map(|at| (waiting.seq, at)));
     }
+    let root = reads.workspace().root().to_string_lossy().into_owned();
     let (news, _) = reads.ask(now, |store| {
-        let asked = Asked::of(store, of, &seen, occasion, now)?;
+        let asked = Asked::of(store, of, &seen, (occasion, &root), now)?;
         let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at));
         news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
     })?;
@@ -160,9 +193,11 @@ pub fn delta_after(
     };
     let store = reads.store()?;
     let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
-    let (text, mut told) = pack::named_delta(&delta_of, news, now, &names);
+    let (text, mut told) = pack::named_delta(&delta_of, news.clone(), now, &names);
+    let waits = |news: &News| told.waiting.iter().any(|waiting| waiting.about == news.waiting.about);
+    let shown = news.into_iter().filter(|news| !waits(news)).collect();
     told.waiting.extend(later);
-    Ok((text, Told { at_prompt, ..told }))
+    Ok(Delta { text, told: Told { at_prompt, ..told }, shown })
 }
 
 /// What happened that the session was not told, by what it is about.
@@ -192,7 +227,10 @@ impl Happened {
             self.about(About::Run(completed.run_id), seq);
             return;
         }
-        let is_own = session.is_some() && session == of.session.as_deref();
+        let is_own = match &of.session {
+            Some(own) => session == Some(own.as_str()),
+            None => stored.agent == of.agent,
+        };
         // An agent knows what it did to a claim, in whichever of its sessions.
         if is_own || stored.agent == of.agent {
             if let Event::PositionTaken(taken) = event {
@@ -272,6 +310,8 @@ struct Asked<'a> {
     /// What it works on, and all places of that.
     work: Work,
     places: Vec<Scope>,
+    /// What its prompts, its intent and its tasks name.
+    mentioned: Mentioned,
     questions: Vec<Question>,
     contradictions: Vec<Contradiction>,
     /// The claims that the search finds for its intent and tasks, best first.
@@ -284,10 +324,18 @@ impl<'a> Asked<'a> {
         store: &'a Reader,
         of: &'a ContextOf,
         seen: &'a Happened,
-        occasion: Occasion,
+        (occasion, root): (Occasion, &str),
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let work = if seen.waiting.is_empty() { Work::default() } else { about(store, of)? };
+        let (mut work, mut prompts) = (Work::default(), Vec::new());
+        if !seen.waiting.is_empty() {
+            work = about(store, of)?;
+            let said = of.session.as_deref().map(|session| store.dialogue(session)).transpose()?;
+            prompts = said.unwrap_or_default();
+            prompts.retain(|turn| turn.role == Role::User);
+        }
+        let texts = work.texts.iter().chain(prompts.iter().map(|turn| &turn.text));
+        let mentioned = Mentioned::in_texts(texts.map(String::as_str), root);
         let places = work.task_scopes.iter().chain(&work.files).cloned().collect();
         let opened = &seen.opened;
         let mut asked = Self {
@@ -297,6 +345,7 @@ impl<'a> Asked<'a> {
             opened,
             work,
             places,
+            mentioned,
             questions: Vec::new(),
             contradictions: Vec::new(),
             found: Vec::new(),
@@ -340,8 +389,8 @@ impl<'a> Asked<'a> {
                 | About::Edits { .. } => {}
             }
         }
-        // What only the search finds is told with a prompt.
-        if let Some(since) = new_since.filter(|_| occasion == Occasion::Prompt) {
+        // What only the search finds is not told after a command.
+        if let Some(since) = new_since.filter(|_| occasion.tells(Concern::Found)) {
             asked.found = asked.searched(since)?;
         }
         Ok(asked)
@@ -396,7 +445,7 @@ impl<'a> Asked<'a> {
                 let (by, worktree) = (agent.to_string(), worktree.as_ref().map(ToString::to_string));
                 let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
                 here.concern = Concern::Touches;
-                return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 3, body }));
+                return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }));
             }
         };
         Ok(told.map(|(concern, rank, body)| {
@@ -418,13 +467,19 @@ impl<'a> Asked<'a> {
         let ClaimSummary { status, claim_type, .. } = summary;
         let was = waiting.was;
         let is_over = status == Status::Deprecated;
-        // What came and went while nobody looked is no news.
-        let came_and_went = (is_over && was.is_none()) || was == Some(status);
+        let is_own = summary.owner == self.of.agent.as_str();
+        // What came and went while nobody looked is no news, nor is what was replaced or taken back: a claim that took its
+        // place is. That a confirmed claim is over is told.
+        let is_replaced = is_over && summary.superseded_by.is_some();
+        let was_relied_on = is_own || was == Some(Status::Confirmed);
+        let came_and_went = (is_over && (was.is_none() || is_replaced && !is_own || !was_relied_on))
+            || was == Some(status)
+            // An option that was not chosen stands on its decision.
+            || (was.is_none() && summary.rejected);
         let is_asked = self.questions.iter().any(|asked| asked.claim.id == summary.id);
         if came_and_went || is_asked || self.is_opened(&summary.id, waiting) {
             return Ok(None);
         }
-        let is_own = summary.owner == self.of.agent.as_str();
         let is_disputed = self
             .contradictions
             .iter()
@@ -435,7 +490,20 @@ impl<'a> Asked<'a> {
         if was.is_some() && status == Status::Confirmed && summary.basis == Some(Basis::Agreed) {
             claim.agreed_by = self.store.supporters(&summary)?;
         }
-        let touches = claim.linked_to_active_task || claim.touches_session_files;
+        let scopes = || summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+        let is_mentioned = scopes().any(|scope| self.mentioned.names(&scope));
+        let touches = claim.linked_to_active_task || claim.touches_session_files || is_mentioned;
+        let is_decision = claim_type == ClaimType::Decision && !is_over;
+        if is_decision {
+            let rejected = self.store.rejected_by(&[&summary.id])?.remove(&summary.id).unwrap_or_default();
+            claim.rejected =
+                rejected.into_iter().map(|it| format!("{} ({})", it.statement, it.because)).collect();
+        }
+        if was.is_none()
+            && let Some(replaced) = self.store.replaced_by(&[&summary.id])?.remove(&summary.id)
+        {
+            claim.replaced = Some(replaced_by(&replaced));
+        }
         let found = self.found.iter().position(|found| *found == summary.id);
         let is_dead_end = claim_type == ClaimType::Negative && !is_over;
         let (concern, rank) = match (was, found) {
@@ -445,10 +513,11 @@ impl<'a> Asked<'a> {
             (None, _) if is_own => return Ok(None),
             (Some(_), _) if is_own && is_shaken => (Concern::Asks, 3),
             _ if !is_own && touches && (was.is_none() || is_shaken) => {
-                (Concern::Touches, usize::from(!is_dead_end))
+                // A decision is what the reader has to follow, and a dead end what it has to avoid.
+                (Concern::Touches, if is_decision { 0 } else { 1 + usize::from(!is_dead_end) })
             }
             (None, Some(at)) => (Concern::Found, at),
-            _ => (Concern::Other, 0),
+            _ => (Concern::Other, usize::from(!is_decision)),
         };
         // The contradiction shows what it says.
         if is_disputed && (is_own || !concern.is_urgent()) {
@@ -509,7 +578,7 @@ impl<'a> Asked<'a> {
         });
         let concern = if locks.iter().any(touches) { Concern::Touches } else { Concern::Other };
         let shown: Vec<_> = locks.iter().map(|lock| pack_lock(lock, self.now)).collect();
-        Ok((!shown.is_empty()).then_some((concern, 2, Body::Locks(shown))))
+        Ok((!shown.is_empty()).then_some((concern, 3, Body::Locks(shown))))
     }
 
     fn task(&self, task: TaskView) -> Option<(Concern, usize, Body)> {
@@ -521,7 +590,7 @@ impl<'a> Asked<'a> {
         let is_mine = self.work.tasks.contains(&task.id);
         let concern = if is_mine || !locks.is_empty() { Concern::Touches } else { Concern::Other };
         let (status, to) = (task.status.to_string(), task.holder);
-        Some((concern, 2, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
+        Some((concern, 3, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
     }
 }
 
@@ -593,11 +662,10 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
 /// [`StoreError`].
 pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
     let live = store.live_agents()?;
-    let peers = live.iter().filter(|peer| *peer != agent).count();
     let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
     Ok(Presence {
         agent: agent.to_owned(),
-        peers: peers as u64,
+        peers: live.into_iter().filter(|peer| peer != agent).collect(),
         contradictions: store.contradictions(&open)?.contradictions.len() as u64,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
         ..Presence::default()

@@ -2,6 +2,7 @@
 
 mod actions;
 mod against;
+mod asked_news;
 mod asking;
 mod attention;
 mod audited;

@@ -27,6 +27,8 @@ const NOW: Timestamp = Timestamp::from_ms(1_795_212_600_000);
 const SESSIONS: usize = 4;
 /// What a history is about.
 const SUBJECTS: usize = 40;
+/// What a session is told after.
+const OCCASIONS: [Occasion; 3] = [Occasion::Prompt, Occasion::Command, Occasion::Asked];
 /// The smallest budget: the frame, what is counted, and any one line.
 const SMALLEST: usize = 1_000;
 
@@ -96,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// A prompt or a command of the session: whether its delta said anything.
+    /// A prompt or a command of the session, or a call of `hm news` in it: whether its delta said anything.
     fn is_told(&mut self, seq: u64, budget: usize, occasion: Occasion) -> bool {
         let mut all = std::mem::take(&mut self.happened);
         for waiting in std::mem::take(&mut self.told.waiting) {
@@ -142,6 +144,7 @@ impl Reader {
             } else if !waits {
                 assert!(!waiting.concern.is_urgent(), "{id} is counted away: {text}");
                 assert_eq!(waiting.deltas, 2, "it had three deltas: {text}");
+                assert_eq!(occasion, Occasion::Prompt, "only a prompt gives up: {text}");
                 assert!(text.contains("<left_out"), "{text}");
             }
             self.settled += usize::from(!waits);
@@ -177,13 +180,14 @@ fn whatever_touches_or_asks_a_session_is_told_to_it_once() {
             }
             let at = dice.below(SESSIONS);
             let budget = SMALLEST + dice.below(1_000);
-            let occasion = [Occasion::Prompt, Occasion::Command][dice.below(2)];
+            let occasion = OCCASIONS[dice.below(3)];
             sessions[at].is_told(seq, budget, occasion);
             waited += sessions[at].told.waiting.len();
         }
         for session in &mut sessions {
             let mut prompts = 0;
-            while session.is_told(seq, SMALLEST + dice.below(1_000), Occasion::Prompt) {
+            let last = [Occasion::Prompt, Occasion::Asked][dice.below(2)];
+            while session.is_told(seq, SMALLEST + dice.below(1_000), last) {
                 prompts += 1;
                 assert!(prompts < 4 * SUBJECTS, "HM_SEED={seed} {history}: it never ends");
             }

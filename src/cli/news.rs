@@ -1,0 +1,226 @@
+//! `hm news`: what is new for this agent's session since it was last told, by a hook or by this verb.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{self, Failure};
+use super::{Context, block_on};
+use crate::domain::agent::AgentId;
+use crate::domain::ids::SessionId;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::time::{Hours, Timestamp};
+use crate::pack::{Occasion, Told};
+use crate::reads::Reads;
+use crate::session_news::SessionNews;
+use crate::store::SessionView;
+use crate::system;
+use crate::views::{self, ContextOf, Delta, Known, UNSEATED};
+
+/// The longest wait, in seconds: clients end commands that take longer.
+const MAX_WAIT_SECONDS: u64 = 10 * 60;
+/// How often a wait looks where no writer announces anything.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How soon a wait looks again where a hook of the session is telling it something.
+const AGAIN_SOON: Duration = Duration::from_millis(200);
+/// What is new to a reader that was told nothing yet.
+const LOOK_BACK: Hours = Hours(1);
+
+pub(super) const HELP: &str = "Each item is told once, here or by the hooks. Use --wait instead of polling a list: it \
+    returns as soon\nas there is something. Without a session: what is new since an hour, told to nobody.\n\n\
+    Examples:\n  hm news\n  hm news --wait 5m";
+
+/// How long to wait for news.
+#[derive(Debug, Args)]
+pub(super) struct News {
+    /// Where nothing is new, wait for it: 30s, 5m, at most 10m
+    #[arg(long, value_name = "LENGTH")]
+    wait: Option<String>,
+}
+
+impl News {
+    pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
+        let wait = self.wait.as_deref().map(seconds).transpose()?;
+        let mut asking = Asking::of(context)?;
+        let mut found = asking.look()?;
+        let wait_for = match (&found, wait) {
+            (_, Some(seconds)) => Duration::from_secs(seconds),
+            // A hook has told its session by then.
+            (None, None) => system::patience() * 2,
+            (Some(_), None) => Duration::ZERO,
+        };
+        if found.as_ref().is_none_or(is_nothing) && !wait_for.is_zero() {
+            found = block_on(asking.wait(wait_for, wait.is_some(), found))?;
+        }
+        let Some((news, delta)) = found else {
+            return Err(Rejection::new(
+                Code::Unavailable,
+                "another process is telling this session its news",
+                "run hm news again",
+            )
+            .into());
+        };
+        let text = match self.wait.as_deref() {
+            _ if !delta.text.is_empty() => delta.text.clone(),
+            Some(wait) => format!("nothing new in {}\n", wait.trim()),
+            None => "nothing new\n".to_owned(),
+        };
+        output::print(context.global.json, &text, &asking.json(&delta))?;
+        if let Some(news) = news {
+            // Without it the session hears some of it twice.
+            let _ = news.tell(&delta.told);
+        }
+        Ok(())
+    }
+}
+
+/// What a look found: where it is kept what the reader was told, and its news.
+type Found = (Option<SessionNews>, Delta);
+
+fn is_nothing((_, delta): &Found) -> bool {
+    delta.text.is_empty()
+}
+
+/// A reader that asks for its news.
+struct Asking<'c> {
+    context: &'c Context,
+    agent: AgentId,
+    /// The client's session.
+    session: Option<SessionId>,
+    /// The session under which it is kept what the reader was told: of a pinned agent without a session, its name.
+    kept_as: Option<SessionId>,
+    reads: Reads,
+    /// From where on a reader hears that was told nothing.
+    since: u64,
+}
+
+impl<'c> Asking<'c> {
+    fn of(context: &'c Context) -> Result<Self, Failure> {
+        let agent = match context.who() {
+            Err(Failure::Rejected(refused)) if refused.code == Code::AgentRequired => {
+                AgentId::recorded(UNSEATED)
+            }
+            who => who?.0,
+        };
+        let session = context.client_session();
+        let is_agent = context.is_named() && agent != AgentId::operator();
+        let named = || format!("agent-{agent}").parse().ok().filter(|_| is_agent);
+        let kept_as = session.clone().or_else(named);
+        let mut reads = context.models()?;
+        let hour_ago = Timestamp::from_ms(system::now().ms() - LOOK_BACK.ms());
+        let ledger = reads.readable_ledger();
+        let since = ledger.map(|ledger| ledger.seq_at(hour_ago)).transpose();
+        let since = since.map_err(Failure::internal)?.unwrap_or_default();
+        Ok(Self { context, agent, session, kept_as, reads, since })
+    }
+
+    /// What is new now; none while a hook of the session tells it something.
+    fn look(&mut self) -> Result<Option<Found>, Failure> {
+        let context = self.context;
+        let state_home = context.environment.state_home.as_deref();
+        let kept_as = self.kept_as.as_ref().zip(state_home);
+        let mut news = kept_as.map(|(session, home)| SessionNews::of(home, &context.workspace, session));
+        if news.as_mut().is_some_and(|news| !news.take_turn()) {
+            return Ok(None);
+        }
+        let session = self.session.as_ref().map(ToString::to_string);
+        let known = session.as_deref().map(|id| self.reads.ask(system::now(), |store| store.session(id)));
+        let known = known.transpose().map_err(views::ViewError::from)?.and_then(|(found, _)| found.flatten());
+        let since = known.as_ref().map_or(self.since, |session| match session.told_seq {
+            0 => session.started_seq,
+            told => told,
+        });
+        let known = knows(&mut self.reads, news.as_ref(), known.as_ref(), since);
+        let of = ContextOf { agent: self.agent.clone(), session, budget: 0, window: None };
+        let delta = views::delta_with(Occasion::Asked, &mut self.reads, &of, &known, system::now())?;
+        if delta.text.is_empty()
+            && let Some(news) = news.as_ref().filter(|_| delta.told != known.told)
+        {
+            // What is none of the reader's business is not looked at again.
+            let _ = news.tell(&delta.told);
+        }
+        Ok(Some((news, delta)))
+    }
+
+    /// Looks again whenever the ledger grows, until there is something or the time is over; where news is not waited for,
+    /// until this process has the turn to tell.
+    async fn wait(
+        &mut self,
+        length: Duration,
+        is_for_news: bool,
+        mut found: Option<Found>,
+    ) -> Result<Option<Found>, Failure> {
+        let deadline = system::instant() + length;
+        let mut watch = self.context.front()?.watch();
+        while found.as_ref().is_none_or(|found| is_for_news && is_nothing(found)) {
+            let left = deadline.saturating_duration_since(system::instant());
+            if left.is_zero() {
+                break;
+            }
+            // A turn that is taken is given back while nothing happens.
+            let is_taken = found.take().is_none();
+            if is_taken {
+                tokio::time::sleep(left.min(AGAIN_SOON)).await;
+            } else {
+                let _ = tokio::time::timeout(left.min(LOOK_EVERY), watch.changed()).await;
+            }
+            found = self.look()?;
+        }
+        Ok(found)
+    }
+
+    fn json(&self, delta: &Delta) -> serde_json::Value {
+        let shown = delta.shown.iter().map(|news| {
+            json!({
+                "concern": news.waiting.concern,
+                "about": news.waiting.about,
+                "was": news.waiting.was,
+                "text": news.body.gist(),
+            })
+        });
+        let waiting = delta.told.waiting.iter().map(|waiting| &waiting.about);
+        json!({
+            "agent": self.agent,
+            "session": self.session,
+            "seq": delta.told.seq,
+            "news": shown.collect::<Vec<_>>(),
+            "waiting": waiting.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What a session knows. `since` is from where on it hears where nothing is kept of that.
+pub(super) fn knows(
+    reads: &mut Reads,
+    news: Option<&SessionNews>,
+    session: Option<&SessionView>,
+    since: u64,
+) -> Known {
+    let head = reads.readable_ledger().and_then(|ledger| ledger.head().ok());
+    let head = head.map_or(0, |head| head.seq);
+    let told = news.and_then(SessionNews::told);
+    // A ledger that was put back from a backup goes on before what was told.
+    let told = told.filter(|told| (1..=head).contains(&told.seq));
+    Known {
+        told: told.unwrap_or_else(|| Told::up_to(since)),
+        opened: news.map(SessionNews::opened).unwrap_or_default(),
+        started_at: session.map_or(0, |session| session.seq),
+        is_kept: news.is_some(),
+    }
+}
+
+/// The seconds of a length of time such as `30s` or `5m`; a bare number is of minutes.
+fn seconds(text: &str) -> Result<u64, Rejection> {
+    let text = text.trim();
+    let (number, unit) = match text.strip_suffix('s') {
+        Some(number) => (number, 1),
+        None => (text.strip_suffix('m').unwrap_or(text), 60),
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    let seconds = seconds.filter(|seconds| (1..=MAX_WAIT_SECONDS).contains(seconds));
+    seconds.ok_or_else(|| {
+        let given: String = text.chars().take(40).collect();
+        Rejection::invalid("wait", format!("`{given}` is no length of time up to 10m: write 30s, 5m, or 10m"))
+    })
+}

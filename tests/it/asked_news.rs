@@ -1,0 +1,275 @@
+//! `hm news`: what is new for a session, told once by it or by the hooks, and waited for.
+
+use serde_json::{Value, json};
+
+use crate::hook::{Session, claude, spool_is_empty, within};
+use crate::shell::Shell;
+
+/// What a line prints in a session.
+fn said(shell: &Shell, session: &str, line: &str) -> String {
+    let output = shell.command(line).env("HM_SESSION", session).output().expect("hm runs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// What a session is told after a command.
+fn after(session: &Session<'_>) -> String {
+    let ls =
+        json!({ "tool_name": "Bash", "tool_input": { "command": "ls" }, "tool_response": { "stdout": "" } });
+    let told = session.told("PostToolUse", ls);
+    assert!(told.chars().count() <= 1_600, "{told}");
+    told
+}
+
+fn claim(shell: &Shell, session: &str, agent: &str, text: &str, scope: &str) -> String {
+    let create = format!("hm --json --agent {agent} claim create \"{text}\" --scope {scope}");
+    within(shell, session, &create)["claim_id"].as_str().expect("an id").to_owned()
+}
+
+/// A statement whose last word is the essential one.
+fn long(first: &str, chars: usize) -> String {
+    let filler = "and so it is wherever one looks ".repeat(chars / 32);
+    format!("{first}: {filler}ESSENTIAL-{}", first.replace(' ', "-"))
+}
+
+#[test]
+fn news_is_told_once_by_the_verb_or_by_a_hook_and_never_what_the_reader_made_or_opened() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let mine = claim(&shell, "s-1", "devops", "the pool holds 20 connections", "src/db");
+    devops.prompt("go");
+    spool_is_empty(&shell);
+    let news = || said(&shell, "s-1", "hm --agent devops news");
+    assert_eq!(news(), "nothing new\n", "its own claim");
+
+    let reason = long("config.toml says 40", 380);
+    let challenge = format!("hm --json --agent analyst claim challenge {mine} --reason \"{reason}\"");
+    within(&shell, "s-2", &challenge);
+    let menu = long("the menu opens at once", 560);
+    claim(&shell, "s-2", "analyst", &menu, "src/ui");
+    let opened = claim(&shell, "s-2", "analyst", "nightly builds need clang", "ci");
+    within(&shell, "s-1", &format!("hm --json --agent devops claim show {opened}"));
+    assert!(!shell.run("hm --agent devops --at 1s news").status.success(), "the past has no news");
+    let told = news();
+    let flat = told.replace("\n    ", " ");
+    assert!(flat.contains("<asks_you n=\"1\">") && flat.contains(&reason), "{told}");
+    assert!(flat.contains(&menu) && !told.contains("nightly") && !told.contains("<waiting"), "{told}");
+    assert_eq!(news(), "nothing new\n", "once");
+    assert_eq!(after(&devops) + &devops.prompt("go on"), "", "the verb told it");
+
+    // And the other way round.
+    spool_is_empty(&shell);
+    claim(&shell, "s-2", "analyst", "the index is sorted", "src/index");
+    assert!(devops.prompt("and?").contains("the index is sorted"));
+    spool_is_empty(&shell);
+    assert_eq!(news(), "nothing new\n", "the hook told it");
+    claim(&shell, "s-2", "analyst", "the log is large", "src/log");
+    let json = within(&shell, "s-1", "hm --json --agent devops news");
+    assert_eq!(json["news"].as_array().map(Vec::len), Some(1), "{json}");
+    assert_eq!(json["news"][0]["text"], "the log is large", "{json}");
+    assert_eq!(json["session"], "s-1", "{json}");
+}
+
+#[test]
+fn a_wait_ends_with_the_first_news_or_says_that_there_was_none() {
+    let shell = Shell::new();
+    claude(&shell, "s-1", "devops").start();
+    spool_is_empty(&shell);
+    assert_eq!(said(&shell, "s-1", "hm --agent devops news --wait 1s"), "nothing new in 1s\n");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| said(&shell, "s-1", "hm --agent devops news --wait 5m"));
+        // What the reader does itself ends no wait.
+        claim(&shell, "s-1", "devops", "the queue is bounded", "src/queue");
+        claim(&shell, "s-2", "analyst", "the menu opens at once", "src/ui");
+        let told = waits.join().expect("hm ends");
+        assert!(told.contains("the menu opens at once") && !told.contains("the queue"), "{told}");
+    });
+    assert_eq!(said(&shell, "s-1", "hm --agent devops news --wait 1s"), "nothing new in 1s\n");
+    for wait in ["11m", "0s", "soon"] {
+        let refused = shell.run(&format!("hm --agent devops news --wait {wait}"));
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && text.contains("write 30s, 5m, or 10m"), "{wait}: {text}");
+    }
+}
+
+#[test]
+fn what_has_no_room_is_named_and_comes_with_the_next_call() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    devops.prompt("go");
+    spool_is_empty(&shell);
+    let texts: Vec<String> = (0..14).map(|at| long(&format!("part {at} of it"), 540)).collect();
+    for (at, text) in texts.iter().enumerate() {
+        claim(&shell, "s-2", "analyst", text, &format!("src/part{at}"));
+    }
+    let mut all = String::new();
+    for call in 0..4 {
+        let told = said(&shell, "s-1", "hm --agent devops news").replace("\n    ", " ");
+        assert!(told.chars().count() <= 6_000, "{told}");
+        if call == 0 {
+            assert!(
+                told.contains("<waiting n=\"") && told.contains(" C14: `hm news` again shows them"),
+                "{told}"
+            );
+        }
+        all.push_str(&told);
+    }
+    assert!(all.ends_with("nothing new\n"), "{all}");
+    for text in &texts {
+        assert_eq!(all.matches(text).count(), 1, "{text}: {all}");
+    }
+    spool_is_empty(&shell);
+    assert_eq!(devops.prompt("go on"), "");
+}
+
+#[test]
+fn without_a_session_the_last_hour_is_shown_and_told_to_no_session() {
+    let shell = Shell::new();
+    claim(&shell, "s-2", "analyst", "the menu opens at once", "src/ui");
+    for _ in 0..2 {
+        let shown = shell.run("hm news");
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.status.success() && text.contains("the menu opens at once"), "{shown:?}");
+    }
+    // A pinned agent without a session hears it once.
+    let told = |line: &str| String::from_utf8(shell.run(line).stdout).expect("UTF-8");
+    assert!(told("hm --agent reviewer news").contains("the menu opens at once"));
+    assert_eq!(told("hm --agent reviewer news"), "nothing new\n");
+    assert_eq!(told("hm --agent analyst news"), "nothing new\n", "it made it");
+}
+
+/// Red before: a decision on the file that the first prompt names was told with the next prompt, as one line of many.
+#[test]
+fn a_decision_on_what_a_prompt_or_intent_names_is_told_after_the_next_command_and_first() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    devops.prompt("Write the tests of the limiter in boltons/limitutils.py, the analyst writes the docs.");
+    spool_is_empty(&shell);
+    claim(&shell, "s-2", "analyst", "iterutils has no limiter", "boltons/iterutils.py");
+    claim(&shell, "s-2", "analyst", "a lock is held while it sleeps", "boltons/limitutils.py");
+    let decision = long("one lock for each limiter", 330);
+    let record = |text: &str, more: &str| {
+        let line = format!(
+            "hm --json --agent analyst decision record \"{text}\" --rationale \"it is simple enough\" {more}"
+        );
+        assert_eq!(within(&shell, "s-2", &line)["state"], "committed", "{line}");
+    };
+    record(&decision, "--target locking --scope boltons/limitutils.py --not-chosen \"a global lock: slow\"");
+    spool_is_empty(&shell);
+    let told = after(&devops).replace("\n    ", " ");
+    let first = told.lines().nth(2).unwrap_or_default();
+    assert!(first.contains(&decision), "first and whole: {told}");
+    assert!(first.contains("; rejected: a global lock (slow)"), "{told}");
+    assert_eq!(told.matches("a global lock").count(), 1, "an option that was not chosen is no news: {told}");
+    assert!(told.contains("a lock is held while it sleeps") && !told.contains("iterutils"), "{told}");
+    assert_eq!(after(&devops), "", "once");
+
+    // A target and a tag are named by an intent.
+    within(&shell, "s-1", "hm --json --agent devops intent \"measure the cache backend on tag:cpu\"");
+    record("the cache backend is sqlite", "--target \"cache backend\"");
+    claim(&shell, "s-2", "analyst", "the machine is loaded until noon", "tag:cpu");
+    record("the frontend is plain HTML", "--target frontend");
+    let told = after(&devops);
+    assert!(told.contains("the cache backend is sqlite") && told.contains("loaded until noon"), "{told}");
+    assert!(!told.contains("plain HTML"), "{told}");
+}
+
+/// Red before: after a command a reason was cut at 90 characters, and what waited had no name.
+#[test]
+fn after_a_command_what_asks_is_told_whole_and_what_waits_is_named() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let mine: Vec<String> = (0..6)
+        .map(|at| {
+            claim(&shell, "s-1", "devops", &format!("part {at} is bounded by {at}"), &format!("src/p{at}"))
+        })
+        .collect();
+    devops.prompt("go");
+    let reason = |at: usize| long(&format!("reason {at}"), 340);
+    for (at, claim) in mine.iter().enumerate() {
+        let challenge =
+            format!("hm --json --agent analyst claim challenge {claim} --reason \"{}\"", reason(at));
+        within(&shell, "s-2", &challenge);
+    }
+    spool_is_empty(&shell);
+    let mut all = String::new();
+    for call in 0..6 {
+        let told = after(&devops).replace("\n    ", " ");
+        if call == 0 {
+            let names = told.split("<waiting n=\"").nth(1).unwrap_or_default();
+            let names: Vec<&str> =
+                names.split([' ', '>', ':']).filter(|word| word.starts_with('X')).collect();
+            assert!(names.len() >= 2 && told.contains(": `hm news` shows them"), "{told}");
+        }
+        all.push_str(&told);
+    }
+    for at in 0..6 {
+        assert_eq!(all.matches(&reason(at)).count(), 1, "whole, and once: {all}");
+    }
+    assert!(!all.contains('…'), "{all}");
+}
+
+/// Red before: "C5 deprecated" had room in the delta in which a question had none.
+#[test]
+fn what_is_replaced_or_taken_back_while_it_waits_takes_no_room() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    devops.prompt("work on src/db.rs");
+    let seen: Vec<String> = ["the pool leaks", "the pool is slow"]
+        .iter()
+        .map(|text| claim(&shell, "s-2", "analyst", text, "src/db.rs"))
+        .collect();
+    spool_is_empty(&shell);
+    assert!(after(&devops).contains("the pool leaks"));
+    let waiting = claim(&shell, "s-2", "analyst", "the pool is empty", "src/db.rs");
+    let supersede = |claim: &str, text: &str| {
+        let line = format!(
+            "hm --json --agent analyst claim create \"{text}\" --scope src/db.rs --supersedes {claim}"
+        );
+        within(&shell, "s-2", &line)
+    };
+    supersede(&waiting, "the pool is full");
+    supersede(&seen[0], "the pool leaks two connections");
+    let back = format!("hm --json --agent analyst claim deprecate {} --reason \"measured again\"", seen[1]);
+    within(&shell, "s-2", &back);
+    spool_is_empty(&shell);
+    let told = after(&devops);
+    assert!(told.contains("the pool is full; instead of: the pool is empty"), "{told}");
+    assert!(told.contains("the pool leaks two connections; instead of: the pool leaks<"), "{told}");
+    assert!(told.contains("<touches_your_work n=\"2\">") && !told.contains("deprecated"), "{told}");
+    assert_eq!(after(&devops) + &devops.prompt("go on"), "");
+}
+
+/// Red before: the start said "2 peers".
+#[test]
+fn the_start_names_the_peers_with_where_they_work_and_what_they_want() {
+    let shell = Shell::new();
+    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    let architect = claude(&shell, "s-3", "architect");
+    devops.start();
+    devops.prompt("mend the heap of the expiry");
+    analyst.start();
+    spool_is_empty(&shell);
+    within(&shell, "s-2", "hm --json --agent analyst intent \"write the docs of the limiter\"");
+    let told = architect.start();
+    let banner = told.lines().next().unwrap_or_default();
+    assert!(banner.contains("2 peers: analyst, devops"), "{told}");
+    assert!(told.lines().nth(1).unwrap_or_default().contains("`hm news --wait 5m`"), "{told}");
+    assert!(
+        told.contains("<peer name=\"analyst\" client=\"claude\">write the docs of the limiter</peer>"),
+        "{told}"
+    );
+    assert!(
+        told.contains("<peer name=\"devops\" client=\"claude\">mend the heap of the expiry</peer>"),
+        "{told}"
+    );
+    let help = String::from_utf8(shell.run("hm --help").stdout).expect("UTF-8");
+    assert!(help.contains("  news  "), "{help}");
+    let context: Value = shell.json("hm --json --agent architect context");
+    assert_eq!(context["peers"].as_array().map(Vec::len), Some(2), "{context}");
+}
