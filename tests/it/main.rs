@@ -8,6 +8,7 @@ mod audited;
 mod backfill;
 mod backup;
 mod bench;
+mod bound;
 mod checkpoints;
 mod cited;
 mod cli;
