@@ -51,7 +51,7 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
-use crate::domain::versions::{Versions, differ};
+use crate::domain::versions::{Versions, is_proof_of_meant};
 use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
@@ -663,7 +663,7 @@ fn affirm_claim(
         .then(|| "a blocking run on its files as they are now settles it".to_owned());
     let mut after = claim.clone();
     after.sights.took(u64::MAX, agent, &PositionTaken { versions: versions.clone(), ..taken.clone() });
-    let (lost, without_proof) = lost_proof(state, (claim_id, claim, after), versions, (now, policy)).unzip();
+    let (lost, without_proof) = lost_proof(state, (claim_id, claim, after), (now, policy)).unzip();
     let next: Vec<String> = without_proof.into_iter().chain(of_other).chain(run).collect();
     let next = (!next.is_empty()).then(|| next.join("; "));
     let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();
@@ -675,21 +675,28 @@ fn affirm_claim(
 fn lost_proof(
     state: &State,
     (claim_id, claim, mut after): (ClaimId, &Claim, Claim),
-    versions: &Versions,
     (now, policy): (Timestamp, &Policy),
 ) -> Option<(Vec<Event>, String)> {
-    let run_id = claim.proof.filter(|_| claim.is_proven && claim.status == Status::Confirmed)?;
-    let run = state.run(run_id).filter(|run| differ(&run.saw.versions, versions))?;
+    let has_proof = claim.is_proven && matches!(claim.status, Status::Confirmed | Status::Contested);
+    let run_id = claim.proof.filter(|_| has_proof && !is_proof_of_meant(state, &after))?;
+    let run = state.run(run_id)?;
     let shown = format!("its proof, run {run_id}, is of other content");
-    let lost = transition(claim_id, Status::Confirmed, Status::Proposed, &shown);
-    if let Event::StatusChanged(change) = &lost {
-        after.go(change);
-    }
+    let lost = StatusChanged {
+        claim_id,
+        from: claim.status,
+        to: Status::Proposed,
+        reason: shown.parse().expect("a run and a few words are short"),
+        by_silence: false,
+        keeps_proof: false,
+        leaves_open: claim.answered_challengers().cloned().collect(),
+    };
+    after.go(&lost);
     let status = settled_status(state, &after, now, policy);
-    let mut events = vec![lost];
+    let mut events = vec![lost.into()];
     if status != Status::Proposed {
         events.push(transition(claim_id, Status::Proposed, status, "its positions stand without the proof"));
     }
+    events.extend(contradiction::on_lost_proof(state, claim_id, claim));
     let again = json!({ "profile": run.profile, "claim_id": claim_id });
     let again = way::call("run_experiment", &again);
     let now = if status == Status::Confirmed {

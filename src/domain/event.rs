@@ -89,7 +89,8 @@ pub struct StatusChanged {
     /// Whether an earlier proof stands after a run that came to no outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_proof: bool,
-    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued.
+    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued. Where the claim
+    /// loses its proof, the challengers whom the run had answered: their challenges are open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_open: Vec<AgentId>,
 }

@@ -78,7 +78,7 @@ pub struct Claim {
     pub is_proven: bool,
     /// The run that did.
     pub proof: Option<RunId>,
-    /// Challengers whom that run answered, until they speak again.
+    /// Challengers whom that run answered, until they speak again or the run counts no more.
     pub answered: BTreeSet<AgentId>,
     /// Whether it mends the claim it would replace.
     pub mends: bool,
@@ -119,6 +119,11 @@ impl Claim {
         self.positions.iter().filter(|(_, held)| **held == Position::Challenge).map(|(agent, _)| agent)
     }
 
+    /// Who challenges it and was answered by the run that proves it.
+    pub fn answered_challengers(&self) -> impl Iterator<Item = &AgentId> {
+        self.challengers().filter(|agent| self.answered.contains(*agent))
+    }
+
     /// Puts a position in the place of what the same pane held before.
     pub(in crate::domain) fn take(
         &mut self,
@@ -150,6 +155,8 @@ impl Claim {
             }
         } else if change.to == Status::Proposed {
             (self.is_proven, self.proof) = (false, None);
+            // An event of an older release names none, and leaves them answered.
+            self.answered.retain(|agent| !change.leaves_open.contains(agent));
         }
         self.status = change.to;
     }

@@ -306,6 +306,13 @@ pub fn changed_since(
     challenged.next().or_else(|| change(state, worktree, claim.sights.meant(), saw))
 }
 
+/// Whether the run that proves a claim saw what is meant of its files now, as far as is known.
+pub(super) fn is_proof_of_meant(state: &State, claim: &Claim) -> bool {
+    let (meant, _) = claim.sights.meant();
+    let run = claim.proof.and_then(|run| state.run(run));
+    run.is_none_or(|run| !differ(&run.saw.versions, &meant.versions))
+}
+
 /// The first directory or pattern of a claim below which a file was edited since.
 fn unversioned_change(
     state: &State,

@@ -102,7 +102,11 @@ impl Git {
         globs: &[String],
         claim: &[Scope],
     ) -> Self {
-        let Some(files) = files(root, environment) else { return self };
+        let Some(mut files) = files(root, environment) else { return self };
+        // Git lists no file that it ignores, and a claim may be about one.
+        let is_file =
+            |scope: &&Scope| scope.is_path() && !scope.is_glob() && root.join(scope.as_str()).is_file();
+        files.extend(claim.iter().filter(is_file).cloned());
         let globs: Vec<_> = globs.iter().filter(|text| !text.contains(':')).collect();
         let globs: Vec<_> = globs.into_iter().filter_map(|text| glob(text).ok()).collect();
         // A profile for symbols or tags says nothing about where they lie.

@@ -83,6 +83,97 @@ async fn a_change_in_a_directory_of_the_claim_does_not_turn_the_prediction_about
     settle_by_failure(&owner, "check", &id).await;
     let (status, reason) = stands(&owner, &id).await;
     assert_eq!(status, "contested", "{reason}");
-    bench.kill_writer();
-    bench.assert_sound();
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the challenge stayed over, although the run that had answered it counts no more.
+#[tokio::test]
+async fn a_challenge_is_open_again_without_the_proof_that_answered_it() {
+    for lost_by in ["the challenger", "a failure"] {
+        let (bench, [owner, other, third]) = scene().await;
+        bench.write(FILE, "fine\n");
+        let id = contested(&bench, &owner, &other).await;
+        settle(&owner, "check", &id, 1).await;
+        assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+        assert_eq!(open_challengers(&owner, &id).await, [""; 0]);
+        if lost_by == "the challenger" {
+            bench.write(FILE, "a bug\n");
+            bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+            assert_eq!(stands(&owner, &id).await.0, "contested");
+            assert_eq!(open_challengers(&owner, &id).await, ["devops"]);
+            bench.accepted(&third, "support", json!({ "claim_id": id })).await;
+        } else {
+            challenges(&bench, &third, &id).await;
+            profile(&bench, "no", "exit 1", GLOBS, EXPECTING);
+            settle(&owner, "no", &id, 1).await;
+            assert_eq!(open_challengers(&owner, &id).await, ["devops", "reviewer"]);
+        }
+        assert_eq!(stands(&owner, &id).await.0, "contested", "{lost_by}");
+        let listed = owner.read("hivemind://attention").await.expect("a page");
+        assert!(listed.contains("a divides"), "{lost_by}: {listed}");
+        // It is over again with the agent that made it.
+        bench.accepted(&other, "abstain", json!({ "claim_id": id })).await;
+        assert!(!open_challengers(&owner, &id).await.contains(&"devops".to_owned()), "{lost_by}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the proof of other content confirmed the claim as soon as the challenger withdrew.
+#[tokio::test]
+async fn still_about_a_contested_claim_takes_no_proof_along_to_other_content() {
+    for changed in [true, false] {
+        let (bench, [owner, other, third]) = scene().await;
+        bench.write(FILE, "fine\n");
+        let id = contested(&bench, &owner, &other).await;
+        settle(&owner, "check", &id, 1).await;
+        if changed {
+            bench.write(FILE, "a bug\n");
+        }
+        challenges(&bench, &third, &id).await;
+        let answer = bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
+        assert_eq!(answer.text.contains("is of other content"), changed, "{}", answer.text);
+        assert_eq!(stands(&owner, &id).await.0, "contested");
+        bench.accepted(&third, "abstain", json!({ "claim_id": id })).await;
+        // Where nothing changed, the run shows what it showed.
+        let becomes = if changed { "contested" } else { "confirmed (proved)" };
+        assert_eq!(stands(&owner, &id).await.0, becomes);
+        if changed {
+            bench.accepted(&other, "abstain", json!({ "claim_id": id })).await;
+            assert_eq!(stands(&owner, &id).await.0, "proposed");
+        }
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: so did a run that was cancelled, where the owner said `still` meanwhile.
+#[tokio::test]
+async fn a_cancelled_run_leaves_no_proof_of_other_content() {
+    for changed in [true, false] {
+        let (bench, [owner, other, third]) = scene().await;
+        bench.write(FILE, "fine\n");
+        let id = contested(&bench, &owner, &other).await;
+        settle(&owner, "check", &id, 1).await;
+        challenges(&bench, &third, &id).await;
+        let run = begin(&bench, &owner, &id).await;
+        if changed {
+            bench.write(FILE, "a bug\n");
+        }
+        bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
+        bench.accepted(&third, "abstain", json!({ "claim_id": id })).await;
+        bench.accepted(&owner, "cancel_experiment", json!({ "run_id": run })).await;
+        for _ in 0..600 {
+            if shown(&owner, &id).await["status"] != "pending_proof" {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        let becomes = if changed { "contested" } else { "confirmed (proved)" };
+        assert_eq!(stands(&owner, &id).await.0, becomes);
+        if changed {
+            assert_eq!(open_challengers(&owner, &id).await, ["devops"]);
+            bench.accepted(&other, "abstain", json!({ "claim_id": id })).await;
+            assert_eq!(stands(&owner, &id).await.0, "proposed");
+        }
+        assert_rebuilds_to_the_same(&bench);
+    }
 }

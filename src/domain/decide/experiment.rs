@@ -412,18 +412,22 @@ pub(crate) fn ended(
             let reason = self::reason(&reason);
             let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
             let without_outcome = !is_against && verdict.unstable.is_none();
+            let keeps_proof = without_outcome && claim.is_proven && versions::is_proof_of_meant(state, claim);
             let back = StatusChanged {
                 claim_id,
                 from: claim.status,
                 to: Status::Contested,
                 reason,
                 by_silence: false,
-                keeps_proof: without_outcome && claim.is_proven,
+                keeps_proof,
                 leaves_open: Vec::new(),
             };
             let mut after = claim.clone();
             after.go(&back);
             events.push(back.into());
+            if !keeps_proof {
+                events.extend(contradiction::on_lost_proof(state, claim_id, claim));
+            }
             if without_outcome {
                 events.extend(after_no_outcome(state, (claim_id, &after), now));
             }
