@@ -438,16 +438,17 @@ impl RunOutcome {
     /// its parameters. None where the content is not known, such as outside a repository.
     pub fn key(&self, what: &str) -> Option<RunKey> {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
-        let (tree, diff) = git.content()?;
+        let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
         let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
         let tool = self.tool.as_deref().unwrap_or_default();
         // What lies outside of the profile's scopes makes no other content.
-        let content = match &git.covered {
-            Some(covered) => hash(&[&test, "covered", covered, tool]),
-            None => hash(&[&test, tree, diff, tool]),
+        let content = match (&git.covered, git.content()) {
+            (Some(covered), _) => hash(&[&test, "covered", covered, tool]),
+            (None, Some((tree, diff))) => hash(&[&test, tree, diff, tool]),
+            (None, None) => return None,
         };
         let (covered, own) = (git.covered.clone(), git.own.clone());
-        Some(RunKey { test, content, tree: Some(hash(&[tree, diff])), covered, own })
+        Some(RunKey { test, content, tree, covered, own })
     }
 }
 
@@ -469,8 +470,8 @@ pub struct RunKey {
     /// Equal where the files that the profile covers and the tool's version are the same too, SHA-256 in hex. Where those
     /// files are not known, the tree and the uncommitted changes stand for them.
     pub content: String,
-    /// Equal where the tree and the uncommitted changes are the same, for runs of any test, SHA-256 in hex. None in
-    /// events of older releases.
+    /// Equal where the tree and the uncommitted changes are the same, for runs of any test, SHA-256 in hex. None where they
+    /// are not known, and in events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// The digest of the files that the profile covers.

@@ -177,3 +177,72 @@ async fn a_cancelled_run_leaves_no_proof_of_other_content() {
         assert_rebuilds_to_the_same(&bench);
     }
 }
+
+/// Red before: a repository within the work tree, or one without a commit, hid that the content was the same.
+#[tokio::test]
+async fn the_same_content_is_known_beside_a_nested_repository_and_before_the_first_commit() {
+    for with_commit in [true, false] {
+        let bench = Bench::new();
+        profile(&bench, "flaky", "test -e flip", "\"src/**\"", EXPECTING);
+        bench.write(FILE, "fine\n");
+        if with_commit {
+            crate::proof::committed(&bench);
+            git(bench.root(), &["worktree", "add", "-q", ".worktrees/one", "-b", "one"]);
+        } else {
+            git(bench.root(), &["init", "-q"]);
+        }
+        let owner = bench.pane(Some("analyst"), Era::Modern).await;
+        let other = bench.pane(Some("devops"), Era::Modern).await;
+        let id = bench.claim(&owner, "the pool is fair", "src").await;
+        challenges(&bench, &other, &id).await;
+        settle(&owner, "flaky", &id, 1).await;
+        bench.write("flip", "");
+        settle(&owner, "flaky", &id, 1).await;
+        let (status, reason) = stands(&owner, &id).await;
+        assert_eq!(status, "contested", "{reason}");
+        assert!(reason.contains("1 passed, 1 failed on the same content"), "{reason}");
+        // Nor does another test on this content prove it.
+        profile(&bench, "yes", "exit 0", "\"src/**\"", EXPECTING);
+        settle(&owner, "yes", &id, 1).await;
+        assert_eq!(stands(&owner, &id).await.0, "contested");
+        // Other content is other content.
+        bench.write("src/b.rs", "mended\n");
+        settle(&owner, "yes", &id, 1).await;
+        let (status, reason) = stands(&owner, &id).await;
+        assert_eq!(status, "confirmed (proved)", "{reason}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the digest of what the profile covers gave up at a repository within it.
+#[tokio::test]
+async fn a_repository_below_the_scope_is_part_of_the_content() {
+    let bench = Bench::new();
+    profile(&bench, "flaky", "test -e flip", "\"src/**\"", EXPECTING);
+    profile(&bench, "yes", "exit 0", "\"src/**\"", EXPECTING);
+    bench.write(FILE, "fine\n");
+    crate::proof::committed(&bench);
+    let nested = bench.root().join("src/nested");
+    std::fs::create_dir(&nested).expect("a directory");
+    let own = ["-c", "user.name=t", "-c", "user.email=t@t"];
+    git(&nested, &["init", "-q"]);
+    git(&nested, &[&own[..], &["commit", "-qm", "one", "--allow-empty"]].concat());
+    let owner = bench.pane(Some("analyst"), Era::Modern).await;
+    let other = bench.pane(Some("devops"), Era::Modern).await;
+    let id = bench.claim(&owner, "the pool is fair", "src").await;
+    challenges(&bench, &other, &id).await;
+    settle(&owner, "flaky", &id, 1).await;
+    settle(&owner, "yes", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "contested" && reason.contains("on the same content"), "{status}: {reason}");
+    bench.write("flip", "");
+    settle(&owner, "flaky", &id, 1).await;
+    let (_, reason) = stands(&owner, &id).await;
+    assert!(reason.contains("1 passed, 1 failed on the same content"), "{reason}");
+    // A mend within it counts.
+    bench.write("src/nested/pool.rs", "mended\n");
+    settle(&owner, "yes", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+

@@ -117,19 +117,26 @@ fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
     if have_own && here.own != there.own && !are_all_alike {
         return Likeness::Other;
     }
-    match (&here.tree, &there.tree) {
-        (Some(here), Some(there)) if here == there => return Likeness::Same,
-        (Some(_), Some(_)) => {}
-        _ => return if are_alike { Likeness::Same } else { Likeness::Unknown },
+    let are_trees_known = here.tree.is_some() && there.tree.is_some();
+    if are_trees_known && here.tree == there.tree {
+        return Likeness::Same;
     }
+    // Where the claim's own files have no version and no digest, a difference may be theirs.
+    let is_own_known = are_alike || other.claim == run.claim && here.own.is_some();
     match (&here.covered, &there.covered) {
-        _ if run.scopes != other.scopes => Likeness::Touched,
-        (Some(here), Some(there)) if here != there => {
-            // Where the claim's own files have no version and no digest, the difference may be theirs.
-            let is_known = are_alike
-                || other.claim == run.claim && run.key.as_ref().is_some_and(|key| key.own.is_some());
-            if is_known { Likeness::Touched } else { Likeness::Other }
+        // What can settle the claim covers its files.
+        (Some(here), Some(there)) if run.scopes == other.scopes && here == there => Likeness::Same,
+        (Some(_), Some(_)) if run.scopes == other.scopes && is_own_known => Likeness::Touched,
+        (Some(_), Some(_)) if run.scopes == other.scopes && are_trees_known => Likeness::Other,
+        (Some(_), Some(_)) if run.scopes == other.scopes => Likeness::Unknown,
+        _ if !are_trees_known => {
+            if are_alike {
+                Likeness::Same
+            } else {
+                Likeness::Unknown
+            }
         }
+        _ if run.scopes != other.scopes => Likeness::Touched,
         _ => Likeness::Same,
     }
 }
