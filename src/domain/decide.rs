@@ -309,6 +309,7 @@ fn create_claim(
             origin_task_id: create.origin_task_id,
             mends: create.mends,
             versions: Versions::new(),
+            seen_in: None,
             asks: asking::asked_with_owner(create, supersession.as_ref()),
             objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
         }
@@ -561,6 +562,7 @@ fn take_position(
         formerly,
         still: false,
         versions: Versions::new(),
+        seen_in: None,
     };
     let mut after = claim.clone();
     after.take(agent, session, &taken);
@@ -626,8 +628,9 @@ fn affirm_claim(
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
+    let challenged_as = challenged_as(state, (agent, session), claim);
     let held = claim.positions.get(agent).copied();
-    if !state.owns(agent, session, claim) && held != Some(Position::Challenge) {
+    if !state.owns(agent, session, claim) && held != Some(Position::Challenge) && challenged_as.is_empty() {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
@@ -639,16 +642,18 @@ fn affirm_claim(
             ),
         ));
     }
-    let position = held.unwrap_or(Position::Support);
+    let challenge = (!challenged_as.is_empty()).then_some(Position::Challenge);
+    let position = challenge.or(held).unwrap_or(Position::Support);
     let taken = PositionTaken {
         claim_id,
         position,
         reason,
         evidence_ref: None,
         instead_of: Vec::new(),
-        formerly: Vec::new(),
+        formerly: challenged_as,
         still: true,
         versions: Versions::new(),
+        seen_in: None,
     };
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
     let of_other = supporters.map(|(agent, _)| agent).filter(|agent| claim.sights.saw_other(agent, versions));
@@ -668,6 +673,14 @@ fn affirm_claim(
     let next = (!next.is_empty()).then(|| next.join("; "));
     let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();
     Ok(Decision { events, next, ..Decision::default() })
+}
+
+/// The other names under which the pane of a speaker challenges a claim.
+fn challenged_as(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> Vec<AgentId> {
+    let challenges = |name: &AgentId| claim.positions.get(name) == Some(&Position::Challenge);
+    let taken = claim.taken_in.iter();
+    let own = taken.filter(|(_, there)| state.seats().are_one_pane(session, Some(there)));
+    own.map(|(name, _)| name).filter(|name| *name != agent && challenges(name)).cloned().collect()
 }
 
 /// The moves of a claim that is still meant of other content than its proof saw, and what a receipt says of them: the

@@ -170,6 +170,9 @@ pub struct Plan {
     /// Whether the caller chose another directory than the profile's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// The variables that the profile passes and the caller took away.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// Which variables it gets.
     pub env: Environment,
     /// Variables it gets besides, with their values: those of our own by which an agent finds its way back.
@@ -196,9 +199,9 @@ pub struct Plan {
 impl Plan {
     /// Why a run of it settles nothing about a claim with these scopes and this prediction; none where it can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
-        let Self { profile, expect, scopes: globs, elsewhere, .. } = self;
+        let Self { profile, expect, scopes: globs, elsewhere, without, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expect.as_ref(), *elsewhere);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
     }
 
     /// The command as a person would type it, for display only: nothing ever runs this text.

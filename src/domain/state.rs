@@ -211,6 +211,8 @@ pub struct Run {
     pub scopes: Vec<String>,
     /// Whether it ran in another directory than its profile's own.
     pub elsewhere: bool,
+    /// The variables of its profile that it ran without.
+    pub without: Vec<String>,
     /// What it is compared by.
     pub key: Option<RunKey>,
     /// Where it is.
@@ -241,9 +243,9 @@ impl Run {
         if self.asserted {
             return Some("only the word of its recorder stands for it".to_owned());
         }
-        let Self { profile, expects, scopes: globs, elsewhere, .. } = self;
+        let Self { profile, expects, scopes: globs, elsewhere, without, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
     }
 }
 
@@ -863,13 +865,14 @@ impl State {
             expects: queued.plan.expect.clone(),
             scopes: queued.plan.scopes.clone(),
             elsewhere: queued.plan.elsewhere,
+            without: queued.plan.without.clone(),
             key: None,
             state: RunState::Queued,
             completed: None,
             asserted: false,
             reproducible_at: None,
             researcher: None,
-            saw: Sight { seq: recorded.seq, versions: queued.versions.clone() },
+            saw: Sight { seq: recorded.seq, versions: queued.versions.clone(), seen_in: None },
             differed,
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
@@ -905,6 +908,7 @@ impl State {
             expects: None,
             scopes: Vec::new(),
             elsewhere: false,
+            without: Vec::new(),
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -1043,10 +1047,11 @@ impl State {
 
 /// Profile, its content and arguments as one text: equal for runs of the same.
 fn what_runs(queued: &ExperimentQueued) -> String {
-    let Plan { profile, profile_sha256, elsewhere, cwd, .. } = &queued.plan;
+    let Plan { profile, profile_sha256, elsewhere, cwd, without, .. } = &queued.plan;
     let sha256 = profile_sha256.as_deref().unwrap_or_default();
     let place = if *elsewhere { format!(" in {}", cwd.display()) } else { String::new() };
-    format!("{profile:?} {sha256} {:?}{place}", queued.args)
+    let without = if without.is_empty() { String::new() } else { format!(" without {without:?}") };
+    format!("{profile:?} {sha256} {:?}{place}{without}", queued.args)
 }
 
 #[cfg(test)]
@@ -1082,6 +1087,7 @@ mod tests {
                 trigger: None,
                 mends: false,
                 versions: BTreeMap::new(),
+                seen_in: None,
                 asks: Vec::new(),
                 objection_until: None,
             };

@@ -246,3 +246,105 @@ async fn a_repository_below_the_scope_is_part_of_the_content() {
     assert_rebuilds_to_the_same(&bench);
 }
 
+/// Red before: the run proved the claim in a work tree that the challenger did not see.
+#[tokio::test]
+async fn a_directory_is_proved_in_the_work_tree_of_the_challenge() {
+    let (bench, [_, other, third]) = scene().await;
+    profile(&bench, "any", "! grep -rq bug src", GLOBS, EXPECTING);
+    let dir = tempfile::tempdir().expect("a directory");
+    let there = dir.path().join("wt");
+    git(bench.root(), &["worktree", "add", "-q", there.to_str().expect("UTF-8"), "-b", "other"]);
+    let owner = Pane::offered(bench.binary(), &there, Some("analyst"), Era::Modern, "all").await;
+    let owner = owner.expect("a pane");
+    std::fs::write(there.join(FILE), "fine\n").expect("a file");
+    let given = json!({ "statement": "it divides", "claim_type": "fact", "scopes": ["src"] });
+    let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+    challenges(&bench, &other, &id).await;
+    let answer = settle(&owner, "any", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    for told in [&reason, &answer.text] {
+        assert!(told.contains("the challenge by devops saw `src` in another work tree"), "{told}");
+    }
+    // The mend reaches the work tree of the challenger, and a run there settles it.
+    bench.write(FILE, "fine\n");
+    settle(&third, "any", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{:?}", stands(&owner, &id).await);
+    // So does a run in the owner's work tree for a challenge that was made there.
+    let id = bench.claim(&owner, "vendoring is slow here", "src").await;
+    let beside = Pane::offered(bench.binary(), &there, Some("frontend"), Era::Modern, "all").await;
+    challenges(&bench, &beside.expect("a pane"), &id).await;
+    settle(&owner, "any", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: `src/a.rs` was said to have changed since the claim, which was made in another work tree.
+#[tokio::test]
+async fn a_claim_of_another_work_tree_did_not_change() {
+    let (bench, [_, other, _]) = scene().await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let there = dir.path().join("wt");
+    git(bench.root(), &["worktree", "add", "-q", there.to_str().expect("UTF-8"), "-b", "other"]);
+    std::fs::write(there.join(FILE), "another\n").expect("a file");
+    let owner = Pane::offered(bench.binary(), &there, Some("analyst"), Era::Modern, "all").await;
+    let id = bench.claim(&owner.expect("a pane"), "a divides", FILE).await;
+    challenges(&bench, &other, &id).await;
+    let answer = settle(&other, "check", &id, 1).await;
+    let (_, reason) = stands(&other, &id).await;
+    for told in [&reason, &answer.text] {
+        assert!(told.contains("the claim saw other content of `src/a.rs` in another work tree"), "{told}");
+        assert!(!told.contains("changed since the claim"), "{told}");
+    }
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: without the variable the test skipped itself, and that was a proof.
+#[tokio::test]
+async fn a_check_without_its_environment_settles_nothing() {
+    let (bench, [owner, other, _]) = scene().await;
+    let rest = format!("{EXPECTING}[env]\npass = ['CI', 'HOME_OF_TESTS']\n");
+    profile(&bench, "skips", "test -z $CI || ! grep -q bug src/a.rs", GLOBS, &rest);
+    let id = contested(&bench, &owner, &other).await;
+    let given = |env: Value| json!({ "profile": "skips", "claim_id": id, "blocking": true, "env_pass": env, "wait": true });
+    let refused = owner.call("run_experiment", given(json!([]))).await.expect("an answer");
+    assert_eq!(refused.field("code"), "profile_cannot_settle", "{}", refused.text);
+    assert!(refused.text.contains("env_pass") && refused.text.contains("CI"), "{}", refused.text);
+    // It may run about the claim; then it only mentions it.
+    let mentions = json!({ "profile": "skips", "claim_id": id, "env_pass": ["CI"] });
+    let answer = run(&owner, mentions).await;
+    assert_eq!(answer.body["experiment"]["attached"][0]["relation"], "mentions", "{}", answer.text);
+    // Tied to it later, it does no more.
+    let beside = run(&owner, json!({ "profile": "skips", "env_pass": [] })).await;
+    let attach = json!({ "run_id": beside.field("run_id"), "claim_id": id });
+    bench.accepted(&owner, "attach_experiment", attach).await;
+    let items = shown(&owner, &id).await["evidence_items"].clone();
+    let items = items.as_array().expect("a list");
+    assert!(items.iter().all(|item| item["relation"] == "mentions"), "{items:?}");
+    // All that the profile passes is no less.
+    bench.write(FILE, "fine\n");
+    bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+    bench.accepted(&owner, "run_experiment", given(json!(["HOME_OF_TESTS", "CI"]))).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: only what had a version at the challenge was compared.
+#[tokio::test]
+async fn a_file_that_was_too_large_for_a_version_and_has_one_now_changed() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, &format!("a bug\n{}", "x".repeat(1_200_000)));
+    let id = contested(&bench, &owner, &other).await;
+    bench.write(FILE, "fine\n");
+    let answer = settle(&owner, "check", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    for told in [&reason, &answer.text] {
+        assert!(told.contains("`src/a.rs` changed since the challenge"), "{told}");
+    }
+    // Said again about the file as it is, the claim and the challenge are settled by a run.
+    bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+    settle(&owner, "check", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{:?}", stands(&owner, &id).await);
+    assert_rebuilds_to_the_same(&bench);
+}
