@@ -710,14 +710,19 @@ fn lost_proof(
         events.push(transition(claim_id, Status::Proposed, status, "its positions stand without the proof"));
     }
     events.extend(contradiction::on_lost_proof(state, claim_id, claim));
-    let again = json!({ "profile": run.profile, "claim_id": claim_id });
-    let again = way::call("run_experiment", &again);
+    let said = if status == Status::Contested {
+        let settling = [("blocking", json!(true))];
+        let again = against::repeated(claim_id, run, &settling);
+        format!("once each challenger says that its challenge is still meant, {again} settles it")
+    } else {
+        format!("{} is evidence of it", against::repeated(claim_id, run, &[]))
+    };
     let now = if status == Status::Confirmed {
         "confirmed by positions alone".to_owned()
     } else {
         status.to_string()
     };
-    Some((events, format!("{shown}: the claim is {now} now; {again} shows it anew")))
+    Some((events, format!("{shown}: the claim is {now} now; {said}")))
 }
 
 /// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes

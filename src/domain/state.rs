@@ -213,6 +213,8 @@ pub struct Run {
     pub elsewhere: bool,
     /// The variables of its profile that it ran without.
     pub without: Vec<String>,
+    /// The values of its profile's parameters, by name.
+    pub args: BTreeMap<String, String>,
     /// What it is compared by.
     pub key: Option<RunKey>,
     /// Where it is.
@@ -866,6 +868,7 @@ impl State {
             scopes: queued.plan.scopes.clone(),
             elsewhere: queued.plan.elsewhere,
             without: queued.plan.without.clone(),
+            args: queued.args.clone(),
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -909,6 +912,7 @@ impl State {
             scopes: Vec::new(),
             elsewhere: false,
             without: Vec::new(),
+            args: BTreeMap::new(),
             key: None,
             state: RunState::Queued,
             completed: None,

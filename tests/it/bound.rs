@@ -348,3 +348,45 @@ async fn a_file_that_was_too_large_for_a_version_and_has_one_now_changed() {
     assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{:?}", stands(&owner, &id).await);
     assert_rebuilds_to_the_same(&bench);
 }
+
+/// Red before: the receipt promised that passing confirms the claim.
+#[tokio::test]
+async fn a_receipt_names_the_run_that_speaks_against_the_claim() {
+    let (bench, [owner, other, _]) = scene().await;
+    profile(&bench, "yes", "exit 0", GLOBS, EXPECTING);
+    let id = contested(&bench, &owner, &other).await;
+    let against = run(&other, json!({ "profile": "check", "claim_id": id })).await;
+    let against = against.field("run_id").to_owned();
+    let given = json!({ "profile": "yes", "claim_id": id, "blocking": true });
+    let answer = bench.accepted(&owner, "run_experiment", given).await;
+    let names = [bench.name(&against), against];
+    assert!(answer.text.contains("passing supports and confirms claim"), "{}", answer.text);
+    let named = names.iter().any(|run| answer.text.contains(&format!("unless run {run} ")));
+    assert!(named, "{}", answer.text);
+}
+
+/// Red before: the command that the receipt printed was refused, because it lacked what the profile needs.
+#[tokio::test]
+async fn the_command_that_follows_a_lost_proof_runs_as_it_is_printed() {
+    let (bench, [owner, other, _]) = scene().await;
+    let rest = "timeout_ms = 20000\n[params.file]\nkind = 'path'\n[expect]\nexit = 0\nfails = [1]\n";
+    bench.profile(
+        "one",
+        &format!("description = 'a test'\nargv = ['sh', '{{file}}']\nscopes = [{GLOBS}]\n{rest}"),
+    );
+    bench.write("tests/t.sh", "! grep -q bug src/a.rs\n");
+    bench.write(FILE, "fine\n");
+    let id = contested(&bench, &owner, &other).await;
+    let given = json!({ "profile": "one", "claim_id": id, "blocking": true, "args": ["file=tests/t.sh"] });
+    run(&owner, given).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    bench.write(FILE, "fine too\n");
+    let told = bench.accepted(&owner, "still", json!({ "claim_id": id })).await.text;
+    let (_, call) = told.split_once("run_experiment ").expect("a call");
+    let (call, _) = call.split_once('`').expect("its end");
+    let given: Value = serde_json::from_str(call).expect("JSON");
+    bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+    let answer = run(&owner, given).await;
+    assert!(!answer.refused, "{}", answer.text);
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{told}");
+}

@@ -1,7 +1,7 @@
 //! Which earlier run keeps a claim from being proved by a later one: agents choose the test and the prediction, and a choice
 //! among outcomes is no proof.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::claim::Relation;
 use crate::domain::experiment::Prediction;
@@ -58,26 +58,26 @@ pub(super) fn contradicted(
             }
         }
     }
+    let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
     touched.map(|id| {
         let file = run.saw.versions.keys().next().or(claim.scopes.first());
         let file = file.map_or_else(String::new, |file| format!(" `{file}`"));
-        format!("run {id} contradicted it on the same{file}: {}", repeated(state, claim_id, (run_id, run)))
+        format!("run {id} contradicted it on the same{file}: {}", repeated(claim_id, run, &settling))
     })
 }
 
-/// The call that repeats a run.
-fn repeated(state: &State, claim_id: ClaimId, (run_id, run): (RunId, &Run)) -> String {
-    let mut call = json!({ "claim_id": claim_id, "blocking": true, "repeat": REPEATS_AFTER_A_TOUCH });
-    call["profile"] = json!(run.profile);
+/// The call that runs what a run ran about a claim, with more arguments.
+pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> String {
+    let mut call = json!({ "claim_id": claim_id, "profile": run.profile });
     if let Some(prediction) = run.prediction.filter(|prediction| *prediction != Prediction::Passes) {
         call["prediction"] = json!(prediction);
     }
-    let mut queued = state.unfinished_runs();
-    if let Some((queued, _)) = queued.find(|(queued, _)| queued.run_id == run_id)
-        && !queued.args.is_empty()
-    {
-        let args = queued.args.iter().map(|(name, value)| format!("{name}={value}"));
+    if !run.args.is_empty() {
+        let args = run.args.iter().map(|(name, value)| format!("{name}={value}"));
         call["args"] = json!(args.collect::<Vec<_>>());
+    }
+    for (name, value) in more {
+        call[*name] = value.clone();
     }
     way::call("run_experiment", &call)
 }

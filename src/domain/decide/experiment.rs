@@ -85,7 +85,8 @@ pub(super) fn run(
         events.push(waiting(run, claim, plan, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
-        meaning((id, claim), run.statement.as_ref(), (plan, prediction), run.blocking)
+        let against = run.blocking.then(|| last_against(state, claim)).flatten();
+        meaning((id, claim), run.statement.as_ref(), (plan, prediction), (run.blocking, against))
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Decision { events, meaning, next, ..Decision::default() })
@@ -155,12 +156,18 @@ fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
     Rejection::new(Code::ClaimDeprecated, message, hint)
 }
 
+/// The last run on record that contradicts a claim.
+fn last_against(state: &State, claim: &Claim) -> Option<RunId> {
+    let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
+    against.filter_map(|(event, _)| state.run_that_ended_with(*event)).map(|(id, _)| id).max()
+}
+
 /// What passing and failing will mean, in one sentence.
 fn meaning(
     (id, claim): (ClaimId, &Claim),
     statement: Option<&Statement>,
     (plan, prediction): (&Plan, Prediction),
-    blocking: bool,
+    (blocking, against): (bool, Option<RunId>),
 ) -> String {
     let said = statement.map(|statement| {
         let statement = statement.as_str();
@@ -175,9 +182,10 @@ fn meaning(
         Prediction::Passes => ("passing", "failing"),
         Prediction::Fails => ("failing", "passing"),
     };
-    let (confirms, stays) =
-        if blocking { (" and confirms it", ", and it stays contested") } else { ("", "") };
-    format!("{holds} supports{confirms} {claimed}; {fails} contradicts it{stays}")
+    let (confirms, stays) = if blocking { (" and confirms", ", and it stays contested") } else { ("", "") };
+    let unless = against
+        .map_or_else(String::new, |run| format!(", unless run {run} contradicts it on the same content"));
+    format!("{holds} supports{confirms} {claimed}{unless}; {fails} contradicts it{stays}")
 }
 
 /// The refusal of a writer that was started without profiles.
