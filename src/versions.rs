@@ -99,20 +99,64 @@ fn seen_up_to(most: u64, root: &Path, scopes: &[Scope]) -> Option<Seen> {
 /// Which file is at each scope, and when it was last written, as its file system says. What is no file has none.
 pub type Marks = BTreeMap<Scope, Mark>;
 
-/// A file and its last change: equal while no process replaced or wrote it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A file and its last change, with the directories above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// Device and number.
     file: (u64, u64),
     /// When anything of it changed, in nanoseconds; no process can set it. None where the system does not tell.
     changed_ns: Option<i128>,
     size: u64,
+    /// The directories from the root of the work tree to the file, without the root.
+    above: Vec<Above>,
+}
+
+/// A directory above a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Above {
+    /// Device and number.
+    file: (u64, u64),
+    /// When the directory itself changed without its entries, as a move does, in nanoseconds. None where its entries
+    /// changed last, or where the system does not tell.
+    moved_ns: Option<i128>,
+}
+
+impl Mark {
+    /// Whether a process replaced or wrote the file between this mark and a later one, or moved a directory above it. A
+    /// move is not seen where the entries of that directory changed afterwards.
+    fn is_other(&self, now: &Self) -> bool {
+        let one_file = |mark: &Self| (mark.file, mark.changed_ns, mark.size, mark.above.len());
+        let moved = |(before, now): (&Above, &Above)| {
+            before.file != now.file || now.moved_ns.is_some() && now.moved_ns != before.moved_ns
+        };
+        one_file(self) != one_file(now) || self.above.iter().zip(&now.above).any(moved)
+    }
+}
+
+/// The directories from a root to a file below it, without the root.
+fn above(root: &Path, path: &Path) -> Vec<Above> {
+    let dirs = path.ancestors().skip(1).take_while(|dir| *dir != root);
+    let mark = |dir: &Path| {
+        let metadata = dir.symlink_metadata().ok()?;
+        #[cfg(unix)]
+        let moved_ns = {
+            use std::os::unix::fs::MetadataExt;
+            let ns = |seconds: i64, more: i64| i128::from(seconds) * 1_000_000_000 + i128::from(more);
+            let changed = ns(metadata.ctime(), metadata.ctime_nsec());
+            (changed != ns(metadata.mtime(), metadata.mtime_nsec())).then_some(changed)
+        };
+        #[cfg(not(unix))]
+        let moved_ns = None;
+        Some(Above { file: private::name(&metadata), moved_ns })
+    };
+    dirs.filter_map(mark).collect()
 }
 
 /// The marks of the files among some scopes, below the canonical root of a work tree.
 pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks {
     let mark = |scope: &Scope| {
         let Ok(Found::File(file, size)) = open(root, scope) else { return None };
+        let above = above(root, &inside(root, &root.join(scope.as_str())).ok()?);
         let metadata = file.metadata().ok()?;
         #[cfg(unix)]
         let changed_ns = {
@@ -121,14 +165,14 @@ pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks 
         };
         #[cfg(not(unix))]
         let changed_ns = None;
-        Some(Mark { file: private::name(&metadata), changed_ns, size })
+        Some(Mark { file: private::name(&metadata), changed_ns, size, above })
     };
     scopes.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
 }
 
 /// The files that are others now, or were written since they had these marks.
 pub fn written(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
-    let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope) != Some(*mark);
+    let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope).is_none_or(|now| mark.is_other(now));
     before.iter().filter(differs).map(|(scope, _)| scope.clone()).collect()
 }
 
@@ -241,9 +285,33 @@ fn inside(root: &Path, path: &Path) -> Result<PathBuf, Outside> {
 mod tests {
     use std::fs;
 
-    use super::{Unversioned, look, seen, seen_at_once};
+    use super::{Unversioned, look, marks, seen, seen_at_once, written};
     use crate::domain::scope::Scope;
     use crate::domain::versions::{Content, MAX_FILE_BYTES};
+
+    /// Red before: the file itself was the same at both ends.
+    #[test]
+    fn a_directory_that_was_away_for_a_while_makes_its_files_written() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a root");
+        fs::create_dir_all(root.join("src/deep")).expect("a directory");
+        fs::write(root.join("src/deep/a.rs"), "fn a() {}\n").expect("a file");
+        let scope: Scope = "src/deep/a.rs".parse().expect("a scope");
+        let now = || marks(&root, [&scope].into_iter());
+        // The clock of a file system may stand still for some milliseconds.
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(50));
+        let before = now();
+        pause();
+        fs::write(root.join("src/deep/b.rs"), "fn b() {}\n").expect("a file");
+        fs::write(root.join("src/log"), "a run writes\n").expect("a file");
+        assert!(written(&before, &now()).is_empty(), "files beside it");
+        pause();
+        fs::rename(root.join("src"), root.join("away")).expect("it moves");
+        fs::create_dir(root.join("src")).expect("a directory");
+        fs::remove_dir(root.join("src")).expect("it is empty");
+        fs::rename(root.join("away"), root.join("src")).expect("it is back");
+        assert_eq!(written(&before, &now()).into_iter().collect::<Vec<_>>(), [scope.clone()]);
+    }
 
     #[test]
     fn what_is_no_small_file_of_the_tree_has_no_version() {

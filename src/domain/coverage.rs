@@ -27,11 +27,13 @@ pub struct Check<'c> {
     pub globs: &'c [String],
     /// Whether it runs outside its own directory.
     pub elsewhere: bool,
+    /// The variables that the profile passes and it runs without.
+    pub without: &'c [String],
 }
 
 /// Why a run of this check settles nothing about a claim with these scopes and this prediction; `None` if it can.
 pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction) -> Option<String> {
-    let Check { profile, expect, globs, elsewhere } = check;
+    let Check { profile, expect, globs, elsewhere, without } = check;
     let Some(profile) = profile else { return Some("it was no run of a profile".to_owned()) };
     let Some(expect) = expect else {
         return Some(format!("profile `{profile}` does not say what its exit code means"));
@@ -39,6 +41,12 @@ pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction)
     if elsewhere {
         return Some(format!(
             "it runs in another directory than profile `{profile}` names: leave out cwd, or ask a human for a profile with that cwd"
+        ));
+    }
+    if !without.is_empty() {
+        return Some(format!(
+            "it runs without {}, which profile `{profile}` passes: leave out env_pass",
+            without.join(", ")
         ));
     }
     if prediction == Prediction::Fails && !expect.tells_failures() {

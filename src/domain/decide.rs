@@ -51,7 +51,7 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
-use crate::domain::versions::{Versions, differ};
+use crate::domain::versions::{Versions, is_proof_of_meant};
 use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
@@ -310,6 +310,7 @@ fn create_claim(
             origin_task_id: create.origin_task_id,
             mends: create.mends,
             versions: Versions::new(),
+            seen_in: None,
             asks: asking::asked_with_owner(create, supersession.as_ref()),
             objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
         }
@@ -568,6 +569,7 @@ fn take_position(
         formerly,
         still: false,
         versions: Versions::new(),
+        seen_in: None,
     };
     let mut after = claim.clone();
     after.take(agent, session, &taken);
@@ -633,8 +635,9 @@ fn affirm_claim(
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
+    let challenged_as = challenged_as(state, (agent, session), claim);
     let held = claim.positions.get(agent).copied();
-    if !state.owns(agent, session, claim) && held != Some(Position::Challenge) {
+    if !state.owns(agent, session, claim) && held != Some(Position::Challenge) && challenged_as.is_empty() {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
@@ -646,16 +649,18 @@ fn affirm_claim(
             ),
         ));
     }
-    let position = held.unwrap_or(Position::Support);
+    let challenge = (!challenged_as.is_empty()).then_some(Position::Challenge);
+    let position = challenge.or(held).unwrap_or(Position::Support);
     let taken = PositionTaken {
         claim_id,
         position,
         reason,
         evidence_ref: None,
         instead_of: Vec::new(),
-        formerly: Vec::new(),
+        formerly: challenged_as,
         still: true,
         versions: Versions::new(),
+        seen_in: None,
     };
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
     let of_other = supporters.map(|(agent, _)| agent).filter(|agent| claim.sights.saw_other(agent, versions));
@@ -670,11 +675,19 @@ fn affirm_claim(
         .then(|| "a blocking run on its files as they are now settles it".to_owned());
     let mut after = claim.clone();
     after.sights.took(u64::MAX, agent, &PositionTaken { versions: versions.clone(), ..taken.clone() });
-    let (lost, without_proof) = lost_proof(state, (claim_id, claim, after), versions, (now, policy)).unzip();
+    let (lost, without_proof) = lost_proof(state, (claim_id, claim, after), (now, policy)).unzip();
     let next: Vec<String> = without_proof.into_iter().chain(of_other).chain(run).collect();
     let next = (!next.is_empty()).then(|| next.join("; "));
     let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();
     Ok(Decision { events, next, ..Decision::default() })
+}
+
+/// The other names under which the pane of a speaker challenges a claim.
+fn challenged_as(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> Vec<AgentId> {
+    let challenges = |name: &AgentId| claim.positions.get(name) == Some(&Position::Challenge);
+    let taken = claim.taken_in.iter();
+    let own = taken.filter(|(_, there)| state.seats().are_one_pane(session, Some(there)));
+    own.map(|(name, _)| name).filter(|name| *name != agent && challenges(name)).cloned().collect()
 }
 
 /// The moves of a claim that is still meant of other content than its proof saw, and what a receipt says of them: the
@@ -682,29 +695,41 @@ fn affirm_claim(
 fn lost_proof(
     state: &State,
     (claim_id, claim, mut after): (ClaimId, &Claim, Claim),
-    versions: &Versions,
     (now, policy): (Timestamp, &Policy),
 ) -> Option<(Vec<Event>, String)> {
-    let run_id = claim.proof.filter(|_| claim.is_proven && claim.status == Status::Confirmed)?;
-    let run = state.run(run_id).filter(|run| differ(&run.saw.versions, versions))?;
+    let has_proof = claim.is_proven && matches!(claim.status, Status::Confirmed | Status::Contested);
+    let run_id = claim.proof.filter(|_| has_proof && !is_proof_of_meant(state, &after))?;
+    let run = state.run(run_id)?;
     let shown = format!("its proof, run {run_id}, is of other content");
-    let lost = transition(claim_id, Status::Confirmed, Status::Proposed, &shown);
-    if let Event::StatusChanged(change) = &lost {
-        after.go(change);
-    }
+    let lost = StatusChanged {
+        claim_id,
+        from: claim.status,
+        to: Status::Proposed,
+        reason: shown.parse().expect("a run and a few words are short"),
+        by_silence: false,
+        keeps_proof: false,
+        leaves_open: claim.answered_challengers().cloned().collect(),
+    };
+    after.go(&lost);
     let status = settled_status(state, &after, now, policy);
-    let mut events = vec![lost];
+    let mut events = vec![lost.into()];
     if status != Status::Proposed {
         events.push(transition(claim_id, Status::Proposed, status, "its positions stand without the proof"));
     }
-    let again = json!({ "profile": run.profile, "claim_id": claim_id });
-    let again = way::call("run_experiment", &again);
+    events.extend(contradiction::on_lost_proof(state, claim_id, claim));
+    let said = if status == Status::Contested {
+        let settling = [("blocking", json!(true))];
+        let again = against::repeated(claim_id, run, &settling);
+        format!("once each challenger says that its challenge is still meant, {again} settles it")
+    } else {
+        format!("{} is evidence of it", against::repeated(claim_id, run, &[]))
+    };
     let now = if status == Status::Confirmed {
         "confirmed by positions alone".to_owned()
     } else {
         status.to_string()
     };
-    Some((events, format!("{shown}: the claim is {now} now; {again} shows it anew")))
+    Some((events, format!("{shown}: the claim is {now} now; {said}")))
 }
 
 /// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes

@@ -63,6 +63,9 @@ pub struct ClaimCreated {
     /// What the files of its scopes held then.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
+    /// The work tree in which a front looked at them; none where no front is known to have looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_in: Option<Checkout>,
     /// The agents that are asked for a position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
@@ -89,7 +92,8 @@ pub struct StatusChanged {
     /// Whether an earlier proof stands after a run that came to no outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_proof: bool,
-    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued.
+    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued. Where the claim
+    /// loses its proof, the challengers whom the run had answered: their challenges are open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_open: Vec<AgentId>,
 }
@@ -128,6 +132,9 @@ pub struct PositionTaken {
     /// What the files of the claim's scopes held then.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
+    /// The work tree in which a front looked at them; none where no front is known to have looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_in: Option<Checkout>,
     /// Names under which the same pane took a position before: this one replaces those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<AgentId>,

@@ -172,6 +172,9 @@ pub struct Plan {
     /// Whether the caller chose another directory than the profile's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// The variables that the profile passes and the caller took away.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// The environment variables that it gets.
     pub env: Environment,
     /// Additional variables with their values: those that lead a researcher back to its session and task.
@@ -199,9 +202,9 @@ impl Plan {
     /// Why a run of this plan settles nothing about a claim with these scopes and this prediction; `None` if it
     /// can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
-        let Self { profile, expect, scopes: globs, elsewhere, .. } = self;
+        let Self { profile, expect, scopes: globs, elsewhere, without, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expect.as_ref(), *elsewhere);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
     }
 
     /// The command as a person would type it. For display only; this text is never executed.
@@ -442,16 +445,17 @@ impl RunOutcome {
     /// and its arguments. `None` when the content is unknown, as outside a repository.
     pub fn key(&self, what: &str) -> Option<RunKey> {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
-        let (tree, diff) = git.content()?;
+        let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
         let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
         let tool = self.tool.as_deref().unwrap_or_default();
         // Files outside the profile's scopes do not change the content.
-        let content = match &git.covered {
-            Some(covered) => hash(&[&test, "covered", covered, tool]),
-            None => hash(&[&test, tree, diff, tool]),
+        let content = match (&git.covered, git.content()) {
+            (Some(covered), _) => hash(&[&test, "covered", covered, tool]),
+            (None, Some((tree, diff))) => hash(&[&test, tree, diff, tool]),
+            (None, None) => return None,
         };
         let (covered, own) = (git.covered.clone(), git.own.clone());
-        Some(RunKey { test, content, tree: Some(hash(&[tree, diff])), covered, own })
+        Some(RunKey { test, content, tree, covered, own })
     }
 }
 
@@ -473,8 +477,8 @@ pub struct RunKey {
     /// SHA-256 in hex; equal if also the covered files and the tool's version are the same. If the covered files
     /// are unknown, the tree and the uncommitted changes replace them.
     pub content: String,
-    /// SHA-256 in hex of the tree and the uncommitted changes, independent of the test. `None` in events of older
-    /// releases.
+    /// SHA-256 in hex of the tree and the uncommitted changes, independent of the test. `None` where they are not
+    /// known, and in events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// The digest of the files that the profile covers.

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
+use crate::domain::claim::{Position, Status};
 use crate::domain::event::{AgentSeated, Event};
 use crate::domain::ids::SessionId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::VANISHED_AFTER_MINUTES;
-use crate::domain::state::{Pane, State};
+use crate::domain::state::{Claim, Pane, State};
 use crate::domain::text::ToolName;
 use crate::domain::time::{Hours, Timestamp};
 
@@ -165,7 +166,16 @@ fn taken(
     let others = seats.panes().filter(|(first, _)| *first != seats.first(own));
     let sat_on: BTreeSet<&AgentId> =
         others.filter(|(_, pane)| is_occupied(pane, now, ground)).map(|(_, pane)| &pane.agent).collect();
-    let is_free = |agent: &AgentId| !sat_on.contains(agent);
+    // What is said under a name is that agent's: a pane that took the seat could move or withdraw the challenge.
+    let has_spoken = |agent: &AgentId| {
+        let challenged_elsewhere = |claim: &Claim| {
+            claim.status != Status::Deprecated
+                && claim.positions.get(agent) == Some(&Position::Challenge)
+                && !seats.are_one_pane(Some(own), claim.taken_in.get(agent))
+        };
+        client.first.as_ref() != Some(agent) && state.claims().any(|(_, claim)| challenged_elsewhere(claim))
+    };
+    let is_free = |agent: &AgentId| !sat_on.contains(agent) && !has_spoken(agent);
     let was = pane.map(|pane| pane.agent.clone());
     let lowest = if client.first.is_some() { 2 } else { 1 };
     let numbered = (lowest..).map(|number| AgentId::seat(&client.word, number));

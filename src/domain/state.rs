@@ -78,7 +78,7 @@ pub struct Claim {
     pub is_proven: bool,
     /// The run that did.
     pub proof: Option<RunId>,
-    /// Challengers whom that run answered, until they speak again.
+    /// Challengers whom that run answered, until they speak again or the run counts no more.
     pub answered: BTreeSet<AgentId>,
     /// Whether it mends the claim it would replace.
     pub mends: bool,
@@ -119,6 +119,11 @@ impl Claim {
         self.positions.iter().filter(|(_, held)| **held == Position::Challenge).map(|(agent, _)| agent)
     }
 
+    /// Who challenges it and was answered by the run that proves it.
+    pub fn answered_challengers(&self) -> impl Iterator<Item = &AgentId> {
+        self.challengers().filter(|agent| self.answered.contains(*agent))
+    }
+
     /// Puts a position in the place of what the same pane held before.
     pub(in crate::domain) fn take(
         &mut self,
@@ -150,6 +155,8 @@ impl Claim {
             }
         } else if change.to == Status::Proposed {
             (self.is_proven, self.proof) = (false, None);
+            // An event of an older release names none, and leaves them answered.
+            self.answered.retain(|agent| !change.leaves_open.contains(agent));
         }
         self.status = change.to;
     }
@@ -204,6 +211,10 @@ pub struct Run {
     pub scopes: Vec<String>,
     /// Whether it ran in another directory than its profile's own.
     pub elsewhere: bool,
+    /// The variables of its profile that it ran without.
+    pub without: Vec<String>,
+    /// The values of its profile's parameters, by name.
+    pub args: BTreeMap<String, String>,
     /// What it is compared by.
     pub key: Option<RunKey>,
     /// Where it is.
@@ -234,9 +245,9 @@ impl Run {
         if self.asserted {
             return Some("only the word of its recorder stands for it".to_owned());
         }
-        let Self { profile, expects, scopes: globs, elsewhere, .. } = self;
+        let Self { profile, expects, scopes: globs, elsewhere, without, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere }, scopes, prediction)
+        coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
     }
 }
 
@@ -868,13 +879,15 @@ impl State {
             expects: queued.plan.expect.clone(),
             scopes: queued.plan.scopes.clone(),
             elsewhere: queued.plan.elsewhere,
+            without: queued.plan.without.clone(),
+            args: queued.args.clone(),
             key: None,
             state: RunState::Queued,
             completed: None,
             asserted: false,
             reproducible_at: None,
             researcher: None,
-            saw: Sight { seq: recorded.seq, versions: queued.versions.clone() },
+            saw: Sight { seq: recorded.seq, versions: queued.versions.clone(), seen_in: None },
             differed,
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
@@ -910,6 +923,8 @@ impl State {
             expects: None,
             scopes: Vec::new(),
             elsewhere: false,
+            without: Vec::new(),
+            args: BTreeMap::new(),
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -1048,10 +1063,11 @@ impl State {
 
 /// Profile, its content and arguments as one text: equal for runs of the same.
 fn what_runs(queued: &ExperimentQueued) -> String {
-    let Plan { profile, profile_sha256, elsewhere, cwd, .. } = &queued.plan;
+    let Plan { profile, profile_sha256, elsewhere, cwd, without, .. } = &queued.plan;
     let sha256 = profile_sha256.as_deref().unwrap_or_default();
     let place = if *elsewhere { format!(" in {}", cwd.display()) } else { String::new() };
-    format!("{profile:?} {sha256} {:?}{place}", queued.args)
+    let without = if without.is_empty() { String::new() } else { format!(" without {without:?}") };
+    format!("{profile:?} {sha256} {:?}{place}{without}", queued.args)
 }
 
 #[cfg(test)]
@@ -1087,6 +1103,7 @@ mod tests {
                 trigger: None,
                 mends: false,
                 versions: BTreeMap::new(),
+                seen_in: None,
                 asks: Vec::new(),
                 objection_until: None,
             };

@@ -75,6 +75,15 @@ pub struct Sight {
     pub seq: u64,
     /// What the files held.
     pub versions: Versions,
+    /// The work tree in which a front looked at them, where that is known.
+    pub seen_in: Option<Checkout>,
+}
+
+impl Sight {
+    /// Whether the files were looked at in another work tree than this one.
+    fn is_of_other_tree(&self, worktree: Option<&Worktree>) -> bool {
+        self.seen_in.as_ref().is_some_and(|there| there.worktree.as_ref() != worktree)
+    }
 }
 
 /// What was seen of a claim's files by the agents that speak about it.
@@ -90,16 +99,19 @@ pub struct Sights {
 impl Sights {
     /// A new claim.
     pub(super) fn of(seq: u64, created: &ClaimCreated) -> Self {
-        Self { created: Sight { seq, versions: created.versions.clone() }, ..Self::default() }
+        let (versions, seen_in) = (created.versions.clone(), created.seen_in.clone());
+        Self { created: Sight { seq, versions, seen_in }, ..Self::default() }
     }
 
     /// A position was taken, or said to be still meant.
     pub(super) fn took(&mut self, seq: u64, agent: &AgentId, taken: &PositionTaken) {
-        let sight = Sight { seq, versions: taken.versions.clone() };
+        let sight = Sight { seq, versions: taken.versions.clone(), seen_in: taken.seen_in.clone() };
         if taken.still {
             // No agent moves the challenge of another one.
-            if let Some(own) = self.challenges.get_mut(agent) {
-                own.clone_from(&sight);
+            for name in taken.speaks_for(agent) {
+                if let Some(own) = self.challenges.get_mut(name) {
+                    own.clone_from(&sight);
+                }
             }
             self.still = Some(sight);
             return;
@@ -220,6 +232,10 @@ enum Since {
     Challenge(AgentId),
     /// The challenge of this agent is about other content than the claim had before and has now.
     Elsewhere(AgentId),
+    /// The claim is about other content, in another work tree.
+    ClaimElsewhere,
+    /// The challenge of this agent is about a directory or pattern in another work tree, without a version.
+    OtherTree(AgentId),
     Still,
     Queueing,
     /// The file may hold what it held when the run began.
@@ -241,6 +257,10 @@ impl fmt::Display for Change {
         let Self { scope, others, by, since } = self;
         if let Since::Elsewhere(challenger) = since {
             write!(f, "the challenge by {challenger} saw other content of ")?;
+        } else if let Since::OtherTree(challenger) = since {
+            write!(f, "the challenge by {challenger} saw ")?;
+        } else if *since == Since::ClaimElsewhere {
+            f.write_str("the claim saw other content of ")?;
         }
         write!(f, "`{scope}`")?;
         match others {
@@ -250,6 +270,8 @@ impl fmt::Display for Change {
         }
         let (changed, since) = match since {
             Since::Elsewhere(_) => return Ok(()),
+            Since::ClaimElsewhere => return f.write_str(" in another work tree"),
+            Since::OtherTree(_) => return f.write_str(" in another work tree, and a run there answers it"),
             Since::Claim => (" changed", " since the claim"),
             Since::Challenge(_) => (" changed", " since the challenge"),
             Since::Still => (" changed", " since the claim was said to be still meant"),
@@ -274,7 +296,10 @@ fn change(
     // Earlier releases took a glob for the name of a file that is not there.
     let is_none = |(scope, content): &(&Scope, &Content)| scope.is_glob() && **content == Content::Absent;
     let differs = |seen: &(&Scope, &Content)| !is_none(seen) && now.get(seen.0) != Some(seen.1);
-    let mut changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
+    // A front that looked found no version: it was a directory, say, or too large.
+    let is_new = |scope: &&Scope| before.seen_in.is_some() && !before.versions.contains_key(*scope);
+    let changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
+    let mut changed = changed.chain(now.keys().filter(is_new));
     let scope = changed.next()?;
     let by = state.edits().after(before.seq, worktree, scope).map(|edit| edit.agent.clone());
     Some(Change { scope: scope.clone(), others: changed.count(), by, since })
@@ -293,17 +318,52 @@ pub fn changed_since(
     let open = waits.map(|until| claim.sights.open(&claim.answered, until)).unwrap_or_default();
     let mut challenged = open.into_iter().filter_map(|(sight, since)| {
         let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
-        let mut change = change(state, worktree, (sight, since.clone()), saw).or(below)?;
+        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
+            return unversioned_elsewhere(worktree, claim, (sight, since));
+        };
         // A challenger in another work tree sees other content there. The files of this one did not change.
         if let Since::Challenge(challenger) = since
             && change.by.is_none()
-            && !differ(&created.versions, saw)
+            && self::change(state, worktree, (created, Since::Claim), saw).is_none()
         {
             change.since = Since::Elsewhere(challenger);
         }
         Some(change)
     });
-    challenged.next().or_else(|| change(state, worktree, claim.sights.meant(), saw))
+    let meant = || {
+        let (sight, since) = claim.sights.meant();
+        let mut change = change(state, worktree, (sight, since.clone()), saw)?;
+        if since == Since::Claim && change.by.is_none() && sight.is_of_other_tree(worktree) {
+            change.since = Since::ClaimElsewhere;
+        }
+        Some(change)
+    };
+    challenged.next().or_else(meant)
+}
+
+/// The first directory or pattern of a claim that a challenger saw in another work tree than this one. What it holds there
+/// and here is not known.
+fn unversioned_elsewhere(
+    worktree: Option<&Worktree>,
+    claim: &Claim,
+    (sight, since): (&Sight, Since),
+) -> Option<Change> {
+    let Since::Challenge(challenger) = since else { return None };
+    let mut open = unversioned(claim, sight);
+    let scope = open.next().filter(|_| sight.is_of_other_tree(worktree))?;
+    Some(Change { scope: scope.clone(), others: open.count(), by: None, since: Since::OtherTree(challenger) })
+}
+
+/// The paths of a claim that had no version at a sight.
+fn unversioned<'a>(claim: &'a Claim, sight: &'a Sight) -> impl Iterator<Item = &'a Scope> {
+    claim.scopes.iter().filter(|scope| scope.is_path() && !sight.versions.contains_key(*scope))
+}
+
+/// Whether the run that proves a claim saw what is meant of its files now, as far as is known.
+pub(super) fn is_proof_of_meant(state: &State, claim: &Claim) -> bool {
+    let (meant, _) = claim.sights.meant();
+    let run = claim.proof.and_then(|run| state.run(run));
+    run.is_none_or(|run| !differ(&run.saw.versions, &meant.versions))
 }
 
 /// The first directory or pattern of a claim below which a file was edited since.
@@ -313,9 +373,7 @@ fn unversioned_change(
     claim: &Claim,
     (sight, since): (&Sight, Since),
 ) -> Option<Change> {
-    let mut open =
-        claim.scopes.iter().filter(|scope| scope.is_path() && !sight.versions.contains_key(*scope));
-    open.find_map(|scope| {
+    unversioned(claim, sight).find_map(|scope| {
         let by = Some(state.edits().below(sight.seq, worktree, scope)?.clone());
         Some(Change { scope: scope.clone(), others: 0, by, since: since.clone() })
     })
@@ -460,12 +518,20 @@ pub fn witnessed(
         seen.map(|(scope, content)| (scope.clone(), *content)).collect()
     };
     let of_claim = |id: ClaimId| state.claim(id).map(|claim| of(&claim.scopes)).unwrap_or_default();
+    // A front that knows nothing of files and of no repository may not have looked.
+    let has_looked = !versions.is_empty() || !checkout.is_empty();
+    let seen_in = |scopes: &[Scope]| {
+        let in_tree = Checkout { worktree: checkout.worktree.clone(), branch: None };
+        (has_looked && scopes.iter().any(Scope::is_path)).then_some(in_tree)
+    };
     let mut warnings = Vec::new();
     for event in &mut decision.events {
         if let Event::ClaimCreated(created) = event {
             created.versions = of(&created.scopes);
+            created.seen_in = seen_in(&created.scopes);
         } else if let Event::PositionTaken(taken) = event {
             taken.versions = of_claim(taken.claim_id);
+            taken.seen_in = state.claim(taken.claim_id).and_then(|claim| seen_in(&claim.scopes));
             if taken.still && taken.versions.is_empty() {
                 let why =
                     "none of its scopes is a file that can be read, so it has no version that could change";

@@ -157,6 +157,10 @@ impl Profile {
     /// Why a run settles nothing about a claim with these scopes and this prediction; `None` when it can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         let (profile, expect, globs) = (Some(&self.name), self.expect.as_ref(), &self.scopes);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere: false }, scopes, prediction)
+        coverage::cannot_settle(
+            Check { profile, expect, globs, elsewhere: false, without: &[] },
+            scopes,
+            prediction,
+        )
     }
 }

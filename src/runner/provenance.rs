@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -79,14 +79,15 @@ impl Git {
         environment: &BTreeMap<String, String>,
         key: &[u8; 32],
     ) -> Self {
-        let place = ["rev-parse", "HEAD^{tree}", "--show-toplevel", "--show-prefix"];
-        let output = git(dir, environment, &place).output().ok().filter(|output| output.status.success());
-        let text =
-            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        // Before the first commit git says where it is, and fails at the tree.
+        let place = ["rev-parse", "--show-toplevel", "--show-prefix", "--verify", "--quiet", "HEAD^{tree}"];
+        let Ok(output) = git(dir, environment, &place).output() else { return self };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut lines = text.lines();
-        if let (Some(tree), Some(top)) = (lines.next(), lines.next()) {
+        let top = lines.next();
+        self.prefix = lines.next().filter(|prefix| !prefix.is_empty()).map(str::to_owned);
+        if let (Some(top), Some(tree), true) = (top, lines.next(), output.status.success()) {
             self.tree = Some(tree.to_owned());
-            self.prefix = lines.next().filter(|prefix| !prefix.is_empty()).map(str::to_owned);
             self.diff =
                 self.dirty.then(|| uncommitted(Path::new(top), environment, key).ok().flatten()).flatten();
         }
@@ -102,15 +103,20 @@ impl Git {
         globs: &[String],
         claim: &[Scope],
     ) -> Self {
-        let Some(files) = files(root, environment) else { return self };
+        let Some(mut files) = files(root, environment) else { return self };
+        // Git lists no file that it ignores, and a claim may be about one.
+        let is_file =
+            |scope: &&Scope| scope.is_path() && !scope.is_glob() && root.join(scope.as_str()).is_file();
+        files.extend(claim.iter().filter(is_file).cloned());
         let globs: Vec<_> = globs.iter().filter(|text| !text.contains(':')).collect();
         let globs: Vec<_> = globs.into_iter().filter_map(|text| glob(text).ok()).collect();
         // A profile for symbols or tags says nothing about where they lie.
         let covered =
             |path: &Scope| globs.is_empty() || globs.iter().any(|glob| glob.is_match(path.as_str()));
         let own = |path: &Scope| claim.iter().any(|scope| scope.is_path() && scope.covers(path));
-        let digest =
-            |holds: &dyn Fn(&Scope) -> bool| digest(root, key, files.iter().filter(|path| holds(path)));
+        let digest = |holds: &dyn Fn(&Scope) -> bool| {
+            digest((root, environment), key, files.iter().filter(|path| holds(path)))
+        };
         self.covered = digest(&covered);
         self.own = claim.iter().any(Scope::is_path).then(|| digest(&own)).flatten();
         self
@@ -177,39 +183,9 @@ fn uncommitted(
     environment: &BTreeMap<String, String>,
     key: &[u8; 32],
 ) -> io::Result<Option<String>> {
-    let mut content = Content { mac: keyed(key), left: MAX_CONTENT_BYTES };
-    let diff = ["diff", "HEAD", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"];
-    let mut child = git(top, environment, &diff).stdout(Stdio::piped()).spawn()?;
-    let fits = match child.stdout.take() {
-        Some(stdout) => content.take(stdout)?,
-        None => false,
-    };
-    // A pipe nobody reads any more ends the child.
-    if !child.wait()?.success() || !fits {
-        return Ok(None);
-    }
-    let unknown = git(top, environment, &["ls-files", "--others", "--exclude-standard", "-z"]).output()?;
-    if !unknown.status.success() {
-        return Ok(None);
-    }
-    for name in unknown.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let path = Path::new(OsStr::from_bytes(name));
-        if path.starts_with(MARKER) {
-            continue;
-        }
-        let file = top.join(path);
-        content.mac.update(name);
-        let fits = match file.symlink_metadata()?.file_type() {
-            kind if kind.is_symlink() => content.take(std::fs::read_link(&file)?.as_os_str().as_bytes())?,
-            kind if kind.is_file() => content.take(File::open(&file)?)?,
-            // A pipe would wait for its other end, and a repository within shows as a directory.
-            _ => false,
-        };
-        if !fits {
-            return Ok(None);
-        }
-    }
-    Ok(Some(hex::encode(content.mac.finalize().into_bytes())))
+    let mut content = Content::new(key);
+    let fits = content.take_uncommitted(top, environment)?;
+    Ok(fits.then(|| content.digest()))
 }
 
 /// The files of a work tree that git knows or would know, in their order; none where git does not say.
@@ -230,8 +206,12 @@ fn files(root: &Path, environment: &BTreeMap<String, String>) -> Option<BTreeSet
 
 /// The digest of what files hold; none where they are more than [`MAX_COVERED_FILES`] or [`MAX_CONTENT_BYTES`], or one
 /// of them cannot be read.
-fn digest<'f>(root: &Path, key: &[u8; 32], files: impl Iterator<Item = &'f Scope>) -> Option<String> {
-    let mut content = Content { mac: keyed(key), left: MAX_CONTENT_BYTES };
+fn digest<'f>(
+    (root, environment): (&Path, &BTreeMap<String, String>),
+    key: &[u8; 32],
+    files: impl Iterator<Item = &'f Scope>,
+) -> Option<String> {
+    let mut content = Content::new(key);
     for (number, path) in files.enumerate() {
         if number >= MAX_COVERED_FILES {
             return None;
@@ -247,19 +227,11 @@ fn digest<'f>(root: &Path, key: &[u8; 32], files: impl Iterator<Item = &'f Scope
             0,
             u8::from(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0),
         ]);
-        let fits = match metadata.file_type() {
-            kind if kind.is_symlink() => {
-                content.take(std::fs::read_link(&file).ok()?.as_os_str().as_bytes()).ok()?
-            }
-            kind if kind.is_file() => content.take(File::open(&file).ok()?).ok()?,
-            // A pipe would wait for its other end, and a repository within shows as a directory.
-            _ => false,
-        };
-        if !fits {
+        if !content.take_entry(&file, &metadata, environment).ok()? {
             return None;
         }
     }
-    Some(hex::encode(content.mac.finalize().into_bytes()))
+    Some(content.digest())
 }
 
 /// Content as it is hashed.
@@ -270,6 +242,68 @@ struct Content {
 }
 
 impl Content {
+    fn new(key: &[u8; 32]) -> Self {
+        Self { mac: keyed(key), left: MAX_CONTENT_BYTES }
+    }
+
+    fn digest(self) -> String {
+        hex::encode(self.mac.finalize().into_bytes())
+    }
+
+    /// Takes in all that differs from the commit of a repository, files that git does not know included; whether all of
+    /// it fits.
+    fn take_uncommitted(&mut self, top: &Path, environment: &BTreeMap<String, String>) -> io::Result<bool> {
+        let diff =
+            ["diff", "HEAD", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"];
+        let mut child = git(top, environment, &diff).stdout(Stdio::piped()).spawn()?;
+        let fits = match child.stdout.take() {
+            Some(stdout) => self.take(stdout)?,
+            None => false,
+        };
+        // A pipe nobody reads any more ends the child.
+        if !child.wait()?.success() || !fits {
+            return Ok(false);
+        }
+        let unknown =
+            git(top, environment, &["ls-files", "--others", "--exclude-standard", "-z"]).output()?;
+        if !unknown.status.success() {
+            return Ok(false);
+        }
+        for name in unknown.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            let path = Path::new(OsStr::from_bytes(name));
+            if path.starts_with(MARKER) {
+                continue;
+            }
+            let file = top.join(path);
+            self.mac.update(name);
+            if !self.take_entry(&file, &file.symlink_metadata()?, environment)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes in what git lists as one entry; whether all of it fits.
+    fn take_entry(
+        &mut self,
+        file: &Path,
+        metadata: &Metadata,
+        environment: &BTreeMap<String, String>,
+    ) -> io::Result<bool> {
+        match metadata.file_type() {
+            kind if kind.is_symlink() => self.take(std::fs::read_link(file)?.as_os_str().as_bytes()),
+            kind if kind.is_file() => self.take(File::open(file)?),
+            // A repository within, or another work tree: its commit, and what differs from it. An empty directory stands
+            // for one that was not fetched.
+            kind if kind.is_dir() && file.join(".git").exists() => {
+                let head = git(file, environment, &["rev-parse", "HEAD"]).output()?;
+                Ok(self.take(&*head.stdout)? && self.take_uncommitted(file, environment)?)
+            }
+            // A pipe would wait for its other end.
+            kind => Ok(kind.is_dir()),
+        }
+    }
+
     /// Takes in one piece; whether all of it fits.
     fn take(&mut self, from: impl Read) -> io::Result<bool> {
         let mut bytes = Vec::new();

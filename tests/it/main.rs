@@ -9,6 +9,7 @@ mod audited;
 mod backfill;
 mod backup;
 mod bench;
+mod bound;
 mod checkpoints;
 mod cited;
 mod cli;

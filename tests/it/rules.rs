@@ -383,3 +383,40 @@ async fn a_backfilled_decision_is_refused_where_another_is_in_force() {
     let why = backfilled["refusals"][0].as_str().expect("why");
     assert!(why.contains(&sqlite), "{why}");
 }
+
+/// Red before: the operator kept one decision, and that ended another one, in force on another target.
+#[tokio::test]
+async fn a_kept_decision_ends_no_decision_that_came_into_force_on_another_target() {
+    let bench = Bench::new();
+    let by_operator = |arguments: &[&str]| {
+        let output = bench.hm(&[arguments, &["--agent", "operator"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        text(&output)
+    };
+    let why = ["--rationale", "it is what we run already", "--target", "db"];
+    by_operator(&[&["decision", "record", "we use postgres"], &why[..]].concat());
+    let analyst = bench.pane(Some("analyst"), Era::Modern).await;
+    let listed = async || {
+        let listed = analyst.read("hivemind://decisions?format=json").await.expect("decisions");
+        serde_json::from_str::<Value>(&listed).expect("JSON")["decisions"].clone()
+    };
+    let postgres = listed().await[0]["claim_id"].as_str().expect("an id").to_owned();
+    let create =
+        json!({ "statement": "queues go through redis", "claim_type": "decision", "scopes": ["src"] });
+    let redis = bench.accepted(&analyst, "create_claim", create).await.field("claim_id").to_owned();
+    let instead = json!({
+        "claim_id": redis, "target": "db", "supersedes": [postgres], "rationale": "postgres is too slow for it all",
+    });
+    let proposed = says(&analyst, "record_decision", instead).await;
+    assert!(proposed.contains("proposed to the operator"), "{proposed}");
+    let decide =
+        json!({ "claim_id": redis, "target": "queue", "rationale": "redis is there already, so use it" });
+    bench.accepted(&analyst, "record_decision", decide).await;
+    assert_eq!(listed().await.as_array().map(Vec::len), Some(2));
+    let told = by_operator(&["claim", "keep", &postgres]);
+    assert!(!told.contains("out of force"), "{told}");
+    assert_eq!(status(&analyst, &redis).await, "proposed");
+    assert_eq!(listed().await.as_array().map(Vec::len), Some(2), "both are in force: {}", listed().await);
+    let twice = bench.hm(&["claim", "keep", &postgres, "--agent", "operator"]);
+    assert_eq!(twice.status.code(), Some(1), "nothing is proposed any more: {twice:?}");
+}

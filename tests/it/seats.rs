@@ -9,7 +9,7 @@ use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Status};
 use hivemind::domain::command::{
-    AddEvidence, Command, CreateClaim, DeprecateClaim, EndSession, RecordDecision, SplitSession,
+    AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, EndSession, RecordDecision, SplitSession,
     StartSession, Submission,
 };
 use hivemind::domain::decide::{self, Policy, Quorum};
@@ -20,6 +20,7 @@ use hivemind::domain::seat::{self, Seat, SeatsOf, Unpinned};
 use hivemind::domain::session::Source;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
+use hivemind::domain::versions::{Content, Versions};
 use hivemind::system;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -537,6 +538,56 @@ fn rights_go_by_pane_as_well_as_by_name() {
     let state = committer.state();
     let status = |claim| state.claim(claim).expect("a claim").status;
     assert_eq!((status(my_claim), status(their_claim)), (Status::Deprecated, Status::Confirmed));
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Red before: the pane that took the free seat moved and withdrew the challenge of the pane that had left it.
+#[test]
+fn a_seat_with_an_open_challenge_goes_to_no_other_pane() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let claim = fact("the pool holds 20");
+    let id = claim.claim_id;
+    let ends = |session| unpinned(session, Command::EndSession(EndSession {}));
+    let challenge = takes("two", id, Position::Challenge);
+    let create = unpinned("one", Command::CreateClaim(claim));
+    let group =
+        vec![starts("one"), create, starts("two"), challenge, ends("two"), starts("three"), starts("two")];
+    for outcome in committer.commit(&group).expect("a ledger") {
+        outcome.expect("it passes");
+    }
+    let seats = |panes: [&str; 3]| panes.map(|pane| agents(&workspace)[pane].clone());
+    assert_eq!(seats(["one", "two", "three"]), ["architect", "claude-2", "claude-3"]);
+    // Without the challenge it is free.
+    let group = [takes("two", id, Position::Abstain), ends("two"), starts("four"), starts("two")];
+    for outcome in committer.commit(&group).expect("a ledger") {
+        outcome.expect("it passes");
+    }
+    assert_eq!(seats(["one", "two", "four"]), ["architect", "claude-4", "claude-2"]);
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Red before: the pane was told that what it said stays its own, and then that it challenges nothing.
+#[test]
+fn a_pane_says_of_the_challenge_under_its_former_name_that_it_is_still_meant() {
+    let claim =
+        CreateClaim { scopes: vec!["src/a.rs".parse().expect("a scope")], ..fact("the pool holds 20") };
+    let id = claim.claim_id;
+    let said = [unpinned("two", Command::CreateClaim(claim)), takes("one", id, Position::Challenge)];
+    let (workspace, mut committer) = moved_on(Policy::default(), &said);
+    let holds = Content::Sha256([1; 32]);
+    let versions = Versions::from([("src/a.rs".parse().expect("a scope"), holds)]);
+    let still = |session| {
+        let command = Command::AffirmClaim(AffirmClaim { claim_id: id, reason: None });
+        Submission { versions: versions.clone(), ..unpinned(session, command) }
+    };
+    committer.commit(&[still("one")]).expect("a ledger").remove(0).expect("its own challenge");
+    let claim = committer.state().claim(id).expect("a claim");
+    let sights = format!("{:?}", claim.sights);
+    assert_eq!(sights.matches("Sha256([1, 1").count(), 2, "the challenge and what is meant: {sights}");
+    assert_eq!(claim.positions.len(), 1, "{:?}", claim.positions);
     drop(committer);
     workspace.assert_sound();
 }

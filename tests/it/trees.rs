@@ -547,7 +547,8 @@ async fn a_challenge_in_another_work_tree_does_not_bind_a_claim_to_the_content_t
     accepted(&there, "challenge", json!({ "claim_id": id, "reason": "I saw otherwise" })).await;
     let status = async || json_of(&here, &format!("hivemind://claims/{id}")).await["status"].clone();
     let given = json!({ "profile": "passes", "claim_id": id, "blocking": true, "wait": true });
-    let whys = ["`size` changed since the claim", "the challenge by devops saw other content of `size`"];
+    let claim = "the claim saw other content of `size` in another work tree";
+    let whys = [claim, "the challenge by devops saw other content of `size`"];
     for (pane, why) in [&there, &here].into_iter().zip(whys) {
         let answer = accepted(pane, "run_experiment", given.clone()).await;
         assert!(answer.text.contains(why), "{}", answer.text);

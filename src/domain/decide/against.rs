@@ -1,12 +1,13 @@
 //! Which earlier run keeps a claim from being proved by a later one: agents choose the test and the prediction, and a choice
 //! among outcomes is no proof.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::claim::Relation;
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::state::{Claim, Run, State};
+use crate::domain::versions::differ;
 use crate::domain::way;
 
 /// So many equal runs prove a claim against an earlier failure on the same files of the claim, after another file of the
@@ -16,8 +17,8 @@ const REPEATS_AFTER_A_TOUCH: u32 = 3;
 /// A run that contradicts the claim on the content that this run saw, as the end of the sentence "run ID supports it, and".
 ///
 /// A contradiction that an agent took back still counts if its run was about the claim. Where it is not known whether the
-/// content is the same, the other run counts unless this one repeats it: the same test with the same prediction. Of a
-/// claim without a version it counts against the other prediction of the same test, whatever the content.
+/// content is the same, the other run counts unless this one repeats it: the same test with the same prediction. Where no
+/// file with a version differs, it counts against the other prediction of the same test.
 pub(super) fn contradicted(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
@@ -40,9 +41,9 @@ pub(super) fn contradicted(
     let are_repeated = run.series.is_some_and(|series| series.of >= REPEATS_AFTER_A_TOUCH);
     let mut touched = None;
     for (id, other) in others {
-        match likeness(other, run) {
-            // No content turns the prediction of a claim about.
-            Likeness::Other if other.saw.versions.is_empty() && is_flipped(other) => {
+        match likeness(claim, other, run) {
+            // Only other bytes of a file with a version turn the prediction of a claim about.
+            Likeness::Other if !differ(&other.saw.versions, &run.saw.versions) && is_flipped(other) => {
                 return Some(format!("run {id} of the same test with the other prediction contradicts it"));
             }
             Likeness::Other => {}
@@ -57,26 +58,26 @@ pub(super) fn contradicted(
             }
         }
     }
+    let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
     touched.map(|id| {
         let file = run.saw.versions.keys().next().or(claim.scopes.first());
         let file = file.map_or_else(String::new, |file| format!(" `{file}`"));
-        format!("run {id} contradicted it on the same{file}: {}", repeated(state, claim_id, (run_id, run)))
+        format!("run {id} contradicted it on the same{file}: {}", repeated(claim_id, run, &settling))
     })
 }
 
-/// The call that repeats a run.
-fn repeated(state: &State, claim_id: ClaimId, (run_id, run): (RunId, &Run)) -> String {
-    let mut call = json!({ "claim_id": claim_id, "blocking": true, "repeat": REPEATS_AFTER_A_TOUCH });
-    call["profile"] = json!(run.profile);
+/// The call that runs what a run ran about a claim, with more arguments.
+pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> String {
+    let mut call = json!({ "claim_id": claim_id, "profile": run.profile });
     if let Some(prediction) = run.prediction.filter(|prediction| *prediction != Prediction::Passes) {
         call["prediction"] = json!(prediction);
     }
-    let mut queued = state.unfinished_runs();
-    if let Some((queued, _)) = queued.find(|(queued, _)| queued.run_id == run_id)
-        && !queued.args.is_empty()
-    {
-        let args = queued.args.iter().map(|(name, value)| format!("{name}={value}"));
+    if !run.args.is_empty() {
+        let args = run.args.iter().map(|(name, value)| format!("{name}={value}"));
         call["args"] = json!(args.collect::<Vec<_>>());
+    }
+    for (name, value) in more {
+        call[*name] = value.clone();
     }
     way::call("run_experiment", &call)
 }
@@ -99,31 +100,43 @@ enum Likeness {
     Unknown,
 }
 
-fn likeness(other: &Run, run: &Run) -> Likeness {
+fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
     let (ours, theirs) = (&run.saw.versions, &other.saw.versions);
-    if ours.iter().any(|(scope, content)| theirs.get(scope).is_some_and(|theirs| theirs != content)) {
+    if differ(ours, theirs) {
         return Likeness::Other;
     }
+    let are_alike = !ours.is_empty() && ours == theirs;
+    let mut paths = claim.scopes.iter().filter(|scope| scope.is_path());
+    // The digests also tell apart what is the same to a reader of the files: modes, links and what git lists.
+    let are_all_alike = are_alike && paths.all(|scope| !scope.is_glob() && ours.contains_key(scope));
     let (Some(here), Some(there)) = (&run.key, &other.key) else {
-        return if !ours.is_empty() && ours == theirs { Likeness::Same } else { Likeness::Unknown };
+        return if are_alike { Likeness::Same } else { Likeness::Unknown };
     };
     // A run about another claim, or about none, has a digest of other files.
-    if other.claim == run.claim && here.own.is_some() && there.own.is_some() && here.own != there.own {
+    let have_own = other.claim == run.claim && here.own.is_some() && there.own.is_some();
+    if have_own && here.own != there.own && !are_all_alike {
         return Likeness::Other;
     }
-    match (&here.tree, &there.tree) {
-        (Some(here), Some(there)) if here == there => return Likeness::Same,
-        (Some(_), Some(_)) => {}
-        _ => return if !ours.is_empty() && ours == theirs { Likeness::Same } else { Likeness::Unknown },
+    let are_trees_known = here.tree.is_some() && there.tree.is_some();
+    if are_trees_known && here.tree == there.tree {
+        return Likeness::Same;
     }
+    // Where the claim's own files have no version and no digest, a difference may be theirs.
+    let is_own_known = are_alike || other.claim == run.claim && here.own.is_some();
     match (&here.covered, &there.covered) {
-        _ if run.scopes != other.scopes => Likeness::Touched,
-        (Some(here), Some(there)) if here != there => {
-            // Where the claim's own files have no version and no digest, the difference may be theirs.
-            let is_known = !ours.is_empty() && ours == theirs
-                || other.claim == run.claim && run.key.as_ref().is_some_and(|key| key.own.is_some());
-            if is_known { Likeness::Touched } else { Likeness::Other }
+        // What can settle the claim covers its files.
+        (Some(here), Some(there)) if run.scopes == other.scopes && here == there => Likeness::Same,
+        (Some(_), Some(_)) if run.scopes == other.scopes && is_own_known => Likeness::Touched,
+        (Some(_), Some(_)) if run.scopes == other.scopes && are_trees_known => Likeness::Other,
+        (Some(_), Some(_)) if run.scopes == other.scopes => Likeness::Unknown,
+        _ if !are_trees_known => {
+            if are_alike {
+                Likeness::Same
+            } else {
+                Likeness::Unknown
+            }
         }
+        _ if run.scopes != other.scopes => Likeness::Touched,
         _ => Likeness::Same,
     }
 }

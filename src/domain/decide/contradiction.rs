@@ -93,6 +93,11 @@ pub(super) fn on_challenge(state: &State, challenger: &AgentId, id: ClaimId, cla
     fresh(state, ContradictionKind::Position, side(&claim.owner), side(challenger))
 }
 
+/// The challenges that a proof answered stand against the owner again when the claim loses the proof.
+pub(super) fn on_lost_proof(state: &State, id: ClaimId, claim: &Claim) -> Vec<Event> {
+    claim.answered_challengers().filter_map(|agent| on_challenge(state, agent, id, claim)).collect()
+}
+
 /// The agent that supports a claim supports or owns another one that contradicts it.
 pub(super) fn on_support(state: &State, (agent, session): Speaker<'_>, id: ClaimId) -> Vec<Warning> {
     let open = state.contradictions_of(id).map(|(_, open)| open);

@@ -380,6 +380,7 @@ fn reject(
         trigger: None,
         mends: false,
         versions: Versions::new(),
+        seen_in: None,
         asks: Vec::new(),
         objection_until: None,
     };

@@ -85,7 +85,8 @@ pub(super) fn run(
         events.push(waiting(run, claim, plan, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
-        meaning((id, claim), run.statement.as_ref(), (plan, prediction), run.blocking)
+        let against = run.blocking.then(|| last_against(state, claim)).flatten();
+        meaning((id, claim), run.statement.as_ref(), (plan, prediction), (run.blocking, against))
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Decision { events, meaning, next, ..Decision::default() })
@@ -155,12 +156,18 @@ fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
     Rejection::new(Code::ClaimDeprecated, message, hint)
 }
 
+/// The last run on record that contradicts a claim.
+fn last_against(state: &State, claim: &Claim) -> Option<RunId> {
+    let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
+    against.filter_map(|(event, _)| state.run_that_ended_with(*event)).map(|(id, _)| id).max()
+}
+
 /// What passing and failing will mean, in one sentence.
 fn meaning(
     (id, claim): (ClaimId, &Claim),
     statement: Option<&Statement>,
     (plan, prediction): (&Plan, Prediction),
-    blocking: bool,
+    (blocking, against): (bool, Option<RunId>),
 ) -> String {
     let said = statement.map(|statement| {
         let statement = statement.as_str();
@@ -175,9 +182,10 @@ fn meaning(
         Prediction::Passes => ("passing", "failing"),
         Prediction::Fails => ("failing", "passing"),
     };
-    let (confirms, stays) =
-        if blocking { (" and confirms it", ", and it stays contested") } else { ("", "") };
-    format!("{holds} supports{confirms} {claimed}; {fails} contradicts it{stays}")
+    let (confirms, stays) = if blocking { (" and confirms", ", and it stays contested") } else { ("", "") };
+    let unless = against
+        .map_or_else(String::new, |run| format!(", unless run {run} contradicts it on the same content"));
+    format!("{holds} supports{confirms} {claimed}{unless}; {fails} contradicts it{stays}")
 }
 
 /// The refusal of a writer that was started without profiles.
@@ -412,18 +420,22 @@ pub(crate) fn ended(
             let reason = self::reason(&reason);
             let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
             let without_outcome = !is_against && verdict.unstable.is_none();
+            let keeps_proof = without_outcome && claim.is_proven && versions::is_proof_of_meant(state, claim);
             let back = StatusChanged {
                 claim_id,
                 from: claim.status,
                 to: Status::Contested,
                 reason,
                 by_silence: false,
-                keeps_proof: without_outcome && claim.is_proven,
+                keeps_proof,
                 leaves_open: Vec::new(),
             };
             let mut after = claim.clone();
             after.go(&back);
             events.push(back.into());
+            if !keeps_proof {
+                events.extend(contradiction::on_lost_proof(state, claim_id, claim));
+            }
             if without_outcome {
                 events.extend(after_no_outcome(state, (claim_id, &after), now));
             }

@@ -129,7 +129,11 @@ pub(super) fn turned_down(
     let said: String = said.chars().take(Reason::MAX_CHARS).collect();
     let reason: Reason = said.parse().expect("it was cut, and is not empty");
     let in_force = rivals.into_iter().filter_map(|id| {
+        // A decision that was recorded meanwhile is in force on another target. What ends is the proposal.
         let rival = state.claim(id).filter(|rival| rival.status != Status::Deprecated)?;
+        if state.decision(id).is_some() {
+            return None;
+        }
         Some((id, rival.status))
     });
     let ends = in_force.flat_map(|(claim_id, from)| {

@@ -91,7 +91,8 @@ impl State {
             }
             // The owner of a decision carries it out.
             let is_its_doing = claim.claim_type == ClaimType::Decision && !is_another;
-            let scope = claim.scopes.iter().find(|scope| scope.is_path() && edited.contains(scope));
+            let is_edited = |scope: &&Scope| edited.iter().any(|path| path.is_path() && scope.covers(path));
+            let scope = claim.scopes.iter().filter(|scope| scope.is_path()).find(is_edited);
             if let Some(scope) = scope.filter(|_| !is_its_doing) {
                 heard.changed = Some((scope.clone(), recorded.agent.clone()));
             }
@@ -180,6 +181,23 @@ mod tests {
             at: Timestamp::from_ms(seq as i64 * 1_000),
             event: Some(Event::decode(kind, &payload.to_string()).expect("an event")),
             erased: None,
+        }
+    }
+
+    /// Red before: only an edit of the scope itself counted, which no edit of a directory is.
+    #[test]
+    fn an_edit_below_a_directory_of_the_claim_is_heard() {
+        for (path, is_heard) in [("src/a.rs", true), ("tests/a.rs", false)] {
+            let made = json!({
+                "claim_id": Uuid::from_u128(1).to_string(), "statement": "I build it with a heap",
+                "claim_type": "fact", "scopes": ["src"], "confidence": 1.0, "objection_until": 60_000,
+            });
+            let edit = json!({ "kind": "file_edited", "summary": "tried it", "paths": [path] });
+            let mut state = State::default();
+            state.evolve(&at(1, ("devops", Some("s-1")), "claim.created", &made));
+            state.evolve(&at(2, ("reviewer", Some("s-2")), "event.reported", &edit));
+            let heard = state.heard_of(ClaimId::from_uuid(Uuid::from_u128(1))).expect("it waits");
+            assert_eq!(heard.changed().is_some(), is_heard, "{path}");
         }
     }
 
