@@ -10,6 +10,9 @@ use crate::domain::time::{Hours, Timestamp};
 
 /// For a link to an active task (spec 04).
 const LINKED: f64 = 0.3;
+/// For a decision in force where the work is: more than all the other reasons together, so that none of these decisions is
+/// dropped for the sake of what is settled.
+const DECIDES_HERE: f64 = 1.5;
 /// For a scope that matches the files the session touched (spec 04).
 const AT_THE_FILES: f64 = 0.2;
 /// What effective confidence above one half adds, and below it takes away (spec 04).
@@ -72,6 +75,8 @@ pub struct Footing {
     pub linked_to_active_task: bool,
     /// Whether its scope matches a file the session touched or locked.
     pub touches_session_files: bool,
+    /// Whether it is a decision in force about a place where the session works.
+    pub decides_here: bool,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
 }
@@ -85,6 +90,8 @@ pub struct Parts {
     pub task: f64,
     /// The files of the session.
     pub files: f64,
+    /// A decision in force where the session works.
+    pub decides: f64,
     /// Trust above or below one half.
     pub confidence: f64,
     /// A touch in the last day.
@@ -94,7 +101,7 @@ pub struct Parts {
 impl Parts {
     /// The relevance.
     pub fn total(self) -> f64 {
-        rounded(self.search + self.task + self.files + self.confidence + self.recent)
+        rounded(self.search + self.task + self.files + self.decides + self.confidence + self.recent)
     }
 }
 
@@ -127,6 +134,7 @@ impl Footing {
             search: rounded(self.answers),
             task: when(self.linked_to_active_task, LINKED),
             files: when(self.touches_session_files, AT_THE_FILES),
+            decides: when(self.decides_here, DECIDES_HERE),
             confidence: rounded(CONFIDENCE * (self.confidence - 0.5)),
             recent: when(now.ms().saturating_sub(self.touched_at.ms()) < RECENT.ms(), TOUCHED),
         }
@@ -174,6 +182,7 @@ mod tests {
             answers: 0.0,
             linked_to_active_task: false,
             touches_session_files: false,
+            decides_here: false,
             confidence: 0.5,
         }
     }
@@ -195,6 +204,8 @@ mod tests {
         let all =
             Footing { answers: 0.7, linked_to_active_task: true, touches_session_files: true, ..fact() };
         assert_eq!(relevance(Footing { confidence: 1.0, ..all }, 0), 1.35);
+        // No settled claim comes before a decision in force where the work is.
+        assert!(relevance(Footing { decides_here: true, confidence: 0.5, ..fact() }, 24) > 1.35);
         // A clock that went back makes nothing old.
         assert_eq!(fact().relevance(Timestamp::from_ms(0)), 0.1);
     }

@@ -264,6 +264,10 @@ pub struct Claim {
     pub linked_to_active_task: bool,
     /// Whether its scope matches a file the session touched or locked.
     pub touches_session_files: bool,
+    /// Whether it is a decision in force about a place where the session works.
+    pub decides_here: bool,
+    /// Id of a later decision that names it: it stands behind that one.
+    pub behind: Option<String>,
 }
 
 /// What a claim took the place of.
@@ -291,6 +295,7 @@ impl Claim {
             answers: self.answers,
             linked_to_active_task: self.linked_to_active_task,
             touches_session_files: self.touches_session_files,
+            decides_here: self.decides_here,
             confidence: self.confidence,
         }
     }

@@ -26,7 +26,7 @@ pub(super) const LEDGER: &str = "ledger";
 /// Entries of each kind that are shown, so that many of one kind hide none of another.
 const MAX_SHOWN: usize = 20;
 /// What is shown of a statement; its id leads to the rest.
-const GLANCE_CHARS: usize = 400;
+const GLANCE_CHARS: usize = 240;
 /// A text that stands in an entry above is cut here.
 const AGAIN_CHARS: usize = 60;
 /// What is shown of a question: all that a statement and its introduction may hold.
@@ -195,7 +195,8 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             None => drop(disputes.insert(about, dispute)),
         }
     }
-    let mut needs: Vec<Need> = store.questions(None, MAX_LIMIT)?.iter().map(question).collect();
+    let questions = store.questions(None, MAX_LIMIT)?;
+    let mut needs: Vec<Need> = questions.iter().filter(|asked| !is_settled(asked)).map(question).collect();
     needs.extend(disputes.into_values());
     for claim in &pending {
         needs.push(pending_proof(store, claim)?);
@@ -292,6 +293,13 @@ impl Need {
             }
         }
     }
+}
+
+/// Whether other agents or a run answered a question: what its claim says stands, and takes the place of nothing of the agent.
+fn is_settled(asked: &Question) -> bool {
+    let Question { claim, instead_of, would_replace, .. } = asked;
+    let stands = claim.status == Status::Confirmed && !claim.agreed_by_silence;
+    stands && instead_of.is_none() && would_replace.is_none()
 }
 
 /// A question to one agent.
@@ -635,8 +643,10 @@ fn entry(need: &Need, known: &mut BTreeSet<String>, now: Timestamp) -> String {
     };
     let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
-    // A question is answered by what it says: all of it. The bar stands between two texts and nowhere else.
-    let glance = if matches!(kind, Kind::Question | Kind::Silence) { QUESTION_CHARS } else { GLANCE_CHARS };
+    // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
+    let own = moves.values().any(|own| own == settle);
+    let is_asked = matches!(kind, Kind::Question | Kind::Silence) && own;
+    let glance = if is_asked { QUESTION_CHARS } else { GLANCE_CHARS };
     let what: Vec<String> = what
         .iter()
         .map(|text| {
@@ -653,7 +663,6 @@ fn entry(need: &Need, known: &mut BTreeSet<String>, now: Timestamp) -> String {
             .collect::<Vec<_>>()
             .join(" or ")
     };
-    let own = moves.values().any(|own| own == settle);
     let settle = if own {
         commands(settle)
     } else {
